@@ -1,4 +1,4 @@
-"""Measure how fast a million stored trials are scored on all tracks.
+"""Measure how fast a million stored trials are scored by all scorers.
 
 Writes a run of a million trials with responses of 200 characters in both languages (answers, wrong answers, refusals,
 error flags), scores and tabulates it, and prints the time and the peak memory of all processes. Exit code 1 if it
@@ -50,7 +50,7 @@ def main() -> None:
     megabytes = used.ru_maxrss / 1024 * (min(cores, CORES) + 1)
     print(done.stdout)
     print(
-        f"{trials:,} trials of {LENGTH} characters, all tracks: {seconds:.1f} s on {cores} cores ({cpu:.0f} s of CPU,"
+        f"{trials:,} trials of {LENGTH} characters, all scorers: {seconds:.1f} s on {cores} cores ({cpu:.0f} s of CPU,"
     )
     print(f"{1e6 * cpu / trials:.0f} µs per trial), at most {megabytes:.0f} MB in all processes")
     print(f"load average at the end: {os.getloadavg()[0]:.1f}")

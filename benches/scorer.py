@@ -31,11 +31,11 @@ from ragbed.scoring.value import Value
 
 FOLDER = ROOT / "tests" / "scoring" / "validation"
 LABELS = ("correct", "refused", "flagged")
-TRACKS = {"robust": "", "substring matching": "paper.", "original code": "code."}
+SCORERS = {"robust": "", "substring matching": "paper.", "original code": "code."}
 
 
 class Judged(NamedTuple):
-    """A row with its adjudicated labels and the values of all tracks."""
+    """A row with its adjudicated labels and the values of all scorers."""
 
     row: ValidationRow
     labels: dict[str, bool]
@@ -83,16 +83,16 @@ def _kappa(pairs: Sequence[tuple[bool, bool]]) -> float:
 def _print_results(title: str, judged: Sequence[Judged]) -> None:
     if not judged:
         return
-    print(f"\n{title}: errors in any of {', '.join(LABELS)}\n\n| Stratum | n | unsure | {' | '.join(TRACKS)} |")
-    print("|---" * (3 + len(TRACKS)) + "|")
+    print(f"\n{title}: errors in any of {', '.join(LABELS)}\n\n| Stratum | n | unsure | {' | '.join(SCORERS)} |")
+    print("|---" * (3 + len(SCORERS)) + "|")
     for stratum in sorted({each.row.stratum for each in judged}):
         rows = [each for each in judged if each.row.stratum == stratum]
-        errors = [sum(each.is_wrong(prefix) for each in rows) for prefix in TRACKS.values()]
+        errors = [sum(each.is_wrong(prefix) for each in rows) for prefix in SCORERS.values()]
         print(f"| {stratum} | {len(rows)} | {_unsure(rows)} | {' | '.join(map(str, errors))} |")
     wrong = [each for each in judged if not each.labels["correct"]]
     right = [each for each in judged if each.labels["correct"]]
     ordinary = [each for each in judged if each.row.stratum in ORDINARY]
-    print(f"\n| Pooled rate | n | {' | '.join(TRACKS)} |\n" + "|---" * (2 + len(TRACKS)) + "|")
+    print(f"\n| Pooled rate | n | {' | '.join(SCORERS)} |\n" + "|---" * (2 + len(SCORERS)) + "|")
     _print_rate("false credit", wrong, lambda each, prefix: bool(each.values[f"{prefix}correct"]))
     _print_rate("missed credit", right, lambda each, prefix: not each.values[f"{prefix}correct"])
     _print_rate("refusal and flag errors", judged, lambda each, prefix: each.is_wrong(prefix, ("refused", "flagged")))
@@ -102,7 +102,7 @@ def _print_results(title: str, judged: Sequence[Judged]) -> None:
 
 def _print_rate(name: str, rows: Sequence[Judged], is_error: Callable[[Judged, str], bool]) -> None:
     cells = []
-    for prefix in TRACKS.values():
+    for prefix in SCORERS.values():
         errors = sum(is_error(each, prefix) for each in rows)
         cells.append(
             f"{errors} ({errors / len(rows):.1%}, at most {wilson(errors, len(rows)).high:.1%})" if rows else "–"

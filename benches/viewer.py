@@ -23,7 +23,7 @@ from urllib.parse import quote, urlencode
 from playwright.sync_api import CDPSession, sync_playwright
 
 from benches.score import write_run
-from ragbed.analysis.trials.columns import TRACKS
+from ragbed.analysis.trials.columns import SCORERS
 from ragbed.analysis.trials.table import NAME, TrialTable
 from ragbed.ui.viewer.search_index import SearchIndex
 from tests.browser import find_chromium
@@ -77,7 +77,7 @@ def measure_server(run: Path) -> bool:
         filters = list(_filters(first["facets"], first["total"]))
         narrowed = [{"q": words, "verdict": "incorrect", "lang": "zh"} for words in WORDS]
         kept = [
-            _measure(served, "first page", "/api/overview", [{"track": track} for track in TRACKS] * 3),
+            _measure(served, "first page", "/api/overview", [{"scorer": scorer} for scorer in SCORERS] * 3),
             _measure(served, "filters", "/api/trials", filters),
             _measure(served, "search", "/api/trials", [{"q": words} for words in WORDS]),
             _measure(served, "search and filter", "/api/trials", narrowed),

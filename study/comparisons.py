@@ -136,7 +136,7 @@ def _positions(cells: Iterable[Cell]) -> Iterable[Row]:
     found: dict[tuple[str, str], list[Cell]] = {}
     for cell in cells:
         is_shown = cell.table == "position" and cell.scope == "all" and cell.key.profile == "robust"
-        if is_shown and cell.track == "robust" and cell.place.get("noise") == 0.8:
+        if is_shown and cell.scorer == "robust" and cell.place.get("noise") == 0.8:
             found.setdefault((cell.key.data, cell.key.model), []).append(cell)
     for data in DATASETS:
         for model in MODELS:
@@ -166,10 +166,10 @@ def _evidence(trials: Trials) -> Iterable[Row]:
             yield compare(("3a", data, model), sides[0], sides[1], scale=2.0)
 
 
-def _matching(trials: Trials, track: str) -> Iterable[Row]:
+def _matching(trials: Trials, scorer: str) -> Iterable[Row]:
     """Yield the effect of substring matching on complete responses.
 
-    A truncated response is scored by the original code, but is wrong on the robust track whatever it contains.
+    A truncated response is scored by the original code, but is wrong under the robust scorer whatever it contains.
     """
     for data in DATASETS:
         for model in MODELS:
@@ -179,7 +179,7 @@ def _matching(trials: Trials, track: str) -> Iterable[Row]:
                 return condition(trial) and trial.outcome == "ok"
 
             run = trials.main_run(data)
-            sides = [trials.scores(run, chosen, score) for score in ("correct", f"{track}.correct")]
+            sides = [trials.scores(run, chosen, score) for score in ("correct", f"{scorer}.correct")]
             yield compare(("3b", data, model), sides[0], sides[1])
 
 

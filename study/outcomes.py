@@ -58,7 +58,7 @@ class Outcomes:
 
     @cached_property
     def cells(self) -> dict[str, list[Cell]]:
-        """The report cells of each run, on the robust track."""
+        """The report cells of each run, on the robust scorer."""
         return {run: list(measure(group_rows(trials), ["robust"])) for run, trials in self.trials.by_run.items()}
 
     @cached_property

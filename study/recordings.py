@@ -24,7 +24,7 @@ from ragbed.analysis.trials.rows import Trial
 from ragbed.errors import DataError
 from ragbed.schema import Case, Completion
 from ragbed.scoring import score_outcome
-from ragbed.scoring.untracked import score_untracked
+from ragbed.scoring.additional import score_additional
 from ragbed.scoring.value import Value
 from study import RECORDINGS
 
@@ -207,9 +207,9 @@ class RecordingBuilder:
 
 
 def score_trial(case: Case, completion: Completion) -> dict[str, Any] | None:
-    """Return the scores of all tracks and those that belong to no track, or None if there is no response."""
+    """Return the scores of all scorers and those that do not depend on the scorer, or None if there is no response."""
     values = score_outcome(case, completion)
-    return None if values is None else values | score_untracked(case, completion, values)
+    return None if values is None else values | score_additional(case, completion, values)
 
 
 def _tokens(usage: dict[str, int] | None) -> tuple[int, int] | None:

@@ -237,7 +237,7 @@ def findings(outcomes: Outcomes) -> Iterator[str]:
     )
     yield (
         f"* Substring matching changes accuracy on complete responses by {_range(substring)} compared with the robust "
-        "track. It also gives credit to truncated responses, which the robust track counts as wrong."
+        "scorer. It also gives credit to truncated responses, which the robust scorer counts as wrong."
     )
     yield (
         f"* There are {counts.responses:,} responses. {counts.too_long} cases were too long for the model and were not "

@@ -69,14 +69,14 @@ def test_the_template_is_installed_listed_run_and_reported(installed: Path, tmp_
         ("encoders", "letters", "ragbed-example", "0.1.0", "works"),
     ]
     ragbed(*f"run -m example/first-sentence -d {DATA} --testbeds single,noise --noise 0 --limit 20 --out run".split())
-    assert "Testbed single" in ragbed("report", "run", "--track", "brief")
-    ragbed("report", "run", "--track", "brief", "-f", "html")
+    assert "Testbed single" in ragbed("report", "run", "--scorer", "brief")
+    ragbed("report", "run", "--scorer", "brief", "-f", "html")
     assert "Testbed single" in (tmp_path / "report.html").read_text("utf-8")
     ragbed("diagnose", "run")
-    assert "single" in ragbed("compare", "run", "run", "--track", "brief")
-    cells = json.loads(ragbed("report", "run", "-f", "json", "--track", "brief"))
-    asked = {(one["table"], one["track"]): one["asked"] for one in cells if one["metric"] == "accuracy"}
-    assert {asked["single", track] for track in ("brief", "robust", "code", "paper")} == {20}
+    assert "single" in ragbed("compare", "run", "run", "--scorer", "brief")
+    cells = json.loads(ragbed("report", "run", "-f", "json", "--scorer", "brief"))
+    asked = {(one["table"], one["scorer"]): one["asked"] for one in cells if one["metric"] == "accuracy"}
+    assert {asked["single", scorer] for scorer in ("brief", "robust", "code", "paper")} == {20}
 
 
 @pytest.mark.slow
@@ -264,8 +264,8 @@ def test_a_scorer_that_raises_is_named_with_the_case(site: Path, tmp_path: Path)
     _write_package(site, "rash", "scorers", "rash", "rash", "def part(case, reply): raise KeyError('grade')")
     words = ("run", "-m", "scripted/oracle", "-d", DATA, "--testbeds", "noise", "--noise", "0", "--limit", "2")
     assert type_command(*words, "--out", str(tmp_path / "run")).code == 0
-    done = type_command("report", str(tmp_path / "run"), "--track", "rash")
+    done = type_command("report", str(tmp_path / "run"), "--scorer", "rash")
     assert done.code == 1
-    assert done.err.startswith(f"ragbed: track 'rash' failed on case {DATA}/")
+    assert done.err.startswith(f"ragbed: scorer 'rash' failed on case {DATA}/")
     assert done.err.rstrip().endswith("KeyError: 'grade'")
-    assert type_command("report", str(tmp_path / "run"), "--track", "rsh").code == 2
+    assert type_command("report", str(tmp_path / "run"), "--scorer", "rsh").code == 2

@@ -28,7 +28,7 @@ class PluginFamily(Struct, frozen=True):
 
 
 MODELS = PluginFamily("models", "provider")
-SCORERS = PluginFamily("scorers", "track")
+SCORERS = PluginFamily("scorers", "scorer")
 TESTBEDS = PluginFamily("testbeds", "testbed", needs=("name", "cases"))
 SEARCH = PluginFamily("search", "search engine")
 ENCODERS = PluginFamily("encoders", "encoder")

@@ -95,7 +95,7 @@ def test_a_forecast_of_batches_has_half_the_cost() -> None:
 
 
 def _costs(folder: Path, respond: Callable[[ragbed.Case], ragbed.Completion], size: int = 1) -> dict[str, Estimate]:
-    """Return the cost cells of the robust track of a run."""
+    """Return the cost cells of the robust scorer of a run."""
     run(make_job(folder, size, TalkingModel(respond, _PRICED)), ask_nobody)
     return {
         cell.estimate.metric: cell.estimate for cell in read_report_cells([folder], ["robust"]) if cell.table == TABLE

@@ -125,12 +125,12 @@ def test_all_commands_and_python_show_the_same_numbers(tmp_path: Path) -> None:
         "run", *models, *data, "--limit", "12", "--cache", "off", "--json", "--out", str(tmp_path / "run")
     )
     rows = json.loads(done.out)["cells"]
-    for track in ("robust", "code", "paper"):
-        python = [dict(cell) for cell in open_run(tmp_path / "run").metrics(track)]
+    for scorer in ("robust", "code", "paper"):
+        python = [dict(cell) for cell in open_run(tmp_path / "run").metrics(scorer)]
         reported = json.loads(type_command("report", str(tmp_path / "run"), "-f", "json").out)
-        assert [cell for cell in reported if cell["track"] == track] == python
+        assert [cell for cell in reported if cell["scorer"] == scorer] == python
         for row in rows:
-            _compare(row, python, track)
+            _compare(row, python, scorer)
     printed = type_command("report", str(tmp_path / "run")).out
     accuracy = next(row for row in rows if row["testbed"] == "noise")["rates"]["correct"]
     assert f" {100 * accuracy:.1f} [" in done.err
@@ -141,14 +141,14 @@ def test_all_commands_and_python_show_the_same_numbers(tmp_path: Path) -> None:
             assert model[name] == sum(row[name] for row in rows if row["model"] == model["model"])
 
 
-def _compare(row: dict[str, Any], cells: list[dict[str, Any]], track: str) -> None:
+def _compare(row: dict[str, Any], cells: list[dict[str, Any]], scorer: str) -> None:
     """Check a row of the overview against the cell of the report for the same condition."""
     table, metric, score = _REPORTED[row["testbed"]]
     place = {name: row[name] for name in ("model", "data", "lang", "profile")} | {"table": table, "metric": metric}
     if row["testbed"] != "closed-book":
         place |= {"noise": row["noise"], "k": row["k"]}
     (cell,) = (cell for cell in cells if cell["scope"] == "all" and place.items() <= cell.items())
-    name = score if track == "robust" else f"{track}.{score}"
+    name = score if scorer == "robust" else f"{scorer}.{score}"
     assert row["rates"][name] == round(cell["value"], 6)
     assert row["intervals"][name] == [cell["low"], cell["high"]]
     assert (row["asked"], row["error"] + row["filtered"]) == (cell["asked"], cell["errors"])
@@ -169,7 +169,7 @@ def test_a_report_keeps_the_verdicts_of_an_earlier_scorer_unless_asked(
         for module in ("ragbed.analysis.trials.table", "ragbed.api.reports"):
             changed.setattr(f"{module}.SCORER_VERSION", 99, raising=False)
         changed.setattr("ragbed.scoring.version.SCORER_VERSION", 99)
-        changed.setattr("ragbed.analysis.trials.table.open_tracks", lambda _: wrong)
+        changed.setattr("ragbed.analysis.trials.table.open_scorers", lambda _: wrong)
         kept = type_command("report", str(tmp_path))
         assert "was scored with version 1 of the scorer, and version 99 is installed" in kept.err
         assert "100.0 [" in kept.out
@@ -225,7 +225,7 @@ def test_merged_shards_archives_exports_and_the_viewer_show_the_same_numbers(tmp
     written = {
         float(row["noise"]): float(row["value"])
         for row in csv
-        if (row["metric"], row["track"], row["scope"]) == ("accuracy", "robust", "all")
+        if (row["metric"], row["scorer"], row["scope"]) == ("accuracy", "robust", "all")
     }
     assert written == pytest.approx(accuracy)
     (row,) = whole.table("noise")

@@ -96,7 +96,7 @@ def test_the_papers_rows_are_shown_for_complete_results_on_its_files_whatever_th
     chosen: dict[str, Any] = {"profile": "code-2023", "testbeds": "integration", "noise": [0, 0.4], "progress": False}
     data = {name: rgb_dir / "zh_int.json"}
     run = ragbed.run("scripted/oracle", data, out=tmp_path / "run", **(chosen | options))
-    (table,) = (table for table in ragbed.report(run, track="code").reports[0].tables if table.name == "integration")
+    (table,) = (table for table in ragbed.report(run, scorer="code").reports[0].tables if table.name == "integration")
     assert [row.comparable for row in table.rows if not row.printed] == [comparable]
     assert any(row.printed for row in table.rows) == comparable
     latex = ragbed.report(run, format="latex").text or ""
@@ -110,7 +110,7 @@ def test_another_file_with_the_name_of_a_published_one_is_not_comparable(tmp_pat
     (tmp_path / "zh_int.json").write_text("".join(lines), "utf-8")
     chosen: dict[str, Any] = {"profile": "code-2023", "testbeds": "integration", "noise": 0, "progress": False}
     run = ragbed.run("scripted/oracle", tmp_path / "zh_int.json", out=tmp_path / "run", **chosen)
-    tables = ragbed.report(run, track="code").reports[0].tables
+    tables = ragbed.report(run, scorer="code").reports[0].tables
     assert not any(row.comparable or row.printed for table in tables for row in table.rows)
 
 

@@ -328,7 +328,7 @@ def test_a_report_agrees_with_the_decision_after_more_answers_have_arrived(
         assert rows[0]["p"] < 0.05
     else:
         metrics = [*run.metrics(), *ragbed.report(run).records()]
-        rows = [row for row in metrics if row["metric"] == "accuracy" and row.get("track", "robust") == "robust"]
+        rows = [row for row in metrics if row["metric"] == "accuracy" and row.get("scorer", "robust") == "robust"]
         (table,) = tabulate_run(run.folder)
         assert rows[0]["low"] == table.rates["correct"].low
         assert rows[0]["high"] == table.rates["correct"].high

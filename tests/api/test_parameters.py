@@ -58,7 +58,7 @@ api: Any = ragbed
             lambda: api.export("figure1", "native", io.StringIO()),
             "`out` is a file in text mode. Open it in binary mode",
         ),
-        (lambda: api.Run("x").metrics(3), "unknown track '3'. Known: code, paper, robust."),
+        (lambda: api.Run("x").metrics(3), "unknown scorer '3'. Known: code, paper, robust."),
     ],
 )
 def test_a_wrong_parameter_is_named_with_its_value(

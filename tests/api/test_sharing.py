@@ -23,7 +23,9 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> ragbed.Run:
 def test_a_report_is_text_files_and_cells(run: ragbed.Run, tmp_path: Path) -> None:
     markdown = ragbed.report(run, format="md", out=tmp_path / "report.md")
     assert markdown.text == (tmp_path / "report.md").read_text("utf-8")
-    assert [row["value"] for row in markdown.records() if row["metric"] == "accuracy" and row["track"] == "robust"] == [
+    assert [
+        row["value"] for row in markdown.records() if row["metric"] == "accuracy" and row["scorer"] == "robust"
+    ] == [
         1.0,
         1.0,
     ]

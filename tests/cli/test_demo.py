@@ -75,7 +75,7 @@ def test_terminal_and_report_show_the_same_figures(done: Done, folder: Path) -> 
     told = {
         (cell["table"], cell["data"], cell["noise"]): f"{100 * cell['value']:.0f}"
         for cell in cells
-        if (cell["metric"], cell["track"], cell["scope"]) == ("accuracy", "robust", "all")
+        if (cell["metric"], cell["scorer"], cell["scope"]) == ("accuracy", "robust", "all")
     }
     lines = done.out[done.out.index("baseline/lexical, English") :].splitlines()
     rows = {cells[0]: cells for cells in (re.split(r"\s{2,}", line.strip()) for line in lines[:12])}

@@ -426,7 +426,7 @@ OPTIONS = [
         "Error: Invalid value for '--format' / '-f': 'docx' is not one of 'text', 'md', 'html', 'latex', 'csv', "
         "'json', 'site', 'svg', 'png', 'pdf'.",
     ),
-    Mistake("report good --track robst", "unknown track 'robst'. Did you mean 'robust'? Known: code, paper, robust."),
+    Mistake("report good --scorer robst", "unknown scorer 'robst'. Did you mean 'robust'? Known: code, paper, robust."),
     Mistake("compare good", "Error: Missing argument 'B'."),
     Mistake("compare good:gpt good", "unknown model 'gpt'. Known: scripted/oracle."),
     Mistake(

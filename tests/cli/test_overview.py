@@ -149,7 +149,7 @@ def test_what_does_not_vary_has_no_column(tmp_path: Path) -> None:
     assert _header_and_rows(tmp_path / "run", *words)[0] == ["testbed", "lang", "noise"]
 
 
-def test_where_tracks_disagree_every_reply_is_named_with_its_grounds(tmp_path: Path) -> None:
+def test_where_scorers_disagree_every_reply_is_named_with_its_grounds(tmp_path: Path) -> None:
     run(make_job(tmp_path / "run", 4, TalkingModel(_say)), ask_nobody)
     done = type_command("report", str(tmp_path / "run"), "--disagreements", "code", "-f", "json")
     told = json.loads(done.out)
@@ -176,8 +176,8 @@ def test_truncated_responses_that_only_the_original_code_credits_are_disagreemen
 def test_the_list_for_people_says_how_many_there_are_of_each_kind(tmp_path: Path) -> None:
     run(make_job(tmp_path / "run", 4, TalkingModel(_say)), ask_nobody)
     shown = type_command("report", str(tmp_path / "run"), "--disagreements", "paper").out
-    assert "False credit of the paper track: 1" in shown
-    assert "Missed credit of the paper track: 2" in shown
+    assert "False credit of the paper scorer: 1" in shown
+    assert "Missed credit of the paper scorer: 2" in shown
 
 
 def test_disagreements_are_not_written_in_formats_for_tables(tmp_path: Path) -> None:

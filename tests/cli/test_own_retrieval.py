@@ -34,7 +34,7 @@ def _cells(run: str) -> dict[str, dict[str, Any]]:
     return {
         cell["metric"]: cell
         for cell in json.loads(type_command("report", run, "-f", "json").out)
-        if cell["table"] == "own-retrieval" and cell["track"] == "robust" and cell["noise"] is None
+        if cell["table"] == "own-retrieval" and cell["scorer"] == "robust" and cell["noise"] is None
     }
 
 

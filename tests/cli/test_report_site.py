@@ -91,9 +91,9 @@ def test_the_reports_of_removed_runs_are_removed_and_other_files_are_kept(tmp_pa
     assert sorted(path.name for path in site.iterdir()) == ["index.html", "run-kept.html", "run-notes.html"]
 
 
-def test_an_unknown_track_does_not_replace_the_site(runs: Path, site: Path) -> None:
+def test_an_unknown_scorer_does_not_replace_the_site(runs: Path, site: Path) -> None:
     before = (site / "index.html").read_bytes()
-    done = _write(runs, site, "--track", "robsut")
+    done = _write(runs, site, "--scorer", "robsut")
     assert (done.code, "robsut" in done.err) == (2, True)
     assert (site / "index.html").read_bytes() == before
 

@@ -20,7 +20,7 @@ from ragbed.data.catalog import CATALOG
 
 _READMES = ("README.md", "README.zh.md")
 _MEGABYTES = CATALOG["smollm2"].megabytes
-# A row of a results table: n, then the rate on the robust track with its interval.
+# A row of a results table: n, then the rate on the robust scorer with its interval.
 _ROW = re.compile(r"^noise +en +[\d.]+ +(\d+) .* ([\d.]+) \[([\d.]+), ([\d.]+)\]", re.MULTILINE)
 _CITED = {"4.0"}  # versions of licences
 

@@ -77,8 +77,8 @@ def test_scores_are_all_or_nothing_where_the_script_decides(
     tmp_path: Path, script: str, testbed: str, correct: int, refused: int
 ) -> None:
     for rates in _rates(_made(tmp_path, testbed), testbed, script, Settings()).values():
-        for track in ("code", "paper"):
-            assert (rates[f"{track}.correct"], rates[f"{track}.refused"]) == (correct, refused)
+        for scorer in ("code", "paper"):
+            assert (rates[f"{scorer}.correct"], rates[f"{scorer}.refused"]) == (correct, refused)
 
 
 @pytest.mark.parametrize("script", ["first-doc", "last-doc"])

@@ -12,7 +12,7 @@ from ragbed.analysis.diagnosis.diagnosis_file import read_diagnoses
 from ragbed.analysis.locale import read_words
 from ragbed.analysis.metrics import measure
 from ragbed.analysis.run_cells import read_report_cells
-from ragbed.analysis.trials.columns import TRACKS
+from ragbed.analysis.trials.columns import SCORERS
 from ragbed.analysis.trials.rows import Trial, TrialOutcome, group_rows
 from ragbed.errors import DataError
 from ragbed.reporting.figures import draw_error_types, make_figures
@@ -37,7 +37,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_every_figure_that_the_cells_allow_is_drawn(run: Path) -> None:
-    charts = make_figures(read_report_cells([run], TRACKS), "robust", read_words("zh"))
+    charts = make_figures(read_report_cells([run], SCORERS), "robust", read_words("zh"))
     kinds = [chart.name.partition("-")[0] for chart in charts]
     assert kinds == ["noise", "abstention", "integration", "counterfactual", "position"]
     assert len({chart.name for chart in charts}) == len(charts)

@@ -61,25 +61,25 @@ def _estimate(metric: str, value: float | None = 0.5, n: int = 300, errors: int 
     )
 
 
-def _report(key: TrialGroup, *, track: str = "robust", k: int = 5, n: int = 300) -> Report:
+def _report(key: TrialGroup, *, scorer: str = "robust", k: int = 5, n: int = 300) -> Report:
     cells = [
-        Cell("noise", key, track, "all", _estimate("accuracy", n=n), {"noise": 0.0, "k": k}),
-        Cell("noise", key, track, "all", _estimate("accuracy", None, n=n), {"noise": 0.2, "k": k}),
-        Cell("rejection", key, track, "all", _estimate("refusal_recall", n=n), {"noise": 1.0, "k": k}),
+        Cell("noise", key, scorer, "all", _estimate("accuracy", n=n), {"noise": 0.0, "k": k}),
+        Cell("noise", key, scorer, "all", _estimate("accuracy", None, n=n), {"noise": 0.2, "k": k}),
+        Cell("rejection", key, scorer, "all", _estimate("refusal_recall", n=n), {"noise": 1.0, "k": k}),
     ]
-    return make_report(["runs/a"], cells, track)
+    return make_report(["runs/a"], cells, scorer)
 
 
 def _paper_report(
-    key: TrialGroup, file: str = "en", *, track: str = "code", k: int = 5, n: int = 300, errors: int = 0
+    key: TrialGroup, file: str = "en", *, scorer: str = "code", k: int = 5, n: int = 300, errors: int = 0
 ) -> Report:
     """Return a report on cells of a dataset that is one of RGB's files."""
     cells = [
-        Cell("noise", key, track, "all", _estimate("accuracy", 0.5, n, errors), {"noise": 0.0, "k": k}),
-        Cell("rejection", key, track, "all", _estimate("refusal_recall", 0.1, n, errors), {"noise": 1.0, "k": k}),
-        Cell("rejection", key, track, "all", _estimate("all_rate", 0.4, n, errors), {"noise": 1.0, "k": k}),
+        Cell("noise", key, scorer, "all", _estimate("accuracy", 0.5, n, errors), {"noise": 0.0, "k": k}),
+        Cell("rejection", key, scorer, "all", _estimate("refusal_recall", 0.1, n, errors), {"noise": 1.0, "k": k}),
+        Cell("rejection", key, scorer, "all", _estimate("all_rate", 0.4, n, errors), {"noise": 1.0, "k": k}),
     ]
-    return make_report(["runs/a"], cells, track, published={(key.model, key.data): file})
+    return make_report(["runs/a"], cells, scorer, published={(key.model, key.data): file})
 
 
 def test_a_row_has_known_values_with_their_intervals(run: Path) -> None:
@@ -90,13 +90,13 @@ def test_a_row_has_known_values_with_their_intervals(run: Path) -> None:
     assert re.findall(r"([\d.]+) \[", last) == ["100.0", "80.0", "60.0", "40.0", "20.0"]
 
 
-def test_json_has_every_cell_of_every_track_with_its_counts(run: Path) -> None:
+def test_json_has_every_cell_of_every_scorer_with_its_counts(run: Path) -> None:
     cells = json.loads(type_command("report", str(run), "-f", "json").out)
-    assert {cell["track"] for cell in cells} == {"robust", "code", "paper"}
+    assert {cell["scorer"] for cell in cells} == {"robust", "code", "paper"}
     (one,) = (
         cell
         for cell in cells
-        if (cell["model"], cell["metric"], cell["noise"], cell["track"], cell["table"], cell["scope"])
+        if (cell["model"], cell["metric"], cell["noise"], cell["scorer"], cell["table"], cell["scope"])
         == ("scripted/last-doc", "accuracy", 0.8, "code", "noise", "all")
     )
     assert (one["value"], one["n"], one["asked"], one["errors"], one["infeasible"]) == (0.2, 50, 50, 0, 0)
@@ -159,22 +159,22 @@ _NOT_LIKE_THE_PAPER = [
     ("en", "code-2023", "code", 5, 40, 0),
     ("en", "code-2023", "code", 5, 300, 2),
 ]
-"""File, profile, track, documents, questions and failed calls of rows that cannot be compared with the paper's."""
+"""File, profile, scorer, documents, questions and failed calls of rows that cannot be compared with the paper's."""
 
 
-@pytest.mark.parametrize(("file", "profile", "track", "k", "n", "errors"), _NOT_LIKE_THE_PAPER)
+@pytest.mark.parametrize(("file", "profile", "scorer", "k", "n", "errors"), _NOT_LIKE_THE_PAPER)
 def test_only_complete_results_on_the_papers_file_and_setting_are_comparable(
-    file: str, profile: str, track: str, k: int, n: int, errors: int
+    file: str, profile: str, scorer: str, k: int, n: int, errors: int
 ) -> None:
     """A dataset named `en` was marked as comparable, whatever it contained: also 40 items of another file."""
-    report = _paper_report(TrialGroup("m", "en", "en", profile), file, track=track, k=k, n=n, errors=errors)
+    report = _paper_report(TrialGroup("m", "en", "en", profile), file, scorer=scorer, k=k, n=n, errors=errors)
     rows = [row for table in report.tables for row in table.rows]
     assert not any(row.comparable or row.printed for row in rows)
     assert "tab:rgb" not in FORMATS["latex"](report)
 
 
 def test_a_dataset_that_only_has_the_name_of_a_file_is_not_comparable() -> None:
-    report = _report(TrialGroup("m", "en", "en", "code-2023"), track="code")
+    report = _report(TrialGroup("m", "en", "en", "code-2023"), scorer="code")
     assert not any(row.comparable or row.printed for table in report.tables for row in table.rows)
 
 
@@ -457,8 +457,8 @@ def test_a_model_that_never_replied_is_in_the_report(tmp_path: Path) -> None:
     assert re.findall(r"([\d.]+) \[", row) == ["0.0"]
     cells = list(csv.DictReader(type_command("report", str(tmp_path / "run"), "-f", "csv").out.splitlines()))
     lost = [cell for cell in cells if cell["model"] == "test/silent" and cell["metric"] == "accuracy"]
-    assert [(cell["track"], cell["value"], cell["n"], cell["asked"], cell["errors"]) for cell in lost] == [
-        (track, "0.0", "4", "4", "4") for track in ("robust", "code", "paper")
+    assert [(cell["scorer"], cell["value"], cell["n"], cell["asked"], cell["errors"]) for cell in lost] == [
+        (scorer, "0.0", "4", "4", "4") for scorer in ("robust", "code", "paper")
     ]
 
 
@@ -489,7 +489,7 @@ def test_filtered_and_truncated_responses_are_not_reported_as_failed(tmp_path: P
     run_job(make_job(tmp_path / "run", 5, TalkingModel(say)), ask_nobody)
     assert "5 (1 truncated, 2 filtered)" in type_command("report", str(tmp_path / "run")).out
     cells = msgspec.json.decode(type_command("report", str(tmp_path / "run"), "-f", "json").out)
-    (cell,) = (one for one in cells if (one["metric"], one["track"], one["noise"]) == ("accuracy", "robust", 0.0))
+    (cell,) = (one for one in cells if (one["metric"], one["scorer"], one["noise"]) == ("accuracy", "robust", 0.0))
     assert (cell["n"], cell["value"]) == (5, 0.4)
     assert [cell[name] for name in ("errors", "truncated", "filtered")] == [0, 1, 2]
     (row,) = ragbed.open_run(tmp_path / "run").table("noise")

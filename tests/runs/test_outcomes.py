@@ -28,7 +28,7 @@ from tests.runs.harness import RUN, TalkingModel, agree, ask_nobody, make_case, 
 from tests.servers.function_model import ModelRequest, function_model
 
 
-def test_a_truncated_response_is_scored_by_the_original_tracks_only(tmp_path: Path) -> None:
+def test_a_truncated_response_is_scored_by_the_original_scorers_only(tmp_path: Path) -> None:
     def say(case: Case) -> Completion:
         return Completion(outcome="truncated", reply=f"It is gold-{case.item}.", finish="length")
 

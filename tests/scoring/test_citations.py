@@ -70,7 +70,7 @@ def test_scripted_citations_reach_their_analytic_values(name: str, lang: str, tm
     cells = {
         cell["metric"]: cell["value"]
         for cell in run.metrics()
-        if cell["table"] == "citations" and cell["track"] == "robust" and cell["noise"] == 0.4
+        if cell["table"] == "citations" and cell["scorer"] == "robust" and cell["noise"] == 0.4
     }
     assert {metric: cells.get(metric) for metric in EXPECTED[name]} == pytest.approx(EXPECTED[name])
     assert cells["uncited_sentences"] == (1 if name == "nothing" else 0)

@@ -15,7 +15,7 @@ from ragbed.testbeds.settings import Settings
 from tests.golden.facts import closed_book_cases, make_response, read_facts
 
 
-def test_the_track_reproduces_every_golden_label(rgb_dir: Path) -> None:
+def test_the_scorer_reproduces_every_golden_label(rgb_dir: Path) -> None:
     cases = closed_book_cases(rgb_dir)
     same = 0
     for line in read_facts("labels"):
@@ -46,7 +46,7 @@ def paris(tmp_path: Path) -> Case:
         ("Insufficient information", (0, 0), False),  # case matters
     ],
 )
-def test_the_code_track_reproduces_the_original(
+def test_the_code_scorer_reproduces_the_original(
     paris: Case, reply: str, label: tuple[int, ...], is_correct: bool
 ) -> None:
     assert code.label(paris, reply) == label
@@ -63,7 +63,7 @@ def test_the_code_track_reproduces_the_original(
         ("There are factual errors in the provided documents. Paris, seventy", True, False, True),
     ],
 )
-def test_the_paper_track_requires_the_full_sentences(
+def test_the_paper_scorer_requires_the_full_sentences(
     paris: Case, reply: str, is_correct: bool, is_refused: bool, is_flagged: bool
 ) -> None:
     assert (paper.correct(paris, reply), paper.refused(paris, reply), paper.flagged(paris, reply)) == (

@@ -34,7 +34,7 @@ def test_the_model_answers_with_the_first_sentence(run: ragbed.Run) -> None:
 
 
 def test_the_scorer_counts_no_more_correct_answers_than_ragbed(run: ragbed.Run) -> None:
-    (robust,), (brief,) = run.table("single"), run.table("single", track="brief")
+    (robust,), (brief,) = run.table("single"), run.table("single", scorer="brief")
     assert brief["correct"] <= robust["correct"]
 
 

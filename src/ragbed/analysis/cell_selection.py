@@ -81,7 +81,7 @@ class PlannedCells:
             self._trials += [structs.replace(trial, item="", cluster=None, repeat=repeat) for repeat in self._repeats]
 
     def cells(self, alpha: float | None = None) -> list[Cell]:
-        """Return the predicted cells on the robust track. Only their keys are meaningful, not their values."""
+        """Return the predicted cells of the robust scorer. Only their keys are meaningful, not their values."""
         return list(measure(group_rows(self._trials), ["robust"], alpha))
 
 
@@ -143,7 +143,7 @@ def _table_cells(selector: CellSelector, cells: Iterable[Cell]) -> list[Cell]:
         for cell in cells
         if cell.table == selector.table
         and cell.scope == "all"
-        and cell.track == "robust"
+        and cell.scorer == "robust"
         and MARK not in cell.key.profile
     ]
 

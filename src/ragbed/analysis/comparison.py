@@ -123,7 +123,7 @@ class Comparison:
     incomplete: tuple[IncompleteCounts, IncompleteCounts] = (IncompleteCounts(), IncompleteCounts())  # of each side
 
 
-def open_side(named: str, track: str) -> Side:
+def open_side(named: str, scorer: str) -> Side:
     """Read the scores of a model in a run.
 
     Raises:
@@ -131,7 +131,7 @@ def open_side(named: str, track: str) -> Side:
             served several models.
     """
     folder, model = split_run(named)
-    sides = open_sides(folder, track)
+    sides = open_sides(folder, scorer)
     names = read_names([folder])
     models = {full: name for full, name in names.items() if name in sides}
     model = {name: full for full, name in names.items()}.get(model, model)
@@ -147,15 +147,15 @@ def open_side(named: str, track: str) -> Side:
     return sides[models[chosen]]
 
 
-def open_sides(folder: Path, track: str) -> dict[str, Side]:
+def open_sides(folder: Path, scorer: str) -> dict[str, Side]:
     """Read the scores of all models in a run, by display name. All verdicts are from the installed scorer.
 
     Raises:
         UsageError: The run contains no results.
     """
     names, monitored = read_names([folder]), is_monitored(folder)
-    decided = decided_in(folder) if track == "robust" else []
-    with TrialTable(folder, [track], current=True) as table:
+    decided = decided_in(folder) if scorer == "robust" else []
+    with TrialTable(folder, [scorer], current=True) as table:
         table.update()
         sides = {
             names[model]: Side(
@@ -166,7 +166,7 @@ def open_sides(folder: Path, track: str) -> dict[str, Side]:
                 monitored,
                 [one for one in decided if (one.table, one.model) == (COMPARISON, model)],
             )
-            for model, scores in table.read(partial(read_scores, table, track)).items()
+            for model, scores in table.read(partial(read_scores, table, scorer)).items()
         }
     if not sides:
         raise UsageError(f"{folder} contains no results. To complete the run, rerun the command that created it.")
@@ -189,13 +189,13 @@ class QuestionScores:
 
 
 def read_scores(
-    table: TrialTable, track: str, calls: Container[tuple[int, int, int]] | None = None
+    table: TrialTable, scorer: str, calls: Container[tuple[int, int, int]] | None = None
 ) -> dict[str, QuestionScores]:
     """Return the scores of each model in a run. A score is 1 if the trial is a success, and 0 for failed calls.
 
     Args:
         table: The run's table.
-        track: The track.
+        scorer: The scorer.
         calls: The trials to read, as model number, case number and repeat; None for all.
     """
     models = {number: name for number, (name, _) in table.store.models().items()}
@@ -208,7 +208,7 @@ def read_scores(
         for number, _, item, event, question, answer, *_ in table.rows("items")
     }
     cases = {
-        number: (conditions[condition], questions[item], headline if track == "robust" else f"{track}.{headline}")
+        number: (conditions[condition], questions[item], headline if scorer == "robust" else f"{scorer}.{headline}")
         for number, _, condition, item, *_, headline in table.rows("cases")
     }
     verdicts = {number: (outcome, msgspec.json.decode(found)) for number, outcome, _, _, found in table.rows("scores")}

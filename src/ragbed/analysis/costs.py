@@ -14,17 +14,17 @@ from ragbed.schema import Estimate
 TABLE = "cost"
 
 
-def cost_cells(groups: Sequence[TrialColumns], tracks: Sequence[str]) -> Iterator[Cell]:
-    """Yield the cost cells on every track for all groups with a known cost.
+def cost_cells(groups: Sequence[TrialColumns], scorers: Sequence[str]) -> Iterator[Cell]:
+    """Yield the cost cells for every scorer for all groups with a known cost.
 
     A cached response costs as much as the original call.
     """
-    for track in tracks:
+    for scorer in scorers:
         for trials in groups:
             priced = np.isfinite(trials.dollars)
             total = math.fsum(trials.dollars[priced].tolist())
             if total:
-                right = trials.right(track)[priced]
+                right = trials.right(scorer)[priced]
                 correct = float(right[np.isfinite(right)].sum())
                 values = {
                     "cost": total,
@@ -32,7 +32,7 @@ def cost_cells(groups: Sequence[TrialColumns], tracks: Sequence[str]) -> Iterato
                     "cost_per_correct": total / correct if correct else None,
                 }
                 for metric, value in values.items():
-                    yield Cell(TABLE, trials.key, track, "all", _estimate(metric, value, trials, priced), {})
+                    yield Cell(TABLE, trials.key, scorer, "all", _estimate(metric, value, trials, priced), {})
 
 
 def _estimate(metric: str, value: float | None, trials: TrialColumns, priced: Mask) -> Estimate:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ragbed.analysis.trials.table import LastResult, ScoredRow, TrialTable
 
 _SCORES = ("correct", "refused", "flagged")
-SCORES = (*(f"{track}{name}" for track in ("paper.", "code.", "") for name in _SCORES), "misled", "unsure")
+SCORES = (*(f"{scorer}{name}" for scorer in ("paper.", "code.", "") for name in _SCORES), "misled", "unsure")
 _OUTCOMES: tuple[str, ...] = get_args(Outcome)
 _EARLY = 20_000  # maximum number of results to score during the run; the others are scored in parallel afterwards
 _READ = 64  # number of results to read at a time
@@ -122,8 +122,8 @@ def _tabulate_group(group: TrialColumns, names: Sequence[str], alpha: float | No
         )  # fmt: skip
         rates = {}
         for name in names:
-            track, _, score = name.rpartition(".")
-            builder = CellBuilder(testbed, trials, track or "robust", alpha=alpha)
+            scorer, _, score = name.rpartition(".")
+            builder = CellBuilder(testbed, trials, scorer or "robust", alpha=alpha)
             cell = builder.rate("accuracy" if score == "correct" else score, trials.asked, builder.score(score))
             rates[name] = cell.estimate
         counts = Counter(trials.outcome.tolist())

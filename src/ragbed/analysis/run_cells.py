@@ -21,12 +21,12 @@ from ragbed.runs.decided import DecidedInterval, read_conditions, read_decided
 from ragbed.runs.display_names import RowNames, read_row_names
 from ragbed.runs.scoring import open_scored
 from ragbed.runs.store import RunStore
-from ragbed.scoring import open_tracks
+from ragbed.scoring import open_scorers
 
 
 def read_groups(
     folders: Sequence[Path],
-    tracks: Sequence[str] = (),
+    scorers: Sequence[str] = (),
     labels: Labels | None = None,
     *,
     current: bool = False,
@@ -35,16 +35,16 @@ def read_groups(
 
     Args:
         folders: Folders of the runs.
-        tracks: The tracks whose scores are needed.
+        scorers: The scorers whose scores are needed.
         labels: The labels under which the models are counted (see `RowNames`); by default, the model strings.
         current: Whether all scores must be from the installed version of the scorer (see `TrialTable`).
 
     Raises:
-        UsageError: Two runs contain the same call or different data with the same name, or a track does not exist.
+        UsageError: Two runs contain the same call or different data with the same name, or a scorer does not exist.
     """
     _check_data(folders)
     with ExitStack() as stack:
-        tables = [stack.enter_context(TrialTable(folder, tracks, current=current)) for folder in folders]
+        tables = [stack.enter_context(TrialTable(folder, scorers, current=current)) for folder in folders]
         for table in tables:
             table.update()
         return load_groups(tables, labels, max(largest_planned(table.store) for table in tables))
@@ -52,7 +52,7 @@ def read_groups(
 
 def read_report_cells(
     folders: Sequence[Path],
-    tracks: Sequence[str],
+    scorers: Sequence[str],
     alpha: float = ALPHA,
     names: RowNames | None = None,
     *,
@@ -62,24 +62,24 @@ def read_report_cells(
 
     Args:
         folders: Folders of the runs.
-        tracks: The tracks whose scores are used.
+        scorers: The scorers whose scores are used.
         alpha: Error probability of the intervals if any of the runs was monitored (`--until`).
         names: The names of the models, if they must be unique across more runs than these.
         current: Whether all scores must be from the installed version of the scorer (see `TrialTable`).
 
     Raises:
-        UsageError: Two runs contain the same call or different data with the same name, or a track does not exist.
+        UsageError: Two runs contain the same call or different data with the same name, or a scorer does not exist.
     """
-    open_tracks(tracks)  # an unknown track is refused first
+    open_scorers(scorers)  # an unknown scorer is refused first
     labels = (names or read_row_names(folders)).labels
-    groups = read_groups(folders, tracks, labels, current=current)
-    cells = list(measure(groups, tracks, alpha if any(map(is_monitored, folders)) else None))
+    groups = read_groups(folders, scorers, labels, current=current)
+    cells = list(measure(groups, scorers, alpha if any(map(is_monitored, folders)) else None))
     decided = [
         structs.replace(interval, model=labels[folder, interval.model])
         for folder in folders
         for interval in decided_in(folder)
     ]
-    return [*narrow_cells(cells, decided, alpha), *cost_cells(groups, tracks)]
+    return [*narrow_cells(cells, decided, alpha), *cost_cells(groups, scorers)]
 
 
 def read_published(folders: Sequence[Path], labels: Labels) -> dict[tuple[str, str], str]:

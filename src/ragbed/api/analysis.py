@@ -45,7 +45,7 @@ def compare(
     a: RunLike,
     b: RunLike,
     *,
-    track: str = "robust",
+    scorer: str = "robust",
     min_drop: float | str = 0.03,
     fail_if_worse: float | str | None = None,
     junit: str | Path | None = None,
@@ -55,7 +55,7 @@ def compare(
     Args:
         a: The baseline: a run, its folder, or `RUN:MODEL` for one model in a run with several models.
         b: The run to compare with the baseline.
-        track: Scoring track, as in `Run.tables`.
+        scorer: Scorer, as in `Run.tables`.
         min_drop: Smallest drop in the main score that is reported as a decline, e.g. 0.03 or "3%".
         fail_if_worse: Margin of a gate that fails if B is significantly worse than A by more than this value.
             The margin also replaces `min_drop`.
@@ -77,7 +77,7 @@ def compare(
     margin = None if fail_if_worse is None else read_share("fail_if_worse", fail_if_worse)
     min_drop = read_share("min_drop", min_drop) if margin is None else margin
     names = [str(side if isinstance(side, str) else run_folder(side)) for side in (a, b)]
-    first, second = comparison.pair_with_given(*(comparison.open_side(name, track) for name in names))
+    first, second = comparison.pair_with_given(*(comparison.open_side(name, scorer) for name in names))
     rows = comparison.compare(first, second, min_drop)
     gates = [] if margin is None else check_declines(rows, margin)
     if junit is not None:

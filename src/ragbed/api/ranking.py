@@ -56,12 +56,12 @@ class RankingResult(TableResult):
 
 
 @checked
-def rank(runs: RunsLike, *, track: str = "robust") -> RankingResult:
+def rank(runs: RunsLike, *, scorer: str = "robust") -> RankingResult:
     """Rank all models in the runs on the questions they have in common, with a paired test for each pair.
 
     Args:
         runs: One run with several models, or several runs.
-        track: Scoring track, as in `Run.tables`.
+        scorer: Scorer, as in `Run.tables`.
 
     Example:
         >>> models = ["scripted/oracle", "scripted/last-doc", "scripted/refuser"]
@@ -73,4 +73,4 @@ def rank(runs: RunsLike, *, track: str = "robust") -> RankingResult:
     from ragbed.analysis.ranking import rank_models
 
     folders = dict.fromkeys(map(run_folder, several(runs)))
-    return RankingResult(rank_models([side for folder in folders for side in open_sides(folder, track).values()]))
+    return RankingResult(rank_models([side for folder in folders for side in open_sides(folder, scorer).values()]))

@@ -59,7 +59,7 @@ def report(
     runs: RunsLike,
     *,
     format: ReportFormat = "text",  # noqa: A002 - must match the option's name
-    track: str = "robust",
+    scorer: str = "robust",
     out: str | Path | None = None,
     locale: Literal["en", "zh"] | None = None,
     rescore: bool = False,
@@ -69,7 +69,7 @@ def report(
     Args:
         runs: Runs, or folders of runs.
         format: Report format. A text report is written as Markdown; a site has a leaderboard and a report on each run.
-        track: Scoring track shown in the tables; CSV and JSON contain all tracks.
+        scorer: Scorer shown in the tables; CSV and JSON contain all scorers.
         out: File for the report, or folder for figures or a site; by default, report.html for HTML, otherwise none.
         locale: Language of the figures, and the initial language of HTML reports and sites.
         rescore: Score runs again that were scored with another version of the scorer. By default, a report keeps the
@@ -92,7 +92,7 @@ def report(
         raise UsageError(f"format={format} requires an output folder. Set one, e.g. out=figures.")
     folders = list(need_runs(named).values()) if format == "site" else runs_in(named)
     scoring = [message for folder in folders for message in _check_scorer(folder, rescore=rescore)]
-    return replace(_write(named, folders, format, track, target, locale), scoring=scoring)
+    return replace(_write(named, folders, format, scorer, target, locale), scoring=scoring)
 
 
 def _check_scorer(folder: Path, *, rescore: bool) -> Iterator[str]:
@@ -122,7 +122,7 @@ def _write(
     named: Sequence[Path],
     folders: Sequence[Path],
     format: ReportFormat,  # noqa: A002
-    track: str,
+    scorer: str,
     target: Path | None,
     locale: Lang | None,
 ) -> ReportResult:
@@ -132,9 +132,9 @@ def _write(
     from ragbed.ui.viewer.find_runs import need_runs
 
     if format == "site" and target is not None:
-        return _write_site(need_runs(named), track, locale, target)
+        return _write_site(need_runs(named), scorer, locale, target)
     models = read_row_names(folders)
-    made = read_report(folders, [str(run) for run in folders], track, models)
+    made = read_report(folders, [str(run) for run in folders], scorer, models)
     if format in PICTURES and target is not None:
         return ReportResult([made], paths=_draw(made, format, locale or "en", target))
     if format == "html":
@@ -147,27 +147,27 @@ def _write(
     return ReportResult([made], text, [] if target is None else [target])
 
 
-def read_report(runs: Sequence[Path], names: Sequence[str], track: str, models: RowNames | None = None) -> Report:
+def read_report(runs: Sequence[Path], names: Sequence[str], scorer: str, models: RowNames | None = None) -> Report:
     """Return the report on a set of runs.
 
     Args:
         runs: Folders of the runs.
         names: Names of the runs.
-        track: Scoring track of the tables.
+        scorer: Scorer of the tables.
         models: Names of the models, if they must be unique across more runs than these.
     """
     from ragbed.analysis.diagnosis.diagnosis_file import read_diagnoses
     from ragbed.analysis.judging.cells import read_judged_cells
     from ragbed.analysis.run_cells import conditions_in, count_results, is_monitored, read_published, read_report_cells
-    from ragbed.analysis.trials.columns import TRACKS
+    from ragbed.analysis.trials.columns import SCORERS
     from ragbed.reporting.tables import IncompleteRun, make_report
     from ragbed.runs.display_names import read_row_names
 
     models = read_row_names(runs) if models is None else models
-    tracks = list(dict.fromkeys([*TRACKS, track]))
-    cells = [*read_report_cells(runs, tracks, names=models), *read_judged_cells(runs, models.labels)]
+    scorers = list(dict.fromkeys([*SCORERS, scorer]))
+    cells = [*read_report_cells(runs, scorers, names=models), *read_judged_cells(runs, models.labels)]
     diagnoses, published = read_diagnoses(runs, models.labels), read_published(runs, models.labels)
-    report = make_report(names, cells, track, diagnoses, models.shown, published)
+    report = make_report(names, cells, scorer, diagnoses, models.shown, published)
     conditions = tuple(
         structs.replace(condition, model=models.labels[run, condition.model])
         for run in runs
@@ -220,13 +220,13 @@ def _draw(report: Report, ending: str, locale: Lang, folder: Path) -> list[Path]
 
     words, paths = read_words(locale), []
     make_folder(folder)
-    for chart in [*make_figures(report.shown, report.track, words), *draw_error_types(report.shown_diagnoses, words)]:
+    for chart in [*make_figures(report.shown, report.scorer, words), *draw_error_types(report.shown_diagnoses, words)]:
         paths.append(folder / f"{chart.name}.{ending}")
         write_file(paths[-1], PICTURES[ending](chart))
     return paths
 
 
-def _write_site(runs: Mapping[str, Path], track: str, locale: Lang | None, site: Path) -> ReportResult:
+def _write_site(runs: Mapping[str, Path], scorer: str, locale: Lang | None, site: Path) -> ReportResult:
     """Write a leaderboard of all runs, with a report on each of them, and remove the reports of earlier runs."""
     from ragbed.reporting.html.leaderboard_site import SiteEntry, write_board
     from ragbed.reporting.pages.charts import safe_name
@@ -234,7 +234,7 @@ def _write_site(runs: Mapping[str, Path], track: str, locale: Lang | None, site:
 
     models, index = read_row_names(list(runs.values())), site / "index.html"
     entries = [
-        SiteEntry(name, f"{safe_name(f'run-{name}')}.html", read_report([run], [name], track, models))
+        SiteEntry(name, f"{safe_name(f'run-{name}')}.html", read_report([run], [name], scorer, models))
         for name, run in runs.items()
     ]
     make_folder(site)
@@ -242,7 +242,7 @@ def _write_site(runs: Mapping[str, Path], track: str, locale: Lang | None, site:
         write_report_page(entry.report, [runs[entry.name]], locale, site / entry.page, models)
     for page in _linked_reports(index).difference(entry.page for entry in entries):
         (site / page).unlink(missing_ok=True)
-    write_file(index, write_board(entries, track, locale).encode())
+    write_file(index, write_board(entries, scorer, locale).encode())
     paths = [index, *(site / entry.page for entry in entries)]
     return ReportResult([entry.report for entry in entries], paths=paths)
 

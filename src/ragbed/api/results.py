@@ -208,13 +208,13 @@ class Run:
             ]
         return Records(failed, f"Errors of {self.folder}", columns=_ERROR_COLUMNS)
 
-    def tables(self, track: str = "robust") -> dict[str, Records]:
+    def tables(self, scorer: str = "robust") -> dict[str, Records]:
         """Return the report's tables by name, e.g. noise, rejection, integration, counterfactual and closed-book.
 
         Rates are fractions from 0 to 1; printed tables show percentages with 95% confidence intervals.
 
         Args:
-            track: Scoring track: robust, code, paper, or a plug-in's track.
+            scorer: Scorer: robust, code, paper, or a plug-in's scorer.
 
         Example:
             >>> run = ragbed.run("scripted/oracle", "ragbed-mini-en_base", noise=[0, 0.4], limit=5)
@@ -226,11 +226,11 @@ class Run:
         from ragbed.runs.display_names import read_row_names
 
         names = read_row_names([self.folder])
-        cells, published = read_report_cells([self.folder], [track]), read_published([self.folder], names.labels)
-        report = make_report([str(self.folder)], cells, track, names=names.shown, published=published)
+        cells, published = read_report_cells([self.folder], [scorer]), read_published([self.folder], names.labels)
+        report = make_report([str(self.folder)], cells, scorer, names=names.shown, published=published)
         return {table.name: _to_records(table) for table in report.tables}
 
-    def table(self, name: str, track: str = "robust") -> Records:
+    def table(self, name: str, scorer: str = "robust") -> Records:
         """Return one of the report's tables.
 
         Raises:
@@ -241,7 +241,7 @@ class Run:
             >>> run.table("noise")[0]["0.4"]
             1.0
         """
-        tables = self.tables(track)
+        tables = self.tables(scorer)
         if name not in tables:
             available = ", ".join(tables) or "none"
             raise UsageError(
@@ -249,7 +249,7 @@ class Run:
             )
         return tables[name]
 
-    def metrics(self, track: str = "robust") -> Records:
+    def metrics(self, scorer: str = "robust") -> Records:
         """Return every number in the report: one row per metric and condition, with confidence interval, n and errors.
 
         Example:
@@ -260,7 +260,7 @@ class Run:
         """
         from ragbed.analysis.run_cells import read_report_cells
 
-        cells = read_report_cells([self.folder], [track])
+        cells = read_report_cells([self.folder], [scorer])
         return Records([cell.as_json() for cell in cells], f"Metrics of {self.folder}")
 
     def trials(self) -> Iterator[dict[str, Any]]:
@@ -278,10 +278,10 @@ class Run:
             for result, scores in table.scored():
                 yield to_builtins(trial_fields(result, scores, canonical=False))
 
-    def disagreements(self, track: Literal["code", "paper"] = "code") -> Records:
-        """Return the responses that a track scores differently from the robust track, with the deciding rule and text.
+    def disagreements(self, scorer: Literal["code", "paper"] = "code") -> Records:
+        """Return the responses that a scorer and the robust scorer score differently, with the deciding evidence.
 
-        `credit` is `false` if only the track gives credit, and `missed` if only the robust track does.
+        `credit` is `false` if only the scorer gives credit, and `missed` if only the robust scorer does.
 
         Example:
             >>> run = ragbed.run("scripted/echo", "ragbed-mini-en_base", testbeds="noise", noise=0.4, limit=5)
@@ -293,8 +293,8 @@ class Run:
 
         with open_scored(self.folder) as store:
             trials = ((result.model, result.case, result.completion) for result in store.results())
-            found = [to_builtins(one) for one in find_disagreements(trials, track)]
-        title = f"Responses of {self.folder} that the tracks {track} and robust score differently"
+            found = [to_builtins(one) for one in find_disagreements(trials, scorer)]
+        title = f"Responses of {self.folder} that the scorers {scorer} and robust score differently"
         return Records(found, title, columns=_DISAGREEMENT_COLUMNS)
 
     def records(self) -> Records:
@@ -317,7 +317,7 @@ class Run:
         """
         return self.records().to_pandas()
 
-    def compare(self, other: Run | str | Path, *, track: str = "robust", min_drop: float = 0.03) -> ComparisonResult:
+    def compare(self, other: Run | str | Path, *, scorer: str = "robust", min_drop: float = 0.03) -> ComparisonResult:
         """Compare this run (as A) with another run (as B), question by question; see `ragbed.compare`.
 
         Example:
@@ -328,13 +328,13 @@ class Run:
         """
         from ragbed.api.analysis import compare
 
-        return compare(self, other, track=track, min_drop=min_drop)
+        return compare(self, other, scorer=scorer, min_drop=min_drop)
 
-    def figures(self, track: str = "robust", locale: Lang = "en") -> list[Figure]:
+    def figures(self, scorer: str = "robust", locale: Lang = "en") -> list[Figure]:
         """Return the report's figures, which notebooks can display.
 
         Args:
-            track: Scoring track, as in `tables`.
+            scorer: Scorer, as in `tables`.
             locale: Language of titles and labels: en or zh.
 
         Example:
@@ -351,9 +351,9 @@ class Run:
         from ragbed.runs.display_names import read_names
 
         check_choice("locale", locale, get_args(Lang))
-        cells = read_report_cells([self.folder], [track])
-        report = make_report([str(self.folder)], cells, track, names=read_names([self.folder]))
-        charts = make_figures(report.shown, track, read_words(locale))
+        cells = read_report_cells([self.folder], [scorer])
+        report = make_report([str(self.folder)], cells, scorer, names=read_names([self.folder]))
+        charts = make_figures(report.shown, scorer, read_words(locale))
         return [Figure(chart.name, chart.title, PICTURES["svg"](chart).decode()) for chart in charts]
 
     def __repr__(self) -> str:

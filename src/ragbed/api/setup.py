@@ -111,11 +111,11 @@ def _check_plugins() -> list[dict[str, str]]:
     from ragbed.builder.search import ENGINES
     from ragbed.models import PROVIDERS
     from ragbed.retrieval import ENCODERS
-    from ragbed.scoring import TRACKS
+    from ragbed.scoring import SCORERS
 
     included: dict[plugins.PluginFamily, Mapping[str, Any]] = {
         plugins.MODELS: PROVIDERS,
-        plugins.SCORERS: TRACKS,
+        plugins.SCORERS: SCORERS,
         plugins.TESTBEDS: TESTBEDS,
         plugins.SEARCH: ENGINES,
         plugins.ENCODERS: ENCODERS,

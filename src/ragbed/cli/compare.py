@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 _SHOWN = 20
 _LEGEND = """\
-Columns ({track} track):
+Columns ({scorer} scorer):
   n: distinct questions that both sides were evaluated on under this condition
   A %, B %: share of them with the right answer (rejection: with a refusal), failed calls included
   B − A: difference in points, computed before rounding, with its 95% interval
@@ -33,7 +33,7 @@ Columns ({track} track):
 @click.command()
 @click.argument("first", type=options.FileName(), metavar="A")
 @click.argument("second", type=options.FileName(), metavar="B")
-@options.track_option("Scoring track to compare")
+@options.scorer_option("Scorer to compare")
 @options.option(
     "--min-drop",
     type=options.share,
@@ -53,7 +53,7 @@ Columns ({track} track):
 def compare(
     first: str,
     second: str,
-    track: str,
+    scorer: str,
     min_drop: float,
     fail_if_worse: float | None,
     junit: Path | None,
@@ -73,7 +73,7 @@ def compare(
     Examples:
       ragbed compare runs/old runs/new
       ragbed compare runs/board:openai/gpt-4o-mini runs/board:vllm/qwen --flips
-      ragbed compare runs/paper runs/robust --track code --json
+      ragbed compare runs/paper runs/robust --scorer code --json
       ragbed compare runs/main runs/branch --fail-if-worse 5% --junit gates.xml
     """
     from ragbed.api import analysis
@@ -81,12 +81,12 @@ def compare(
     from ragbed.reporting.comparison_summary import tell_repeated
 
     result = call_with_given(
-        analysis.compare, first, second, track=track, min_drop=min_drop, fail_if_worse=fail_if_worse, junit=junit
+        analysis.compare, first, second, scorer=scorer, min_drop=min_drop, fail_if_worse=fail_if_worse, junit=junit
     )
     min_drop = min_drop if fail_if_worse is None else fail_if_worse
     _print_sentences((result.a, result.b), result.sentences, to_stderr=json)
     _print(result.rows, min_drop, to_stderr=json)
-    say(_LEGEND.format(track=track, rows=len(result.rows), drop=f"{100 * min_drop:g}"))
+    say(_LEGEND.format(scorer=scorer, rows=len(result.rows), drop=f"{100 * min_drop:g}"))
     if note := tell_repeated([(row.items, row.n) for row in result.rows]):
         say(note)
     if list_flips:

@@ -38,7 +38,7 @@ _TRUNCATED: Mapping[str, str] = {
 
 
 def print_summary(cells: Sequence[ConditionRow]) -> None:
-    """Print the robust track's scores as in the report, and explain the first model's scores in each language."""
+    """Print the robust scorer's scores as in the report, and explain the first model's scores in each language."""
     for lang in sorted({cell.condition.lang for cell in cells}):
         models = {cell.condition.model for cell in cells if cell.condition.lang == lang}
         for place, model in enumerate(sorted(models, key=lambda name: (name.startswith("baseline"), name))):

@@ -58,7 +58,7 @@ if TYPE_CHECKING:
     help="Number of responses per criterion to write to --out, for human labelling.",
 )
 @options.option("--out", "-o", type=options.LocalPath(), metavar="FILE", help="Output file for --sample.")
-@options.option("--unsure", is_flag=True, help="Judge only responses with the verdict `unsure` on the robust track.")
+@options.option("--unsure", is_flag=True, help="Judge only responses with the verdict `unsure` by the robust scorer.")
 @asking_options
 @options.json_option
 @options.config_option

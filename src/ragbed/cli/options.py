@@ -228,10 +228,10 @@ config_option: Decorator = option(
 )
 
 
-def track_option(about: str) -> Decorator:
-    """Return the option that selects the scoring track."""
+def scorer_option(about: str) -> Decorator:
+    """Return the option that selects the scorer."""
     return option(
-        "--track", metavar="NAME", default="robust", help=f"{about}: robust, code, paper, or a track from a plug-in."
+        "--scorer", metavar="NAME", default="robust", help=f"{about}: robust, code, paper, or a scorer from a plug-in."
     )
 
 

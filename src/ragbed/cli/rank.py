@@ -27,7 +27,7 @@ _USES = {
     "closed-book": "you want to know what the model answers without documents",
 }
 _LEGEND = """\
-Columns ({track} track):
+Columns ({scorer} scorer):
   rank: possible ranks according to the tests, e.g. 1–2 if no model is significantly better and one is tied
   score %: share of right responses (rejection: of refusals) with its 95% interval; failed calls count as wrong
   better than: models that are significantly worse: paired test by question, p < 0.05 adjusted for {tests} (Holm)
@@ -36,10 +36,10 @@ Columns ({track} track):
 
 @click.command()
 @click.argument("runs", nargs=-1, required=True, type=options.LocalPath(), metavar="RUN …")
-@options.track_option("Scoring track to rank by")
+@options.scorer_option("Scorer to rank by")
 @options.option("--pairs", is_flag=True, help="Also show the difference between every pair of models.")
 @options.json_option
-def rank(runs: tuple[Path, ...], track: str, pairs: bool, json: bool) -> None:
+def rank(runs: tuple[Path, ...], scorer: str, pairs: bool, json: bool) -> None:
     """Rank the models in one or more runs, using paired tests.
 
     There is one table per testbed. Models are compared on the questions for which all of them have results under the
@@ -55,13 +55,13 @@ def rank(runs: tuple[Path, ...], track: str, pairs: bool, json: bool) -> None:
     from ragbed.api import ranking
     from ragbed.reporting.comparison_summary import tell_repeated
 
-    result = ranking.rank(list(runs), track=track)
+    result = ranking.rank(list(runs), scorer=scorer)
     for found in result.rankings:
         _print(found, result.rankings, to_stderr=json)
         if pairs:
             _print_pairs(found, to_stderr=json)
     tests = counted(sum(len(found.pairs) for found in result.rankings), "comparison")
-    say(_LEGEND.format(track=track, tests=tests))
+    say(_LEGEND.format(scorer=scorer, tests=tests))
     if note := tell_repeated([(found.items, found.n) for found in result.rankings]):
         say(note)
     if json:

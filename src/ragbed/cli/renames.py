@@ -8,7 +8,7 @@ REMOVED_COMMANDS = {
     "leaderboard": "`ragbed report -f site`",
     "power": "the Python function `ragbed.power`",
     "paper": 'the page "The paper\'s tables" in the documentation',
-    "score": "`ragbed report --rescore` and `ragbed report --disagreements TRACK`",
+    "score": "`ragbed report --rescore` and `ragbed report --disagreements SCORER`",
 }
 """Removed command: what replaced it."""
 

@@ -34,7 +34,7 @@ _LONGEST_REPLY = 80  # Maximum number of characters of a response to print.
     default="text",
     help="Report format.",
 )
-@options.track_option("Scoring track shown in the tables (csv and json include all tracks)")
+@options.scorer_option("Scorer shown in the tables (csv and json include all scorers)")
 @options.option(
     "--out",
     "-o",
@@ -46,9 +46,9 @@ _LONGEST_REPLY = 80  # Maximum number of characters of a response to print.
 @options.option(
     "--disagreements",
     type=click.Choice(["code", "paper"]),
-    metavar="TRACK",
-    help="Instead of the tables, list the responses that this track (code or paper) scores differently from the "
-    "robust track. Formats: text and json.",
+    metavar="SCORER",
+    help="Instead of the tables, list the responses that this scorer (code or paper) scores differently from the "
+    "robust scorer. Formats: text and json.",
 )
 @options.option(
     "--locale",
@@ -60,7 +60,7 @@ _LONGEST_REPLY = 80  # Maximum number of characters of a response to print.
 def report(
     runs: tuple[Path, ...],
     format_: ReportFormat,
-    track: str,
+    scorer: str,
     out: Path | None,
     disagreements: Literal["code", "paper"] | None,
     locale: Lang | None,
@@ -82,7 +82,7 @@ def report(
     Examples:
       ragbed report runs/qwen
       ragbed report runs/qwen runs/llama -f latex -o tables.tex
-      ragbed report runs/qwen -f md --track code
+      ragbed report runs/qwen -f md --scorer code
       ragbed report runs/* -f csv -o cells.csv
       ragbed report runs/qwen -f html -o report.html
       ragbed report runs/qwen -f pdf -o figures --locale zh
@@ -94,7 +94,7 @@ def report(
     if disagreements is not None:
         _list_disagreements(runs, disagreements, format_, out)
         return
-    result = reports.report(runs, format=format_, track=track, out=out, locale=locale, rescore=rescore)
+    result = reports.report(runs, format=format_, scorer=scorer, out=out, locale=locale, rescore=rescore)
     for message in result.scoring:
         say(message.replace("set `rescore`", "use --rescore"))
     if locale not in (None, "en") and result.text is not None:
@@ -114,10 +114,10 @@ def report(
         click.echo(result.text, nl=False)
 
 
-def _list_disagreements(runs: Sequence[Path], track: Literal["code", "paper"], format_: str, out: Path | None) -> None:
-    """List the responses that a track scores differently from the robust track.
+def _list_disagreements(runs: Sequence[Path], scorer: Literal["code", "paper"], format_: str, out: Path | None) -> None:
+    """List the responses that a scorer scores differently from the robust scorer.
 
-    False credit means that only the track gives credit; missed credit means that only the robust track does.
+    False credit means that only the scorer gives credit; missed credit means that only the robust scorer does.
     """
     from ragbed.api.results import Run
     from ragbed.ui.viewer.find_runs import runs_in
@@ -126,13 +126,13 @@ def _list_disagreements(runs: Sequence[Path], track: Literal["code", "paper"], f
         raise UsageError(
             "--disagreements writes text or JSON to standard output. Use -f text or -f json, without --out."
         )
-    found = [{"run": str(folder), **row} for folder in runs_in(runs) for row in Run(folder).disagreements(track)]
+    found = [{"run": str(folder), **row} for folder in runs_in(runs) for row in Run(folder).disagreements(scorer)]
     if format_ == "json":
         print_json(found)
         return
     for credit in ("false", "missed"):
         some = [row for row in found if row["credit"] == credit]
-        title = f"{credit.capitalize()} credit of the {track} track: {len(some):,}"
+        title = f"{credit.capitalize()} credit of the {scorer} scorer: {len(some):,}"
         rows = [
             (row["case"], row["model"], row["score"], row["verdict"], _brief(row["reply"]))
             for row in some[:_MOST_DISAGREEMENTS]
@@ -170,7 +170,7 @@ def say_notes(report: Report) -> None:
     from ragbed.analysis.locale import read_words
 
     words = read_words("en")
-    say(f"Scoring track: {report.track}. {words('page.rates')}")
+    say(f"Scorer: {report.scorer}. {words('page.rates')}")
     for note in report.table_notes:
         say(words(f"page.{note}"))
 
@@ -203,7 +203,7 @@ def _print_summary(report: Report, words: Locale) -> None:
     from ragbed.reporting.summary import summarise
 
     out = console()
-    for summary in summarise(report.shown, report.track, words):
+    for summary in summarise(report.shown, report.scorer, words):
         text = printable(f"{summary.model}{f' ({summary.lang})' if summary.lang else ''}: {summary.text}")
         out.print(text, end="\n\n", soft_wrap=not out.is_terminal)  # do not wrap lines that are written to a pipe
 

@@ -63,7 +63,7 @@ def tell_incomplete(folder: Path, cells: Sequence[ConditionRow], limit: str) -> 
         truncated -= episodes  # the testbed sets the search limits, so rerunning these episodes would not help
         say(
             f"{counted(episodes, 'search episode')} ended without an answer, at a limit or after invalid calls, and "
-            "count as wrong on the robust track. --search sets the limits."
+            "count as wrong under the robust scorer. --search sets the limits."
         )
     if errors:
         from ragbed.runs.status import read_rest
@@ -94,7 +94,7 @@ def read_truncated(folder: Path) -> tuple[int, int]:
 def tell_context_full(count: int) -> str:
     """Return a message with the number of responses that filled the context window and the option that avoids this."""
     return (
-        f"{counted(count, 'response')} filled the context window, which the robust track counts as wrong. To get "
+        f"{counted(count, 'response')} filled the context window, which the robust scorer counts as wrong. To get "
         "complete responses, use fewer documents (--num-docs) or a model with a larger context window."
     )
 
@@ -117,7 +117,7 @@ def tell_truncated(count: int, limit: str, highest: int | None = None) -> str:
     else:
         fix, limit = f"--max-tokens auto or a value above {limit}", f"limit of {limit} tokens"
     return (
-        f"Incomplete: {counted(count, 'response')} truncated at the {limit}, which the robust track counts as "
+        f"Incomplete: {counted(count, 'response')} truncated at the {limit}, which the robust scorer counts as "
         f"wrong. To get complete responses, use {fix}."
     )
 
@@ -140,7 +140,7 @@ def tell_empty(count: int, total: int, models: Iterable[str]) -> str:
 
 
 def print_cells(cells: Sequence[ConditionRow], folder: Path, *, to_stderr: bool) -> None:
-    """Print a table for each model, dataset and profile, with each testbed's headline score on all tracks."""
+    """Print a table for each model, dataset and profile, with each testbed's headline score by all scorers."""
     from ragbed.reporting.numbers import FEW
     from ragbed.runs.display_names import read_names
 
@@ -257,7 +257,7 @@ def _row(cell: ConditionRow, varied: Sequence[str], more: Sequence[int]) -> tupl
     title, score = headline_of(testbed, cell.condition.arm)
     n = cell.asked if cell.asked == cell.planned else f"{cell.asked} of {cell.planned}"
     mix = (*varied, "–" if noise is None else f"{noise:.3g}")
-    others = [cell.rates.get(f"{track}.{score}") for track in ("code", "paper")]
+    others = [cell.rates.get(f"{scorer}.{score}") for scorer in ("code", "paper")]
     rates = ["–" if rate is None or rate.value is None else f"{100 * rate.value:.1f}" for rate in others]
     return (
         testbed,

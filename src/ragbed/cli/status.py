@@ -120,7 +120,7 @@ def _notes(found: Status) -> Iterator[str]:
         yield tell_context_full(full)
     if truncated > full:
         responses = "The other truncated responses" if full else "Truncated responses"
-        yield f"{responses} count as wrong on the robust track. To avoid them, use a larger --max-tokens."
+        yield f"{responses} count as wrong under the robust scorer. To avoid them, use a larger --max-tokens."
     if empty := sum(model.empty for model in found.models):
         models = [model.name for model in found.models if model.empty]
         yield tell_empty(empty, sum(model.ok + model.truncated for model in found.models), models)

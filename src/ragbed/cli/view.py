@@ -23,7 +23,7 @@ def view(paths: tuple[Path, ...], port: int | None, rater: str | None, open_: bo
     """View every case of one or more runs in the browser.
 
     The page has filters and full-text search in English and Chinese, compares models side by side, and shows for each
-    case the prompt as sent, documents with relevance labels, marked answers, verdicts of all tracks with their
+    case the prompt as sent, documents with relevance labels, marked answers, verdicts of all scorers with their
     evidence, and judgements. Labels that you assign are stored in RUN/labels.jsonl, for `ragbed judge RUN --labels`.
     The page follows runs in progress and shows new runs. Without a path, it shows the `runs` folder.
 

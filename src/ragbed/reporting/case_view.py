@@ -45,7 +45,7 @@ class ShownDocument(Struct, frozen=True, omit_defaults=True):
 class ShownTrial(Struct, frozen=True, omit_defaults=True, kw_only=True):
     """A response and its scores.
 
-    `verdict` is from the robust track, and `scores` has all tracks. `spans` are highlighted in the response, and
+    `verdict` is from the robust scorer, and `scores` has all scorers. `spans` are highlighted in the response, and
     `predicted` has, for each document, the spans that the response repeats. `retrieved` is None unless an end-to-end
     system reports what it retrieved. `steps` are the calls made by a prompting strategy or the turns of an episode, and
     `search_errors` are the errors in an episode.

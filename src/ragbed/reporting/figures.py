@@ -48,9 +48,9 @@ class Panel(NamedTuple):
     is_one_of_two: bool
 
 
-def make_figures(cells: Sequence[Cell], track: str, words: Locale) -> list[Chart]:
-    """Return all figures that can be drawn from a track's cells, ordered by ability."""
-    shown = [cell for cell in cells if cell.track == track and cell.scope == "all"]
+def make_figures(cells: Sequence[Cell], scorer: str, words: Locale) -> list[Chart]:
+    """Return all figures that can be drawn from a scorer's cells, ordered by ability."""
+    shown = [cell for cell in cells if cell.scorer == scorer and cell.scope == "all"]
     return [
         *_curves(shown, "noise", words),
         *_abstention(shown, words),
@@ -139,7 +139,7 @@ def _abstention(cells: Sequence[Cell], words: Locale) -> Iterator[Chart]:
 def _outcomes(model: str, note: str, refused: Estimate, right: Estimate) -> Stack:
     shares = (refused.value or 0.0, right.value or 0.0)
     failed = (refused.errors + refused.truncated + refused.filtered) / refused.asked if refused.asked else 0.0
-    # Truncated responses may already be counted under other outcomes, because some tracks also score them.
+    # Truncated responses may already be counted under other outcomes, because some scorers also score them.
     failed = min(failed, 1 - sum(shares))
     return Stack(model, (*shares, max(0.0, 1 - sum(shares) - failed), failed), refused.n, note)
 

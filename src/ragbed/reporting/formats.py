@@ -19,7 +19,7 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
 def write_csv(report: Report) -> str:
-    """Return the cells of all tracks as CSV, with one line for each cell and each stopping condition."""
+    """Return the cells of all scorers as CSV, with one line for each cell and each stopping condition."""
     lines = report.records()
     sink = io.StringIO()
     writer = csv.writer(sink, lineterminator="\n")
@@ -38,7 +38,7 @@ def _harmless(value: object) -> object:
 
 
 def write_json(report: Report) -> str:
-    """Return the cells of all tracks and the stopping conditions as a JSON list."""
+    """Return the cells of all scorers and the stopping conditions as a JSON list."""
     encoded = msgspec.json.encode(report.records())
     # Control characters are escaped as in JSON, so that names are unchanged when they are read back.
     return printable(msgspec.json.format(encoded, indent=1).decode()) + "\n"

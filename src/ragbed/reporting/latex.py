@@ -42,7 +42,7 @@ _LONG_HEADING = 12
 def write(report: Report) -> str:
     """Return all tables as LaTeX, which requires the booktabs and graphicx packages."""
     runs = printable(", ".join(report.runs).replace("\n", " "))
-    head = f"% Created by ragbed from {runs}; track {report.track}. Requires \\usepackage{{booktabs,graphicx}}."
+    head = f"% Created by ragbed from {runs}; scorer {report.scorer}. Requires \\usepackage{{booktabs,graphicx}}."
     note = " Intervals are valid at any stopping time." if report.is_monitored else ""
     ours = ("\n".join(_table(table, note)) for table in report.tables)
     return "\n\n".join([head, *write_paper_tables(report.shown, report.published, _text), *ours]) + "\n"

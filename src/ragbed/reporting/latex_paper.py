@@ -1,6 +1,6 @@
 """Write the paper's Tables 1, 3, 5 and 7 in LaTeX, with our comparable rows below the paper's.
 
-Our values always use the `code` track, because only this track is comparable with the paper. Rej* and ED* are a judge's
+Our values always use the `code` scorer, because only this scorer is comparable with the paper. Rej* and ED* are judge
 verdicts. They require `ragbed judge`, preferably with the original instructions.
 """
 
@@ -12,7 +12,7 @@ from typing import NamedTuple, TypeAlias
 from ragbed.analysis.metrics.cells import JUDGED, Cell
 from ragbed.analysis.paper.tables import PaperTable, inferred_rows, read_tables
 from ragbed.reporting.numbers import count_cases, show_incomplete
-from ragbed.reporting.tables import PAPER_TRACK, Published, is_complete, is_paper_setting
+from ragbed.reporting.tables import PAPER_SCORER, Published, is_complete, is_paper_setting
 from ragbed.schema import Estimate
 
 _LANGS = {"en": "English", "zh": "Chinese"}
@@ -89,7 +89,7 @@ def write_paper_tables(cells: Sequence[Cell], published: Published, text: Callab
     """Yield the tables to which at least one of our rows can be added.
 
     Args:
-        cells: Cells of all tracks.
+        cells: Cells of all scorers.
         published: Names of RGB's files, by model and dataset.
         text: Function that escapes a name for LaTeX.
     """
@@ -98,9 +98,9 @@ def write_paper_tables(cells: Sequence[Cell], published: Published, text: Callab
     ]
     for shape in shapes():
         same = [cell for cell in usual if is_paper_setting(cell.table, cell.key, cell.place.get("k"), published)]
-        rows = _rows([cell for cell in same if cell.track == PAPER_TRACK], shape)
+        rows = _rows([cell for cell in same if cell.scorer == PAPER_SCORER], shape)
         if rows:
-            judge = _add_judged(rows, [cell for cell in same if cell.track.startswith(JUDGED)], shape)
+            judge = _add_judged(rows, [cell for cell in same if cell.scorer.startswith(JUDGED)], shape)
             yield "\n".join(_write(shape, rows, judge, text))
 
 
@@ -123,11 +123,11 @@ def _add_judged(rows: dict[str, _Row], cells: Sequence[Cell], shape: TableShape)
             wanted = {metrics[place]: column for column, metrics in shape.judged.items()}
             found = [cell for cell in own if cell.estimate.metric in wanted]
             if found:
-                judges[f"{found[0].track.removeprefix(JUDGED)} by {whose} instructions"] = None
+                judges[f"{found[0].scorer.removeprefix(JUDGED)} by {whose} instructions"] = None
                 filled[model] = {
                     (cell.key.lang, wanted[cell.estimate.metric]): cell.estimate
                     for cell in found
-                    if cell.track == found[0].track and cell.estimate.value is not None
+                    if cell.scorer == found[0].scorer and cell.estimate.value is not None
                 }
                 break
     for model, row in rows.items() if judges else ():

@@ -56,7 +56,7 @@ class LeaderboardRow:
         return count_cases(self.cells.values())
 
 
-def make_standings(cells: Sequence[Cell], track: str) -> list[LeaderboardRow]:
+def make_standings(cells: Sequence[Cell], scorer: str) -> list[LeaderboardRow]:
     """Return one row per model, language, profile and number of documents.
 
     Datasets for different abilities share a row. If two datasets test the same ability, e.g. the refined and the
@@ -65,7 +65,7 @@ def make_standings(cells: Sequence[Cell], track: str) -> list[LeaderboardRow]:
     shown = [
         cell
         for cell in cells
-        if cell.track == track and cell.scope == "all" and not cell.place.get("arm") and not cell.place.get("correct")
+        if cell.scorer == scorer and cell.scope == "all" and not cell.place.get("arm") and not cell.place.get("correct")
     ]
     found: dict[LeaderboardEntry, dict[str, dict[str, Estimate]]] = {}
     for column in COLUMNS:

@@ -18,13 +18,13 @@ _SPECIAL = re.compile(r"([\\`*_\[\]<>|#~])")
 
 def write(report: Report) -> str:
     """Return a report's summary and tables as Markdown."""
-    parts = ["# Report", "", f"Runs: {', '.join(map(_plain, report.runs))}. Track: {report.track}.", ""]
+    parts = ["# Report", "", f"Runs: {', '.join(map(_plain, report.runs))}. Scorer: {report.scorer}.", ""]
     words = read_words("en")
     for note in report.notes(words):
         parts += [f"**{_plain(note)}**", ""]
     if report.is_monitored:
         parts += [words("page.monitored"), "", *_decisions(report, words)]
-    for one in summarise(report.shown, report.track, words):
+    for one in summarise(report.shown, report.scorer, words):
         parts += [f"**{_plain(one.model)}**{f' ({one.lang})' if one.lang else ''}: {_plain(one.text)}", ""]
     for table in report.tables:
         parts += [f"## {table.title}", "", *_table(table), ""]

@@ -23,20 +23,20 @@ class Paragraph(NamedTuple):
     text: str
 
 
-def summarise(cells: Sequence[Cell], track: str, words: Locale) -> list[Paragraph]:
+def summarise(cells: Sequence[Cell], scorer: str, words: Locale) -> list[Paragraph]:
     """Return one paragraph for each model and data language, with models in leaderboard order."""
     rows: dict[str, dict[str, list[LeaderboardRow]]] = {}
-    for row in make_standings(cells, track):
+    for row in make_standings(cells, scorer):
         rows.setdefault(row.entrant.model, {}).setdefault(row.entrant.lang, []).append(row)
     paragraphs = []
     for model, by_lang in rows.items():
         for lang, standings in by_lang.items():
             plain = [row for row in standings if MARK not in row.entrant.profile]
             row = max(plain or standings, key=_measured)
-            sentences = [*_sentences(row, _noise_cells(cells, track, row), words)]
+            sentences = [*_sentences(row, _noise_cells(cells, scorer, row), words)]
             if not sentences:
                 continue
-            sentences += _threshold(cells, track, row, words)
+            sentences += _threshold(cells, scorer, row, words)
             if len(plain) > 1:
                 sentences.append(words("summary.others", data=", ".join(row.data), k=row.entrant.k))
             name = words(f"summary.lang.{lang}") if len(by_lang) > 1 else ""
@@ -49,11 +49,11 @@ def _measured(row: LeaderboardRow) -> int:
     return sum(cell.value is not None for cell in row.cells.values())
 
 
-def _noise_cells(cells: Sequence[Cell], track: str, row: LeaderboardRow) -> list[Cell]:
+def _noise_cells(cells: Sequence[Cell], scorer: str, row: LeaderboardRow) -> list[Cell]:
     found = [
         cell
         for cell in cells
-        if (cell.table, cell.track, cell.scope) == ("noise", track, "all")
+        if (cell.table, cell.scorer, cell.scope) == ("noise", scorer, "all")
         and (cell.key.model, cell.key.lang, cell.key.profile, cell.place.get("k")) == row.entrant
         and cell.key.data == row.data[0]
         and not cell.place.get("arm")
@@ -83,14 +83,14 @@ def _sentences(row: LeaderboardRow, noise: Sequence[Cell], words: Locale) -> Ite
         yield words("summary.few" if fewest != 1 else "summary.one", n=fewest)
 
 
-def _threshold(cells: Sequence[Cell], track: str, row: LeaderboardRow, words: Locale) -> Iterator[str]:
+def _threshold(cells: Sequence[Cell], scorer: str, row: LeaderboardRow, words: Locale) -> Iterator[str]:
     """Recommend a confidence threshold for answers, if the runs measured confidence."""
     # Confidence is measured with the row's own prompt, or with the one that asks for it (`--confidence stated`).
     settings = (row.entrant, row.entrant._replace(profile=row.entrant.profile + MARK + STATED))
     selective = [
         cell
         for cell in cells
-        if (cell.table, cell.track) == ("selective", track)
+        if (cell.table, cell.scorer) == ("selective", scorer)
         and (cell.key.model, cell.key.lang, cell.key.profile, cell.place.get("k")) in settings
         and cell.key.data in row.data
     ]

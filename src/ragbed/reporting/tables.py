@@ -23,7 +23,7 @@ from ragbed.runs.display_names import short_names
 from ragbed.schema import Estimate
 from ragbed.scoring.citations import CITATION_SCORES
 
-PAPER_PROFILE, PAPER_TRACK, PAPER_DOCS = "code-2023", "code", 5
+PAPER_PROFILE, PAPER_SCORER, PAPER_DOCS = "code-2023", "code", 5
 _Condition: TypeAlias = tuple[tuple[str, str], ...]  # Names in the locale section `conditions`, with values.
 Published: TypeAlias = Mapping[tuple[str, str], str]  # Name of RGB's file, by model and dataset.
 _PRIOR = "_prior_"  # Separates the metric from the prior in the names of conflict metrics.
@@ -114,7 +114,7 @@ class CachedResponses(NamedTuple):
 class Report:
     """The content of a report, from which all formats are written.
 
-    `cells` has all tracks and scopes; tables show one track. `diagnoses` are the wrong answers, and `errors` are their
+    `cells` has all scorers and scopes; tables show one. `diagnoses` are the wrong answers, and `errors` are their
     types with examples. `names` maps model strings to display names, which tables and errors use. `is_monitored` is set
     if a run has a stopping condition (`--until`); its intervals are then valid at any stopping time. `incomplete` lists
     the unfinished runs, and `cached` the runs with responses from the cache.
@@ -122,7 +122,7 @@ class Report:
     """
 
     runs: tuple[str, ...]
-    track: str
+    scorer: str
     cells: tuple[Cell, ...]
     tables: tuple[ReportTable, ...]
     diagnoses: tuple[RunDiagnosis, ...] = ()
@@ -144,7 +144,7 @@ class Report:
     def _has_excluded(self, cell: Cell) -> bool:
         """Return whether a cell shows the accuracy under one condition and excludes responses that cannot be scored."""
         is_condition = cell.table == "closed-book" or cell.place.get("noise") is not None
-        is_shown = (cell.track, cell.scope, cell.estimate.metric) == (self.track, "all", "accuracy")
+        is_shown = (cell.scorer, cell.scope, cell.estimate.metric) == (self.scorer, "all", "accuracy")
         return is_shown and is_condition and cell.estimate.asked > cell.estimate.n
 
     def records(self) -> list[dict[str, object]]:
@@ -179,17 +179,17 @@ class Report:
 def make_report(
     runs: Sequence[str],
     cells: Sequence[Cell],
-    track: str,
+    scorer: str,
     diagnoses: Sequence[RunDiagnosis] = (),
     names: Mapping[str, str] | None = None,
     published: Published | None = None,
 ) -> Report:
-    """Arrange a track's cells in tables.
+    """Arrange a scorer's cells in tables.
 
     Args:
         runs: Names of the runs.
-        cells: Cells of all tracks.
-        track: Track shown in the tables.
+        cells: Cells of all scorers.
+        scorer: Scorer shown in the tables.
         diagnoses: Diagnosed wrong answers.
         names: Display names by label; derived from the labels if None.
         published: Names of RGB's files, by label and dataset, for datasets that are identical to them.
@@ -198,15 +198,15 @@ def make_report(
     published = {(names.get(label, label), data): file for (label, data), file in (published or {}).items()}
     errors = tuple(row._replace(model=names.get(row.model, row.model)) for row in read_error_rows(diagnoses))
     named = [_renamed(cell, names) for cell in cells]
-    shown = [cell for cell in named if cell.track == track and cell.scope == "all"]
-    common = [cell for cell in named if cell.track == track and cell.scope == "common"]
+    shown = [cell for cell in named if cell.scorer == scorer and cell.scope == "all"]
+    common = [cell for cell in named if cell.scorer == scorer and cell.scope == "common"]
     tables = [
-        _arrange(name, columns, common if name == "conflict common" else shown, track, published)
+        _arrange(name, columns, common if name == "conflict common" else shown, scorer, published)
         for name, columns in _layout(shown)
     ]
     tables.append(_arrange_judged(_with_judges_named(named)))
     kept = tuple(beside_paper(table) for table in tables if table.rows)
-    return Report(tuple(runs), track, tuple(cells), kept, tuple(diagnoses), names, errors=errors, published=published)
+    return Report(tuple(runs), scorer, tuple(cells), kept, tuple(diagnoses), names, errors=errors, published=published)
 
 
 def _renamed(cell: Cell, names: Mapping[str, str]) -> Cell:
@@ -322,7 +322,7 @@ def _by_noise(
 
 
 def _arrange(
-    name: str, columns: tuple[TableColumn, ...], cells: Sequence[Cell], track: str, published: Published
+    name: str, columns: tuple[TableColumn, ...], cells: Sequence[Cell], scorer: str, published: Published
 ) -> ReportTable:
     source = name.partition(" ")[0]
     found: dict[tuple[TrialGroup, int | None, _Condition], dict[tuple[str, float | None], Estimate]] = {}
@@ -336,7 +336,7 @@ def _arrange(
     for (key, docs, condition), row in found.items():
         picked = tuple(_pick(row, column) for column in columns)
         if any(cell is not None for cell in picked):
-            is_paper = not condition and track == PAPER_TRACK and is_paper_setting(name, key, docs, published)
+            is_paper = not condition and scorer == PAPER_SCORER and is_paper_setting(name, key, docs, published)
             rows.append(TableRow(key, docs, picked, is_paper and is_complete(name, picked), condition))
     return ReportTable(name, _title(name), columns, tuple(rows))
 
@@ -420,7 +420,7 @@ def _title(name: str) -> str:
 
 
 def _arrange_judged(cells: Sequence[Cell]) -> ReportTable:
-    """Tabulate the rates based on judges' verdicts, which do not depend on the track, by judge and condition."""
+    """Tabulate the rates based on judges' verdicts, which do not depend on the scorer, by judge and condition."""
     found: dict[tuple[TrialGroup, int | None, _Condition], dict[str, Estimate]] = {}
     for cell in cells:
         row = found.setdefault((cell.key, cell.place.get("k"), _judged_condition(cell)), {})
@@ -435,9 +435,9 @@ def _arrange_judged(cells: Sequence[Cell]) -> ReportTable:
 
 
 def _with_judges_named(cells: Sequence[Cell]) -> list[Cell]:
-    judged = [cell for cell in cells if cell.track.startswith(JUDGED)]
-    names = short_names(cell.track.removeprefix(JUDGED) for cell in judged)
-    return [replace(cell, track=JUDGED + names[cell.track.removeprefix(JUDGED)]) for cell in judged]
+    judged = [cell for cell in cells if cell.scorer.startswith(JUDGED)]
+    names = short_names(cell.scorer.removeprefix(JUDGED) for cell in judged)
+    return [replace(cell, scorer=JUDGED + names[cell.scorer.removeprefix(JUDGED)]) for cell in judged]
 
 
 def _judged_condition(cell: Cell) -> _Condition:
@@ -452,7 +452,7 @@ def _judged_condition(cell: Cell) -> _Condition:
         if value is not None
     ]
     limits = [("only", "unsure")] if cell.scope == "unsure" else []
-    return ("testbed", cell.table), *shown, ("judge", cell.track.removeprefix(JUDGED)), *limits
+    return ("testbed", cell.table), *shown, ("judge", cell.scorer.removeprefix(JUDGED)), *limits
 
 
 def _column_of(cell: Cell, table: str) -> float | None:

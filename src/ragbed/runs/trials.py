@@ -21,7 +21,7 @@ _OMITTED_DEFAULTS = {
 }
 # Scores of a case without a response. Every rate is a share of all attempted cases, so means over trials must equal it.
 _WITHOUT_RESPONSE: dict[str, Value] = {
-    f"{track}{name}": False for track in ("", "paper.", "code.") for name in ("correct", "refused", "flagged")
+    f"{scorer}{name}": False for scorer in ("", "paper.", "code.") for name in ("correct", "refused", "flagged")
 }
 
 

@@ -1,8 +1,8 @@
-"""Score responses. Each track is a module or package that maps a case and its response to named scores.
+"""Score responses. Each scorer is a module or package that maps a case and its response to named scores.
 
-A track is a pure function that returns all its values for one response. Cases without a response are not scored. To add
-a track, write a function and add it to TRACKS. Other packages add tracks in the entry point group `ragbed.scorers`
-(docs/reference/plugins.md); these tracks are used only if the user names them.
+A scorer is a pure function that returns all its values for one response. Cases without a response are not scored. To
+add a scorer, write a function and add it to SCORERS. Other packages add scorers in the entry point group
+`ragbed.scorers` (docs/reference/plugins.md); these scorers are used only if the user names them.
 """
 
 from __future__ import annotations
@@ -17,56 +17,56 @@ from ragbed.schema import Case, Completion
 from ragbed.scoring import code, paper, robust
 from ragbed.scoring.value import Value
 
-Track: TypeAlias = Callable[[Case, str], dict[str, Value]]
+Scorer: TypeAlias = Callable[[Case, str], dict[str, Value]]
 
-TRACKS: dict[str, Track] = {"code": code.score, "paper": paper.score, "robust": robust.score}
+SCORERS: dict[str, Scorer] = {"code": code.score, "paper": paper.score, "robust": robust.score}
 
 
 def score(case: Case, reply: str) -> dict[str, Value]:
-    """Return the scores on all built-in tracks."""
-    return {name: value for track in TRACKS.values() for name, value in track(case, reply).items()}
+    """Return the scores of all built-in scorers."""
+    return {name: value for scorer in SCORERS.values() for name, value in scorer(case, reply).items()}
 
 
 def without_credit(values: dict[str, Value]) -> dict[str, Value]:
-    """Return the scores of a truncated response, which gets no credit on the robust track.
+    """Return the scores of a truncated response, which gets no credit from the robust scorer.
 
-    The tracks `code` and `paper` score the truncated text, as the original code does.
+    The scorers `code` and `paper` score the truncated text, as the original code does.
     """
     without = {name: type(value)(0) for name, value in values.items() if isinstance(value, bool | float)}
     robust_only = {name: value for name, value in without.items() if "." not in name}
     return values | robust_only | {"verdict": "truncated"}
 
 
-def score_outcome(case: Case, completion: Completion, track: Track = score) -> dict[str, Value] | None:
+def score_outcome(case: Case, completion: Completion, scorer: Scorer = score) -> dict[str, Value] | None:
     """Return a result's scores, or None if there is no response, because a failed call is not a wrong answer."""
     if completion.outcome not in ("ok", "truncated"):
         return None
-    values = track(case, completion.reply or "")
+    values = scorer(case, completion.reply or "")
     return values if completion.outcome == "ok" else without_credit(values)
 
 
 def score_and_explain(case: Case, reply: str) -> tuple[dict[str, Value], list[robust.VerdictEvidence]]:
-    """Return the scores on all built-in tracks, and the evidence for the robust verdict."""
+    """Return the scores of all built-in scorers, and the evidence for the robust verdict."""
     values, evidence = robust.score_and_explain(case, reply)
     return code.score(case, reply) | paper.score(case, reply) | values, evidence
 
 
-def open_tracks(names: Iterable[str]) -> Track:
-    """Return a function that scores responses on all built-in tracks and on the named tracks.
+def open_scorers(names: Iterable[str]) -> Scorer:
+    """Return a function that scores responses with all built-in scorers and with the named scorers.
 
     Raises:
-        UnknownName: No installed package provides a track with one of the names.
+        UnknownName: No installed package provides a scorer with one of the names.
     """
-    others = {name: find_part(plugins.SCORERS, name, TRACKS) for name in names if name not in TRACKS}
+    others = {name: find_part(plugins.SCORERS, name, SCORERS) for name in names if name not in SCORERS}
 
     def score_all(case: Case, reply: str) -> dict[str, Value]:
         values = score(case, reply)
-        for name, track in others.items():
+        for name, scorer in others.items():
             try:  # the prefix distinguishes the plug-in's scores from the built-in ones
-                values |= {f"{name}.{score}": value for score, value in track(case, reply).items()}
+                values |= {f"{name}.{score}": value for score, value in scorer(case, reply).items()}
             except Exception as error:  # a plug-in can raise any exception
                 problem = f"{type(error).__name__}: {error}"
-                raise PluginFailed(f"track {name!r} failed on case {case.case}: {problem}") from error
+                raise PluginFailed(f"scorer {name!r} failed on case {case.case}: {problem}") from error
         return values
 
     return score_all if others else score

@@ -1,6 +1,6 @@
 """Score the citations in a response to a `cite` prompt, using the relevance labels of the case's documents.
 
-These values belong to no track. They are defined in docs/reference/metrics.md.
+These values do not depend on the scorer. They are defined in docs/reference/metrics.md.
 """
 
 from __future__ import annotations

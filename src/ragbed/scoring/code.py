@@ -15,7 +15,7 @@ _FLAG, _FLAG_ZH = "factual errors", "事实性错误"
 
 
 def score(case: Case, reply: str) -> dict[str, Value]:
-    """Return the track's scores. The original code stores only the label; the other scores are derived from it."""
+    """Return the scorer's scores. The original code stores only the label; the other scores are derived from it."""
     labels = label(case, reply)
     return {
         "code.label": labels,

@@ -1,6 +1,6 @@
 """Score a response's confidence, taken from log-probabilities, agreement between repeats or the response itself.
 
-These values belong to no track. If the confidence of a response is unknown, the reason is recorded.
+These values do not depend on the scorer. If the confidence of a response is unknown, the reason is recorded.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Find responses that two tracks score differently, to audit a metric.
+"""Find responses that two scorers score differently, to audit a metric.
 
-If the paper or code track gives credit but the robust track does not, this is false credit; the reverse is missed
+If the paper or code scorer gives credit but the robust scorer does not, this is false credit; the reverse is missed
 credit.
 """
 
@@ -14,17 +14,17 @@ from ragbed.schema import Case, Completion
 from ragbed.scoring import score_outcome
 from ragbed.scoring.robust import VerdictEvidence, explain
 
-SCORES = ("correct", "refused", "flagged")  # names of the scores that all tracks have
+SCORES = ("correct", "refused", "flagged")  # names of the scores that all scorers have
 
 
 @dataclass(frozen=True)
-class TrackDisagreement:
-    """A score that differs between two tracks for the same response."""
+class ScorerDisagreement:
+    """A score that differs between two scorers for the same response."""
 
     case: str
     model: str
     score: str
-    track: str
+    scorer: str
     credit: Literal["false", "missed"]
     reply: str
     verdict: str
@@ -32,21 +32,21 @@ class TrackDisagreement:
 
 
 def find_disagreements(
-    trials: Iterable[tuple[str, Case, Completion]], track: str = "code"
-) -> Iterator[TrackDisagreement]:
-    """Yield each score on which a track disagrees with the robust track.
+    trials: Iterable[tuple[str, Case, Completion]], scorer: str = "code"
+) -> Iterator[ScorerDisagreement]:
+    """Yield each score on which a scorer disagrees with the robust scorer.
 
     Args:
         trials: The model, case and response of each trial. Trials without a response are skipped.
-        track: `code` or `paper`.
+        scorer: `code` or `paper`.
     """
     for model, case, completion in trials:
         values, reply = score_outcome(case, completion) or {}, completion.reply or ""
         differing = [
-            name for name in SCORES if values.get(name) is not None and values[name] != values[f"{track}.{name}"]
+            name for name in SCORES if values.get(name) is not None and values[name] != values[f"{scorer}.{name}"]
         ]
         if differing:
             verdict, (_, evidence) = str(values["verdict"]), explain(case, reply)
             for name in differing:
                 credit: Literal["false", "missed"] = "missed" if values[name] else "false"
-                yield TrackDisagreement(case.case, model, name, track, credit, reply, verdict, tuple(evidence))
+                yield ScorerDisagreement(case.case, model, name, scorer, credit, reply, verdict, tuple(evidence))

@@ -11,7 +11,7 @@ from ragbed.testbeds.prompts import FLAG, REFUSAL
 
 
 def score(case: Case, reply: str) -> dict[str, Value]:
-    """Return the track's scores."""
+    """Return the scorer's scores."""
     return {
         "paper.correct": correct(case, reply),
         "paper.equal": equal(case, reply),

@@ -1,6 +1,6 @@
 """Score the passages that a RAG system retrieved for an end-to-end case, independently of the system's answer.
 
-These values belong to no track. If a response does not list its passages, only `retrieval_told` is returned.
+These values do not depend on the scorer. If a response does not list its passages, only `retrieval_told` is returned.
 """
 
 from __future__ import annotations

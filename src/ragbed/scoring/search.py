@@ -1,6 +1,6 @@
 """Score the searches in an episode of the `search` testbed, independently of the answer.
 
-These values belong to no track. They are defined in docs/reference/metrics.md.
+These values do not depend on the scorer. They are defined in docs/reference/metrics.md.
 """
 
 from __future__ import annotations

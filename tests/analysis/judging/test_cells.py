@@ -75,7 +75,7 @@ def judge(
 def test_a_rate_is_over_all_attempted_and_corrections_over_detected(run: Path) -> None:
     judge(run, lambda reply: "VERDICT: yes" if "wrong" in reply.lower() else "VERDICT: no")
     judge(run, lambda _: "I would rather not.", "made/shy")
-    cells = {(cell.track, cell.estimate.metric): cell for cell in read_judged_cells([run])}
+    cells = {(cell.scorer, cell.estimate.metric): cell for cell in read_judged_cells([run])}
     found = cells["judge made/judge", "flag"]
     assert (found.table, found.place) == ("counterfactual", {"noise": 0.0, "k": found.place["k"], "correct": 0.0})
     assert found.estimate.value == pytest.approx(2 / 6)
@@ -99,7 +99,7 @@ def test_truncated_and_filtered_responses_are_not_counted_as_errors(tmp_path: Pa
 def test_the_report_and_the_command_have_the_same_rates(run: Path) -> None:
     judge(run, lambda reply: "VERDICT: no" if reply == "gold-3" else "I would rather not.")
     judge(run, lambda _: "I would rather not.", "made/shy")
-    reported = {cell.track: cell.estimate.value for cell in read_judged_cells([run])}
+    reported = {cell.scorer: cell.estimate.value for cell in read_judged_cells([run])}
     judges = ("made/judge", "made/shy")
     scope = Scope(run, CRITERIA["flag"])
     cells = tabulate(scope, scope.replies(), read_judgements(scope.folder(Sampling()), scope.criterion, judges))
@@ -182,7 +182,7 @@ def test_chosen_testbeds_are_reported_even_if_the_criterion_does_not_apply_by_de
     judge(run, lambda _: "VERDICT: yes", criterion="refusal")
     assert [cell.table for cell in read_judged_cells([run])] == ["rejection"]  # although a noise response is the same
     judge(run, lambda _: "VERDICT: no", "made/other", "refusal", Sampling(temperature=0.7), testbeds={"noise"})
-    other = [cell for cell in read_judged_cells([run]) if cell.track == "judge made/other"]
+    other = [cell for cell in read_judged_cells([run]) if cell.scorer == "judge made/other"]
     assert [(cell.estimate.value, cell.estimate.n) for cell in other if cell.table == "noise"] == [(0.0, 2)]
 
 
@@ -196,13 +196,13 @@ def test_responses_that_came_after_the_judgement_are_undecided(tmp_path: Path) -
 
 
 def test_a_report_has_judged_cells_only_after_judging(run: Path) -> None:
-    def tracks() -> set[str]:
+    def scorers() -> set[str]:
         told = type_command("report", str(run), "-f", "csv").out
-        return {row["track"] for row in csv.DictReader(io.StringIO(told))}
+        return {row["scorer"] for row in csv.DictReader(io.StringIO(told))}
 
-    assert tracks() == {"robust", "code", "paper"}
+    assert scorers() == {"robust", "code", "paper"}
     judge(run, lambda _: "Yes, it has identified them.", criterion="code.ed_star")
-    assert tracks() == {"robust", "code", "paper", "judge made/judge"}
+    assert scorers() == {"robust", "code", "paper", "judge made/judge"}
 
 
 def test_the_viewer_shows_judgements_outside_the_testbeds_that_a_criterion_applies_to(run: Path) -> None:

@@ -55,25 +55,25 @@ class Found:
             told = cell.as_json()
             kind = cell.key.data.rpartition("_")[2]
             places = tuple(told[name] for name in ("noise", "k", "arm", "correct", "slot"))
-            key = (cell.key.model, kind, cell.track, cell.scope, cell.table, cell.estimate.metric, *places)
+            key = (cell.key.model, kind, cell.scorer, cell.scope, cell.table, cell.estimate.metric, *places)
             assert key not in self._cells, key
             self._cells[key] = cell
 
     def __len__(self) -> int:
         return len(self._cells)
 
-    def value(self, where: str, model: str, track: str, *, scope: str = "all", **place: object) -> float | None:
+    def value(self, where: str, model: str, scorer: str, *, scope: str = "all", **place: object) -> float | None:
         """The value of `kind.table.metric`."""
         kind, table, metric = where.split(".")
         place = {"arm": "related"} | place
         places = tuple(place.get(name) for name in ("noise", "k", "arm", "correct", "slot"))
-        return self._cells[model, kind, track, scope, table, metric, *places].estimate.value
+        return self._cells[model, kind, scorer, scope, table, metric, *places].estimate.value
 
 
 @cache
 def found(script: str, lang: str, profile: str, rotate: bool = False) -> Found:
     """Return all cells of a scripted model."""
-    return Found(list(measure(group_rows(ask(script, lay_out(lang, profile, rotate))), TRACKS)))
+    return Found(list(measure(group_rows(ask(script, lay_out(lang, profile, rotate))), SCORERS)))
 
 
-TRACKS = ("code", "paper", "robust")
+SCORERS = ("code", "paper", "robust")

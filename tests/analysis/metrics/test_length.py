@@ -16,7 +16,7 @@ from ragbed.analysis.trials.rows import Trial, group_rows
 from ragbed.reporting.figures import make_figures
 from ragbed.reporting.tables import make_report
 from ragbed.schema import Completion
-from ragbed.scoring.untracked import score_length
+from ragbed.scoring.additional import score_length
 from tests.synth_data import write_long
 
 NUMBERS = (1, 5, 10, 20)
@@ -116,7 +116,7 @@ def test_the_curve_uses_only_questions_with_a_score_at_every_length() -> None:
     cells = [
         cell
         for cell in measure(group_rows(trials))
-        if (cell.table, cell.track, cell.scope) == ("length", "robust", "all")
+        if (cell.table, cell.scorer, cell.scope) == ("length", "robust", "all")
     ]
     found = {(cell.estimate.metric, cell.place.get("k")): cell.estimate for cell in cells}
     assert [found["accuracy", k].n for k in (1, 5, 20, 100)] == [100, 100, 60, 0]

@@ -335,7 +335,7 @@ def test_a_cell_as_json_has_its_complete_key() -> None:
         "data": "d",
         "lang": "en",
         "profile": "robust",
-        "track": "robust",
+        "scorer": "robust",
         "scope": "all",
         "noise": 0.2,
         "k": 5,

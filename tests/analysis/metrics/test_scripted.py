@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ragbed.models.scripted import SCRIPTS
-from tests.analysis.metrics.scripted import SHARES, TRACKS, found
+from tests.analysis.metrics.scripted import SCORERS, SHARES, found
 
 _PAPER, _CODE_2023 = (pytest.param(profile, marks=pytest.mark.slow) for profile in ("paper", "code-2023"))
 _PROFILES = ("robust", _PAPER, _CODE_2023, "code-2024")
@@ -33,7 +33,7 @@ _EVERYWHERE: dict[tuple[str, float | None], tuple[float | None, ...]] = {
     **{("base.noise.gain_by_documents", ratio): (1, 0, 1, 0, 0, 1) for ratio in _NOISE},
 }
 
-# To copy all documents is no answer on the robust track, whatever they hold.
+# To copy all documents is no answer on the robust scorer, whatever they hold.
 _COPYING: dict[tuple[str, float | None], float | None] = {
     **{("base.noise.accuracy", ratio): 0 for ratio in _NOISE},
     ("base.noise.auc", None): 0,
@@ -54,43 +54,43 @@ _TRUE_SHARES: dict[str, tuple[float, ...]] = {  # accuracy where 0, 0.2, … 1 o
 }
 
 
-@pytest.mark.parametrize("track", TRACKS)
+@pytest.mark.parametrize("scorer", SCORERS)
 @pytest.mark.parametrize("lang", ["en", "zh"])
 @pytest.mark.parametrize("profile", _PROFILES)
 @pytest.mark.parametrize("script", _STEADY)
-def test_scripted_models_have_the_expected_metrics(script: str, profile: str, lang: str, track: str) -> None:
+def test_scripted_models_have_the_expected_metrics(script: str, profile: str, lang: str, scorer: str) -> None:
     cells = found(script, lang, profile)
     expected = {where: row[_STEADY.index(script)] for where, row in _EVERYWHERE.items()}
-    if (script, track) == ("echo", "robust"):
+    if (script, scorer) == ("echo", "robust"):
         expected |= _COPYING
-    seen = {(name, noise): cells.value(name, script, track, noise=noise, k=5) for name, noise in expected}
+    seen = {(name, noise): cells.value(name, script, scorer, noise=noise, k=5) for name, noise in expected}
     assert seen == {where: None if value is None else pytest.approx(value) for where, value in expected.items()}
 
 
-@pytest.mark.parametrize("track", TRACKS)
+@pytest.mark.parametrize("scorer", SCORERS)
 @pytest.mark.parametrize("lang", ["en", "zh"])
 @pytest.mark.parametrize("profile", ["robust", _PAPER])
 @pytest.mark.parametrize("script", ["first-doc", "last-doc"])
-def test_one_document_gives_its_share_of_the_accuracy(script: str, profile: str, lang: str, track: str) -> None:
+def test_one_document_gives_its_share_of_the_accuracy(script: str, profile: str, lang: str, scorer: str) -> None:
     cells = found(script, lang, profile)
     for ratio in _NOISE:
-        assert cells.value("base.noise.accuracy", script, track, noise=ratio, k=5) == pytest.approx(1 - ratio)
+        assert cells.value("base.noise.accuracy", script, scorer, noise=ratio, k=5) == pytest.approx(1 - ratio)
         if ratio:
-            assert cells.value("base.noise.change", script, track, noise=ratio, k=5) == pytest.approx(-ratio)
-            same = cells.value("base.noise.related_minus_random", script, track, noise=ratio, k=5)
+            assert cells.value("base.noise.change", script, scorer, noise=ratio, k=5) == pytest.approx(-ratio)
+            same = cells.value("base.noise.related_minus_random", script, scorer, noise=ratio, k=5)
             assert same == pytest.approx(0)
-    assert cells.value("base.noise.auc", script, track, k=5) == pytest.approx(0.6)
+    assert cells.value("base.noise.auc", script, scorer, k=5) == pytest.approx(0.6)
     for k in (2, 5):
-        assert cells.value("base.noise.accuracy", script, track, k=k, arm="fixed") == pytest.approx(1 / k)
-        assert cells.value("base.noise.noise_effect", script, track, k=k, arm="fixed") == pytest.approx(1 / k - 1)
+        assert cells.value("base.noise.accuracy", script, scorer, k=k, arm="fixed") == pytest.approx(1 / k)
+        assert cells.value("base.noise.noise_effect", script, scorer, k=k, arm="fixed") == pytest.approx(1 / k - 1)
         # One Chinese question of fifty has no neighbour to cut a control from, so that the slots are one short.
-        control = cells.value("base.noise.length_effect", script, track, k=k, arm="control")
+        control = cells.value("base.noise.length_effect", script, scorer, k=k, arm="control")
         assert control == pytest.approx(1 / k - 1, abs=1 / 49)
-        assert cells.value("base.noise.related_minus_length", script, track, k=k, arm="fixed") == pytest.approx(
+        assert cells.value("base.noise.related_minus_length", script, scorer, k=k, arm="fixed") == pytest.approx(
             0, abs=1 / 49
         )
-    assert cells.value("int.integration.accuracy", script, track, noise=0, k=5) == 0
-    assert cells.value("base.noise.gain_by_documents", script, track, noise=0.6, k=5) == pytest.approx(0.4)
+    assert cells.value("int.integration.accuracy", script, scorer, noise=0, k=5) == 0
+    assert cells.value("base.noise.gain_by_documents", script, scorer, noise=0.6, k=5) == pytest.approx(0.4)
 
 
 @pytest.mark.parametrize("lang", ["en", "zh"])
@@ -104,16 +104,16 @@ def test_the_original_order_favours_the_last_document(
     assert seen == list(accuracy)
 
 
-@pytest.mark.parametrize("track", TRACKS)
+@pytest.mark.parametrize("scorer", SCORERS)
 @pytest.mark.parametrize("lang", ["en", "zh"])
 @pytest.mark.parametrize("script", list(SCRIPTS))
-def test_counterfactual_metrics_follow_the_share_of_true_documents(script: str, lang: str, track: str) -> None:
+def test_counterfactual_metrics_follow_the_share_of_true_documents(script: str, lang: str, scorer: str) -> None:
     cells = found(script, lang, "robust")
 
     def value(metric: str, **place: object) -> float | None:
-        return cells.value(f"fact.counterfactual.{metric}", script, track, **place)  # type: ignore[arg-type]
+        return cells.value(f"fact.counterfactual.{metric}", script, scorer, **place)  # type: ignore[arg-type]
 
-    expected = (0,) * len(SHARES) if (script, track) == ("echo", "robust") else _TRUE_SHARES[script]
+    expected = (0,) * len(SHARES) if (script, scorer) == ("echo", "robust") else _TRUE_SHARES[script]
     seen = [value("accuracy", correct=share, noise=0, k=5) for share in SHARES]
     assert seen == pytest.approx(expected)
     assert value("error_detection", correct=0, noise=0, k=5) == 0

@@ -60,7 +60,7 @@ class ConfidentModel:
 def _cells(model: object, lang: str, folder: Path, **options: object) -> list[Cell]:
     spec = {"testbeds": "noise,rejection", "noise": [0, 1], "limit": 8, "out": folder / "run"} | options
     ragbed.run(model, f"ragbed-mini-{lang}_base", **spec)  # type: ignore[arg-type]
-    return [cell for cell in read_report_cells([folder / "run"], ["robust"]) if cell.track == "robust"]
+    return [cell for cell in read_report_cells([folder / "run"], ["robust"]) if cell.scorer == "robust"]
 
 
 def _values(cells: list[Cell], profile: str = "robust") -> dict[str, float | None]:

@@ -32,7 +32,7 @@ def test_with_equal_probabilities_and_full_power_it_is_the_plain_formula() -> No
 
 
 def test_enriched_labels_need_weights() -> None:
-    # Two tracks disagree more often where the answer is wrong; disagreements are labelled six times as often.
+    # Two scorers disagree more often where the answer is wrong; disagreements are labelled six times as often.
     rng = np.random.default_rng(1)
     plain, weighted, covered, runs = [], [], 0, 150
     for _ in range(runs):

@@ -191,7 +191,7 @@ def test_values_of_filters_are_in_order_and_rounded(browser: Browser, tmp_path: 
         assert "0.667 ·" in watched.page.locator("#cases ol.trials").inner_text()
         watched.page.get_by_role("button", name="中文").click()
         models = watched.page.get_by_label("模型", exact=True).locator("option")
-        assert models.all_inner_texts() == ["全部", "a", "paper"]  # a name, not the scoring track
+        assert models.all_inner_texts() == ["全部", "a", "paper"]  # a name, not the scorer
 
 
 def test_a_case_can_be_linked_to_and_left_with_a_key(opened: Watched, report: Path) -> None:

@@ -1,4 +1,4 @@
-"""Minimal cases for the robust track."""
+"""Minimal cases for the robust scorer."""
 
 from __future__ import annotations
 

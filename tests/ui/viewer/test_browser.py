@@ -136,7 +136,7 @@ def test_the_overview_has_no_columns_for_outcomes_that_did_not_occur(browser: Br
         served.wait_for(1)
         enter(opened.page, served)
         headings = opened.page.locator("table.overview th.number").all_inner_texts()
-        assert headings[-4:] == ["n", "errors", "infeasible", "tracks differ"]
+        assert headings[-4:] == ["n", "errors", "infeasible", "scorers differ"]
 
 
 def test_a_row_of_the_overview_leads_to_its_trials(watched: Watched) -> None:

@@ -181,14 +181,14 @@ def test_labels_are_united_and_searched_to_the_end(library: RunQueries, monkeypa
     assert (page.total, page.is_exact) == (2, True)
 
 
-def test_the_overview_counts_each_outcome_and_compares_tracks_of_truncated_responses(tmp_path: Path) -> None:
+def test_the_overview_counts_each_outcome_and_compares_scorers_of_truncated_responses(tmp_path: Path) -> None:
     outcomes = ("ok", "truncated", "truncated", "filtered", "error")
     replies = [Completion(outcome=outcome, reply="It is gold-2") for outcome in outcomes]  # type: ignore[arg-type]
     write_run(tmp_path / "run", [make_case(number) for number in range(1, 6)], {"made/up": replies})
     library = RunQueries({"run": open_run(tmp_path / "run")})
     (row,), _ = library.overview("robust")
     assert (row.asked, row.errors, row.truncated, row.filtered) == (5, 1, 2, 1)
-    assert row.differs == 1  # only the first truncated response is correct on the other tracks
+    assert row.differs == 1  # only the first truncated response is correct on the other scorers
     page = library.list_trials(TrialQuery(wanted=CellFilter({"differs": frozenset(["code"])})), 0)
     assert [(trial.item, trial.outcome) for trial in page.rows] == [("2", "truncated")]
     library.readers["run"].close()

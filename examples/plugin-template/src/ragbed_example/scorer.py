@@ -1,4 +1,4 @@
-"""`--track brief`: count only short correct answers."""
+"""`--scorer brief`: count only short correct answers."""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ class DiagnosisCounts:
 
     Attributes:
         asked: Trials with documents, given or retrieved.
-        right: Those that are right on the robust track.
+        right: Those that are right under the robust scorer.
         without: Trials without documents, which are used for comparison but not diagnosed.
         remedied: Trials that use prompting strategies, which are not diagnosed.
         known: Closed-book responses.
@@ -86,7 +86,7 @@ def _read_closed_book(results: Iterable[StoredResult]) -> Known:
 
 
 def diagnose_trial(stored: StoredResult, closed_book: ClosedBookAnswers | None) -> Diagnosis | None:
-    """Return the diagnosis of a trial, or None if the trial is right on the robust track."""
+    """Return the diagnosis of a trial, or None if the trial is right under the robust scorer."""
     judged = judge(stored.case, stored.completion.reply or "") if stored.completion.outcome == "ok" else None
     if is_right(stored, judged):
         return None

@@ -65,7 +65,7 @@ class TrialContext:
 
     Args:
         stored: The trial.
-        judged: The verdict on the robust track, or None if there is no response.
+        judged: The verdict of the robust scorer, or None if there is no response.
         closed_book: The closed-book response to the same item, if there is one.
     """
 
@@ -179,5 +179,5 @@ def _with_documents(case: Case, retrieved: Iterable[Retrieved]) -> Case:
 
 
 def is_right(stored: StoredResult, judged: RobustVerdict | None) -> bool:
-    """Return whether a trial is right on the robust track by its testbed's definition."""
+    """Return whether a trial is right under the robust scorer by its testbed's definition."""
     return judged is not None and getattr(judged, right_score(stored.case)) is True

@@ -26,7 +26,7 @@ from ragbed.analysis.metrics import (
 )
 from ragbed.analysis.metrics.cells import Cell, CellBuilder, Scope
 from ragbed.analysis.metrics.knowledge import common_items, gate_accuracy
-from ragbed.analysis.trials.columns import TRACKS, Mask, TrialColumns
+from ragbed.analysis.trials.columns import SCORERS, Mask, TrialColumns
 from ragbed.testbeds import TESTBEDS
 
 # The function that computes each table, keyed by table name.
@@ -61,31 +61,31 @@ _ADJUSTED = ("noise", "rejection", "integration", "counterfactual")
 
 
 def measure(
-    groups: Sequence[TrialColumns], tracks: Sequence[str] = TRACKS, alpha: float | None = None
+    groups: Sequence[TrialColumns], scorers: Sequence[str] = SCORERS, alpha: float | None = None
 ) -> Iterator[Cell]:
     """Yield the cells of all models and datasets, including cells that compare models.
 
     Args:
         groups: The trials.
-        tracks: The tracks whose scores are used.
+        scorers: The scorers whose scores are used.
         alpha: For a run that was monitored, the error probability of its intervals (see `CellBuilder`).
     """
-    for track in tracks:
-        scored = [trials for trials in groups if trials.has("correct", track) or trials.is_silent]
+    for scorer in scorers:
+        scored = [trials for trials in groups if trials.has("correct", scorer) or trials.is_silent]
         for group in scored:
-            yield from _measure_group(group, track, alpha)
+            yield from _measure_group(group, scorer, alpha)
         if len(scored) > 1:
-            yield from strategies.measure(scored, track, alpha)
-            yield from _measure_common(scored, track, alpha)
+            yield from strategies.measure(scored, scorer, alpha)
+            yield from _measure_common(scored, scorer, alpha)
 
 
 def measure_table(table: str, trials: TrialColumns, alpha: float) -> Iterator[Cell]:
-    """Yield the robust-track cells of one table for a run that is being monitored."""
+    """Yield the robust-scorer cells of one table for a run that is being monitored."""
     builder = CellBuilder(table, trials, "robust", alpha=alpha)
     return METRICS[table](builder) if table in METRICS else _measure_plugin_testbed(builder)
 
 
-def _measure_common(groups: Sequence[TrialColumns], track: str, alpha: float | None) -> Iterator[Cell]:
+def _measure_common(groups: Sequence[TrialColumns], scorer: str, alpha: float | None) -> Iterator[Cell]:
     """Yield the cells of several models on a common set of questions, so that the comparison is fair.
 
     For `counterfactual`, these are the questions that all models know. For `conflict`, they are those for which all
@@ -96,25 +96,25 @@ def _measure_common(groups: Sequence[TrialColumns], track: str, alpha: float | N
         together.setdefault(trials.key[1:], []).append(trials)
     for same_data in together.values():
         for table, choose in _COMMON.items() if len(same_data) > 1 else ():
-            common = choose(same_data, track)
+            common = choose(same_data, scorer)
             for trials in same_data if common else ():
                 part = trials.restricted(np.array([item in common for item in trials.items])[trials.item])
-                yield from METRICS[table](CellBuilder(table, part, track, "common", alpha=alpha))
+                yield from METRICS[table](CellBuilder(table, part, scorer, "common", alpha=alpha))
 
 
-def _measure_group(trials: TrialColumns, track: str, alpha: float | None) -> Iterator[Cell]:
+def _measure_group(trials: TrialColumns, scorer: str, alpha: float | None) -> Iterator[Cell]:
     """Yield the cells of one model on one dataset, for all questions, known questions and unknown questions."""
     for table, measure_table in METRICS.items():
-        yield from measure_table(CellBuilder(table, trials, track, alpha=alpha))
+        yield from measure_table(CellBuilder(table, trials, scorer, alpha=alpha))
     for testbed in dict.fromkeys(testbed for testbed, _ in trials.kinds if testbed not in TESTBEDS):
-        yield from _measure_plugin_testbed(CellBuilder(testbed, trials, track, alpha=alpha))
-    accuracy = gate_accuracy(trials, track)
+        yield from _measure_plugin_testbed(CellBuilder(testbed, trials, scorer, alpha=alpha))
+    accuracy = gate_accuracy(trials, scorer)
     scopes: dict[Scope, Mask] = {"known": accuracy > 0.5, "unknown": accuracy <= 0.5}
     for scope, items in scopes.items():
         if items.any() and not items.all():
             part = trials.restricted(items[trials.item])
             for table in _ADJUSTED:
-                yield from METRICS[table](CellBuilder(table, part, track, scope, alpha=alpha))
+                yield from METRICS[table](CellBuilder(table, part, scorer, scope, alpha=alpha))
 
 
 def _measure_plugin_testbed(builder: CellBuilder) -> Iterator[Cell]:

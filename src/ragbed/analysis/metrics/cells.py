@@ -23,7 +23,7 @@ from ragbed.schema import Estimate
 # responses that the rules cannot classify (`unsure`).
 Scope: TypeAlias = Literal["all", "known", "unknown", "common", "unsure"]
 
-JUDGED = "judge "  # the name of a judge's track is this prefix followed by the judge's name
+JUDGED = "judge "  # the name of a judge's scorer is this prefix followed by the judge's name
 
 
 class CellKey(TypedDict, total=False):
@@ -42,7 +42,7 @@ class Cell:
 
     table: str
     key: TrialGroup
-    track: str
+    scorer: str
     scope: Scope
     estimate: Estimate
     place: CellKey
@@ -56,7 +56,7 @@ class Cell:
     def as_json(self) -> dict[str, object]:
         """Return the cell as a record for a JSON report."""
         return (
-            {"table": self.table, **self.key._asdict(), "track": self.track, "scope": self.scope}
+            {"table": self.table, **self.key._asdict(), "scorer": self.scorer, "scope": self.scope}
             | {name: self.place.get(name, "related" if name == "arm" else None) for name in CellKey.__annotations__}
             | msgspec.structs.asdict(self.estimate)
         )
@@ -80,7 +80,7 @@ def decided_for(cell: Cell, decided: Iterable[DecidedInterval]) -> list[DecidedI
         interval
         for interval in decided
         if (interval.model, interval.table, interval.metric) == (cell.key.model, cell.table, cell.estimate.metric)
-        and (cell.track, cell.scope) == ("robust", "all")
+        and (cell.scorer, cell.scope) == ("robust", "all")
         and interval.place == full_place(cell)
     ]
 
@@ -112,7 +112,7 @@ def weigh(parts: Iterable[tuple[Mask, float]], values: Floats) -> Floats:
 
 @dataclass(frozen=True)
 class CellBuilder:
-    """Builds the cells of one table from the trials of one group, using the scores of one track.
+    """Builds the cells of one table from the trials of one group, using the scores of one scorer.
 
     `alpha` is None for ordinary intervals. For a run that was monitored (`--until`), it is the error probability of
     intervals that are valid at any stopping time. In that case, values for which no such interval exists get no
@@ -121,7 +121,7 @@ class CellBuilder:
 
     table: str
     trials: TrialColumns
-    track: str
+    scorer: str
     scope: Scope = "all"
     place: CellKey | None = None
     alpha: float | None = None
@@ -132,7 +132,7 @@ class CellBuilder:
 
     def score(self, name: str) -> Floats:
         """Return the named score for every trial."""
-        return self.trials.score(name, self.track)
+        return self.trials.score(name, self.scorer)
 
     def rate(self, metric: str, mask: Mask, values: Floats, weights: Floats | None = None) -> Cell:
         """Return the mean of a score over the trials that have it. Failed calls count as 0.
@@ -287,7 +287,7 @@ class CellBuilder:
         """
         value, low, high = (float(number) if math.isfinite(number) else None for number in interval)
         trials, asked = self.trials, mask & self.trials.asked
-        counts_unsure = metric == "accuracy" and self.track == "robust"
+        counts_unsure = metric == "accuracy" and self.scorer == "robust"
         estimate = Estimate(
             metric=metric,
             value=value,
@@ -302,4 +302,4 @@ class CellBuilder:
             filtered=int(np.count_nonzero(mask & trials.filtered)),
             unsure=int(np.count_nonzero(asked & (self.score("unsure") == 1))) if counts_unsure else 0,
         )
-        return Cell(self.table, trials.key, self.track, self.scope, estimate, self.place or CellKey(), sums)
+        return Cell(self.table, trials.key, self.scorer, self.scope, estimate, self.place or CellKey(), sums)

@@ -20,23 +20,23 @@ PRIORS = ("right", "wrong", "none")
 _UNKNOWN = -1  # used instead of an index into PRIORS for questions without closed-book responses
 
 
-def priors(trials: TrialColumns, track: str) -> NDArray[np.int64]:
+def priors(trials: TrialColumns, scorer: str) -> NDArray[np.int64]:
     """Return each question's prior, i.e. the majority outcome of its closed-book responses, as an index into PRIORS.
 
     A prior is `none` if most responses refuse, or if there is no majority.
     """
-    closed = trials.of("closed-book") & trials.responded(track)
-    correct, refused = trials.score("correct", track), trials.score("refused", track)
+    closed = trials.of("closed-book") & trials.responded(scorer)
+    correct, refused = trials.score("correct", scorer), trials.score("refused", scorer)
     right = trials.per_item(closed, correct)
     wrong = trials.per_item(closed, (1 - correct) * (1 - refused))
     found = np.select([np.isnan(right), right > 0.5, wrong > 0.5], [_UNKNOWN, 0, 1], 2)
     return np.asarray(found, np.int64)
 
 
-def same_priors(groups: Sequence[TrialColumns], track: str) -> set[str]:
+def same_priors(groups: Sequence[TrialColumns], scorer: str) -> set[str]:
     """Return the questions for which all models have the same prior."""
     known = [
-        {(trials.items[item], prior) for item, prior in enumerate(priors(trials, track).tolist()) if prior != _UNKNOWN}
+        {(trials.items[item], prior) for item, prior in enumerate(priors(trials, scorer).tolist()) if prior != _UNKNOWN}
         for trials in groups
     ]
     return {item for item, _ in reduce(set.intersection, known)}
@@ -44,9 +44,9 @@ def same_priors(groups: Sequence[TrialColumns], track: str) -> set[str]:
 
 def measure(builder: CellBuilder) -> Iterator[Cell]:
     """Yield the cells of the conflict testbed."""
-    trials, track = builder.trials, builder.track
+    trials, scorer = builder.trials, builder.scorer
     for k, mask in trials.split(trials.of("conflict"), "k"):
-        prior = priors(trials, track)[trials.item]
+        prior = priors(trials, scorer)[trials.item]
         by_prior = {name: mask & (prior == number) for number, name in enumerate(PRIORS)}
         here = builder.at(k=k)
         yield from _shares(here, mask)
@@ -58,7 +58,7 @@ def measure(builder: CellBuilder) -> Iterator[Cell]:
 def _shares(builder: CellBuilder, mask: Mask) -> Iterator[Cell]:
     """Yield the share of questions with each prior."""
     trials = builder.trials
-    of_items = priors(trials, builder.track)
+    of_items = priors(trials, builder.scorer)
     present = np.isin(np.arange(len(of_items)), trials.item[mask]) & (of_items != _UNKNOWN)
     clusters = trials.clusters_of(trials.item, len(trials.items))[present]
     for number, name in enumerate(PRIORS) if present.any() else ():
@@ -68,17 +68,17 @@ def _shares(builder: CellBuilder, mask: Mask) -> Iterator[Cell]:
 def _biases(builder: CellBuilder, by_prior: dict[str, Mask]) -> Iterator[Cell]:
     """Yield prior bias, context bias, and accuracy when only the prior or only the documents are right."""
     trials, correct = builder.trials, builder.score("correct")
-    wrong = (1 - correct) * (1 - builder.score("refused")) * trials.responded(builder.track)
+    wrong = (1 - correct) * (1 - builder.score("refused")) * trials.responded(builder.scorer)
     only_prior = by_prior["right"] & (trials.correct == 0)
     only_documents = by_prior["wrong"] & (trials.correct == 1)
     if only_prior.any() and only_documents.any():
         yield builder.mean_of_rates("conflict_accuracy", (only_prior, correct), (only_documents, correct))
     if only_documents.any():
         yield builder.rate("prior_bias", only_documents, wrong)
-    if only_prior.any() and trials.has("misled", builder.track):
+    if only_prior.any() and trials.has("misled", builder.scorer):
         misled = builder.score("misled")
         yield builder.rate("context_bias", only_prior, misled)
-        strength = trials.untracked("false_strength")
+        strength = trials.additional("false_strength")
         for number, name in enumerate(STRENGTHS):
             if (only_prior & (strength == number)).any():
                 yield builder.rate(f"context_bias_{name}", only_prior & (strength == number), misled)
@@ -96,5 +96,5 @@ def _dose_response(builder: CellBuilder, mask: Mask, k: int, ending: str) -> Ite
     for true, point in builder.trials.split(mask, "correct"):
         here = builder.at(correct=true, k=k)
         yield here.rate(f"accuracy{ending}", point, here.score("correct"))
-        if builder.trials.has("misled", builder.track):
+        if builder.trials.has("misled", builder.scorer):
             yield here.rate(f"misled{ending}", point, here.score("misled"))

@@ -34,28 +34,28 @@ def measure(builder: CellBuilder) -> Iterator[Cell]:
 
 
 def _false_documents(builder: CellBuilder, mask: Mask) -> Iterator[Cell]:
-    trials, track = builder.trials, builder.track
+    trials, scorer = builder.trials, builder.scorer
     correct, flagged, misled = (builder.score(name) for name in ("correct", "flagged", "misled"))
-    known = mask & of_known(trials, track)
+    known = mask & of_known(trials, scorer)
     yield builder.rate("accuracy", mask, correct)
     yield builder.rate("error_detection", mask, flagged)
     yield builder.rate("corrected", mask, flagged * correct)
     yield builder.rate("corrected_of_flagged", mask & (flagged == 1), correct)
-    if track == "code":
+    if scorer == "code":
         yield builder.rate("correct_rate", mask & (flagged == 1), np.maximum(correct, builder.score("refused")))
-    if trials.has("misled", track):
-        for name, values in outcomes(trials, track).items():
+    if trials.has("misled", scorer):
+        for name, values in outcomes(trials, scorer).items():
             yield builder.rate(name, mask, values)
         yield builder.rate("misled_at_all", mask, misled)
     yield builder.rate("resistance_of_known", known, correct)
-    if trials.has("misled", track):
+    if trials.has("misled", scorer):
         yield builder.rate("override_of_known", known, misled)
 
 
-def outcomes(trials: TrialColumns, track: str) -> dict[str, Floats]:
+def outcomes(trials: TrialColumns, scorer: str) -> dict[str, Floats]:
     """Return ten columns: {correct, misled, both, refused, other} × {flagged, unflagged}, with one 1 per response."""
     correct, partial, misled, refused, flagged = (
-        trials.score(name, track) == 1 for name in ("correct", "partial", "misled", "refused", "flagged")
+        trials.score(name, scorer) == 1 for name in ("correct", "partial", "misled", "refused", "flagged")
     )
     kinds = {
         "correct": correct & ~misled,
@@ -64,8 +64,8 @@ def outcomes(trials: TrialColumns, track: str) -> dict[str, Floats]:
         "refused": refused & ~correct & ~misled,
         "other": ~correct & ~misled & ~refused,
     }
-    known = np.isfinite(trials.score("misled", track)) & np.isfinite(trials.score("correct", track))
-    responded = trials.responded(track)
+    known = np.isfinite(trials.score("misled", scorer)) & np.isfinite(trials.score("correct", scorer))
+    responded = trials.responded(scorer)
     return {
         f"{kind}_{flag}": np.where(known, is_kind & is_flag & responded, np.nan)
         for kind, is_kind in kinds.items()
@@ -87,6 +87,6 @@ def _detection(builder: CellBuilder, mask: Mask) -> Iterator[Cell]:
 def _held_out(builder: CellBuilder) -> Iterator[Cell]:
     """Yield the accuracy on the samples of known questions that were not used to choose these questions."""
     trials = builder.trials
-    chosen = trials.of("closed-book") & of_known(trials, builder.track) & ~gate_samples(trials)
+    chosen = trials.of("closed-book") & of_known(trials, builder.scorer) & ~gate_samples(trials)
     if trials.of("closed-book").any():
         yield builder.rate("closed_book_of_known", chosen, builder.score("correct"))

@@ -19,7 +19,7 @@ def measure(builder: CellBuilder) -> Iterator[Cell]:
         for ratio, point in trials.split(mask, "noise"):
             here = builder.at(noise=ratio, k=k)
             yield here.rate("false_refusal", point, here.score("refused"))
-            if trials.has("partial", builder.track):
+            if trials.has("partial", builder.scorer):
                 yield from _parts(here, point)
 
 

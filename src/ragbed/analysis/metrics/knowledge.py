@@ -21,23 +21,23 @@ def gate_samples(trials: TrialColumns) -> Mask:
     return np.asarray(trials.of("closed-book") & (trials.repeat % 2 == 0))
 
 
-def gate_accuracy(trials: TrialColumns, track: str) -> Floats:
+def gate_accuracy(trials: TrialColumns, scorer: str) -> Floats:
     """Return each question's accuracy on its gate samples (above 0.5 for known questions), or NaN if it has none.
 
     Failed calls are ignored, because they do not show whether the model knows the answer.
     """
-    return trials.per_item(gate_samples(trials) & ~trials.failed, trials.score("correct", track))
+    return trials.per_item(gate_samples(trials) & ~trials.failed, trials.score("correct", scorer))
 
 
-def of_known(trials: TrialColumns, track: str) -> Mask:
+def of_known(trials: TrialColumns, scorer: str) -> Mask:
     """Return the trials whose questions are known."""
-    return np.asarray((gate_accuracy(trials, track) > 0.5)[trials.item])
+    return np.asarray((gate_accuracy(trials, scorer) > 0.5)[trials.item])
 
 
-def common_items(groups: Sequence[TrialColumns], track: str) -> set[str]:
+def common_items(groups: Sequence[TrialColumns], scorer: str) -> set[str]:
     """Return the questions that all models know."""
     known = [
-        {trials.items[number] for number in np.flatnonzero(gate_accuracy(trials, track) > 0.5)} for trials in groups
+        {trials.items[number] for number in np.flatnonzero(gate_accuracy(trials, scorer) > 0.5)} for trials in groups
     ]
     return set.intersection(*known)
 

@@ -52,10 +52,10 @@ def _measure_condition(builder: CellBuilder, mask: Mask, arm: str | None) -> Ite
 
 def _measure_tokens(builder: CellBuilder, mask: Mask) -> Iterator[Cell]:
     """Yield the mean length of the prompts in tokens, and the share of prompts whose length is an estimate."""
-    tokens = builder.trials.untracked("prompt_tokens")
+    tokens = builder.trials.additional("prompt_tokens")
     if np.isfinite(tokens[mask]).any():
         yield builder.ratio("prompt_tokens", mask, tokens)
-        yield builder.rate("tokens_estimated", mask, builder.trials.untracked("tokens_estimated"))
+        yield builder.rate("tokens_estimated", mask, builder.trials.additional("tokens_estimated"))
 
 
 def _measure_slope(builder: CellBuilder, mask: Mask, points: dict[int, Mask], correct: Floats) -> Cell:

@@ -29,17 +29,17 @@ def measure(builder: CellBuilder) -> Iterator[Cell]:
 def _without_evidence(builder: CellBuilder, mask: Mask) -> Iterator[Cell]:
     trials, correct, refused = builder.trials, builder.score("correct"), builder.score("refused")
     yield builder.rate("refusal_recall", mask, refused)
-    if builder.track == "code":
+    if builder.scorer == "code":
         yield builder.rate("all_rate", mask, np.maximum(correct, refused))
     refusals = mask & (refused == 1)
-    if builder.track == "robust" and refusals.any():
+    if builder.scorer == "robust" and refusals.any():
         # The share of refusals that contain the required sentence (Rej/Rej* in the paper).
         yield builder.rate("format_adherence", refusals, trials.score("refused", "paper"))
     right = correct * (1 - refused)
     yield builder.rate("correct_without_evidence", mask, right)
-    wrong = (1 - correct) * (1 - refused) * trials.responded(builder.track)
+    wrong = (1 - correct) * (1 - refused) * trials.responded(builder.scorer)
     yield builder.rate("wrong_without_evidence", mask, wrong)
-    accuracy = gate_accuracy(trials, builder.track)[trials.item]
+    accuracy = gate_accuracy(trials, builder.scorer)[trials.item]
     # Without evidence, a correct answer comes from memory if the model knows it, and otherwise from a leak in the
     # documents.
     if np.isfinite(accuracy[mask]).any():

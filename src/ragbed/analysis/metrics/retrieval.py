@@ -35,16 +35,16 @@ def measure(builder: CellBuilder) -> Iterator[Cell]:
 
 def _retrieved(builder: CellBuilder, own: Mask) -> Iterator[Cell]:
     """Yield retrieval metrics for the responses that report their retrieved documents."""
-    yield builder.rate("retrieval_told", own, builder.trials.untracked("retrieval_told"))
+    yield builder.rate("retrieval_told", own, builder.trials.additional("retrieval_told"))
     for name in (*_SHARES, *RANK_SCORES):
-        values = builder.trials.untracked(name)
+        values = builder.trials.additional(name)
         if np.isfinite(values[own]).any():
             yield builder.rate("mrr" if name == "reciprocal_rank" else name, own, values)
 
 
 def _by_noise(builder: CellBuilder, own: Mask, k: int) -> Iterator[Cell]:
     """Yield accuracy by the share of retrieved documents that do not support the answer."""
-    steps = np.round((1 - builder.trials.untracked("retrieved_supports")) * _STEPS) / _STEPS
+    steps = np.round((1 - builder.trials.additional("retrieved_supports")) * _STEPS) / _STEPS
     for ratio in np.unique(steps[own & np.isfinite(steps)]).tolist():
         here = builder.at(noise=ratio, k=k)
         yield here.rate("accuracy_by_retrieved_noise", own & (steps == ratio), builder.score("correct"))

@@ -32,18 +32,18 @@ def _measure_condition(builder: CellBuilder, mask: Mask, arm: str) -> Iterator[C
     yield builder.rate("refusal" if wanted == "refused" else "accuracy", mask, right)
     if arm.startswith("false="):
         yield builder.rate("error_detection", mask, builder.score("flagged"))
-        if trials.has("misled", builder.track):
+        if trials.has("misled", builder.scorer):
             yield builder.rate("misled_at_all", mask, builder.score("misled"))
     elif wanted == "correct":
         yield builder.rate("false_refusal", mask, builder.score("refused"))
     for name in RATES:
-        values = trials.untracked(name)
+        values = trials.additional(name)
         if np.isfinite(values[mask]).any():
             yield builder.rate(name, mask, values)
-    calls = trials.untracked("search_calls")
+    calls = trials.additional("search_calls")
     if np.isfinite(calls[mask]).any():
         yield builder.ratio("searches", mask, calls)
-    costs = {"tokens_per_correct": trials.untracked("search_tokens"), "dollars_per_correct": trials.dollars}
+    costs = {"tokens_per_correct": trials.additional("search_tokens"), "dollars_per_correct": trials.dollars}
     for metric, values in costs.items():
         spent = np.where(np.isfinite(right) & ~trials.failed, values, np.nan)
         if np.isfinite(spent[mask]).any():

@@ -34,8 +34,8 @@ def measure(builder: CellBuilder) -> Iterator[Cell]:
 
 def _selective(builder: CellBuilder, mask: Mask) -> Iterator[Cell]:
     trials, correct = builder.trials, builder.score("correct")
-    confidence = trials.untracked("confidence")
-    shown = mask & trials.responded(builder.track) & np.isfinite(confidence) & np.isfinite(correct)
+    confidence = trials.additional("confidence")
+    shown = mask & trials.responded(builder.scorer) & np.isfinite(confidence) & np.isfinite(correct)
     if not shown.any():
         return
     cases = int(np.count_nonzero(mask))

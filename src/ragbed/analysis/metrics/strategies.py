@@ -23,7 +23,7 @@ WANTED = {name: headline_score(name) for name in ("noise", "rejection", "integra
 COSTS = ("calls", "tokens_in", "tokens_out", "seconds")
 
 
-def measure(groups: Sequence[TrialColumns], track: str, alpha: float | None = None) -> Iterator[Cell]:
+def measure(groups: Sequence[TrialColumns], scorer: str, alpha: float | None = None) -> Iterator[Cell]:
     """Yield the cells of each prompting strategy, preceded by the cells of the plain prompt for comparison."""
     plain = {trials.key: trials for trials in groups if MARK not in trials.key.profile}
     described: set[TrialGroup] = set()
@@ -33,8 +33,8 @@ def measure(groups: Sequence[TrialColumns], track: str, alpha: float | None = No
         if base is not None:
             if base.key not in described:
                 described.add(base.key)
-                yield from _describe(CellBuilder("remedies", base, track, alpha=alpha))
-            builder = CellBuilder("remedies", trials, track, alpha=alpha)
+                yield from _describe(CellBuilder("remedies", base, scorer, alpha=alpha))
+            builder = CellBuilder("remedies", trials, scorer, alpha=alpha)
             yield from _describe(builder)
             yield from _gains(builder, base)
 
@@ -44,7 +44,7 @@ def _gains(builder: CellBuilder, base: TrialColumns) -> Iterator[Cell]:
     cluster = {base.items[item]: number for item, number in zip(base.item, base.cluster.tolist(), strict=True)}
     for testbed, name in WANTED.items():
         mask, values = trials.of(testbed), builder.score(name)
-        before = _by_condition(base, base.of(testbed), base.score(name, builder.track))
+        before = _by_condition(base, base.of(testbed), base.score(name, builder.scorer))
         after = _by_condition(trials, mask, values)
         paired = sorted(before.keys() & after.keys())
         if paired:
@@ -76,6 +76,6 @@ def _describe(builder: CellBuilder) -> Iterator[Cell]:
             yield builder.rate(f"{testbed}_rate", mask, builder.score(WANTED[testbed]))
     union = np.logical_or.reduce(list(masks.values()))
     for name in COSTS:
-        values = trials.untracked(name)
+        values = trials.additional(name)
         if np.isfinite(values[union]).any():
             yield builder.ratio(name, union, values)

@@ -24,9 +24,9 @@ Mask: TypeAlias = NDArray[np.bool_]
 Ints: TypeAlias = NDArray[np.int64]
 Labels: TypeAlias = Mapping[tuple[Path, str], str]
 
-TRACKS = ("robust", "code", "paper")  # scoring tracks; `code` and `paper` are also prefixes of score names
+SCORERS = ("robust", "code", "paper")  # `code` and `paper` are also prefixes of score names
 _INFEASIBLE = "infeasible"
-SCORES: tuple[ScoreName, ...] = ("correct", "refused", "flagged")  # verdicts that all tracks have
+SCORES: tuple[ScoreName, ...] = ("correct", "refused", "flagged")  # verdicts that all scorers have
 
 
 class TrialGroup(NamedTuple):
@@ -79,37 +79,39 @@ class TrialColumns:
         for value in np.unique(values[mask]).tolist():
             yield value, mask & (values == value)
 
-    def has(self, name: str, track: str) -> bool:
+    def has(self, name: str, scorer: str) -> bool:
         """Return whether any trial has the given score."""
-        return full_name(name, track) in self.scores
+        return full_name(name, scorer) in self.scores
 
     @property
     def is_silent(self) -> bool:
         """Return whether there were calls and all of them failed."""
         return bool(self.failed.any() and (self.failed == self.asked).all())
 
-    def score(self, name: str, track: str) -> Floats:
+    def score(self, name: str, scorer: str) -> Floats:
         """Return the score of every trial: 0 for failed calls, NaN for infeasible cases and missing verdicts.
 
         If none of the model's responses has the score, it is also NaN for failed calls, unless all calls failed.
         """
-        values = self.scores.get(full_name(name, track))
+        values = self.scores.get(full_name(name, scorer))
         if values is None and not self.is_silent:
             return np.full(len(self.item), nan)
         return np.where(self.failed, 0.0, nan if values is None else values)
 
-    def untracked(self, name: str) -> Floats:
-        """Return a score that does not depend on the track, or NaN for trials without it."""
+    def additional(self, name: str) -> Floats:
+        """Return a score that does not depend on the scorer, or NaN for trials without it."""
         return self.scores.get(name, np.full(len(self.item), nan))
 
-    def right(self, track: str) -> Floats:
+    def right(self, scorer: str) -> Floats:
         """Return the score that makes each trial a success, e.g. `refused` for negative rejection."""
-        return np.select([self.headline == at for at in range(len(SCORES))], [self.score(one, track) for one in SCORES])
+        return np.select(
+            [self.headline == at for at in range(len(SCORES))], [self.score(one, scorer) for one in SCORES]
+        )
 
-    def responded(self, track: str) -> Mask:
-        """Return the trials with a usable response. On the robust track, truncated responses are excluded."""
+    def responded(self, scorer: str) -> Mask:
+        """Return the trials with a usable response. On the robust scorer, truncated responses are excluded."""
         responded = self.asked & ~self.failed
-        return responded & ~self.truncated if track == "robust" else responded
+        return responded & ~self.truncated if scorer == "robust" else responded
 
     def largest_planned(self, mask: Mask) -> int:
         """Return the maximum number of trials per cluster that a mask selects in the complete run, or 0 if unknown."""
@@ -173,9 +175,9 @@ def _means(groups: Ints, mask: Mask, values: Floats, size: int) -> Floats:
     return np.asarray(np.divide(sums, counts, out=np.full(size, np.nan), where=counts > 0))
 
 
-def full_name(name: str, track: str) -> str:
-    """Return the name of a score with its track's prefix."""
-    return name if track == "robust" else f"{track}.{name}"
+def full_name(name: str, scorer: str) -> str:
+    """Return the name of a score with its scorer's prefix."""
+    return name if scorer == "robust" else f"{scorer}.{name}"
 
 
 _WHOLE = ("item", "cluster", "kind", "k", "slot", "seed", "headline")  # columns of cases that are whole numbers

@@ -28,9 +28,9 @@ from ragbed.runs.scoring import open_scored
 from ragbed.runs.store import RunStore, StoredResult
 from ragbed.runs.trials import kind_of_error
 from ragbed.schema import Answer, Count, Expectation, Share
-from ragbed.scoring import TRACKS, Track, open_tracks, score_outcome
+from ragbed.scoring import SCORERS, Scorer, open_scorers, score_outcome
+from ragbed.scoring.additional import score_additional
 from ragbed.scoring.confidence import add_agreement
-from ragbed.scoring.untracked import score_untracked
 from ragbed.scoring.value import Value
 from ragbed.scoring.version import SCORER_VERSION
 from ragbed.testbeds import right_score
@@ -130,13 +130,13 @@ class _Range(NamedTuple):
     limit: int
 
 
-def score_result(stored: StoredResult, score: Track) -> dict[str, Value] | None:
+def score_result(stored: StoredResult, score: Scorer) -> dict[str, Value] | None:
     """Return all scores of a stored result, or None if there is no response."""
     values = score_outcome(stored.case, stored.completion, score)
-    return None if values is None else values | score_untracked(stored.case, stored.completion, values)
+    return None if values is None else values | score_additional(stored.case, stored.completion, values)
 
 
-def to_row(stored: StoredResult, score: Track) -> ScoredRow:
+def to_row(stored: StoredResult, score: Scorer) -> ScoredRow:
     """Score a stored result."""
     completion = stored.completion
     values = score_result(stored, score) or {}
@@ -172,9 +172,9 @@ class _Replaced(sqlite3.OperationalError):
     """Raised when another process has emptied the table in the meantime."""
 
 
-def _score_range(tracks: Sequence[str], part: _Range) -> tuple[LastResult | None, list[ScoredRow]]:
+def _score_range(scorers: Sequence[str], part: _Range) -> tuple[LastResult | None, list[ScoredRow]]:
     """Return the last result in a range, and the scored results."""
-    score = open_tracks(tracks)
+    score = open_scorers(scorers)
     with open_scored(part.folder) as store:
         found = list(store.results_after(part.after, part.limit))
     last = LastResult(found[-1][0], found[-1][2]) if found else None
@@ -186,17 +186,17 @@ class TrialTable:
 
     Args:
         folder: Folder of the run.
-        tracks: Names of tracks whose scores are needed, besides the built-in ones, which the table always has.
+        scorers: Names of scorers whose scores are needed, besides the built-in ones, which the table always has.
         current: Whether the scores must be from the installed version of the scorer. By default, the verdicts with
             which a run was first reported are kept until it gets new results.
         place: The folder of the table's file; by default, the run's folder. The attribute is the folder that is used.
     """
 
     def __init__(
-        self, folder: Path, tracks: Iterable[str] = (), *, current: bool = False, place: Path | None = None
+        self, folder: Path, scorers: Iterable[str] = (), *, current: bool = False, place: Path | None = None
     ) -> None:
-        self._tracks, self._current = sorted({*tracks} - TRACKS.keys()), current
-        open_tracks(self._tracks)  # an unknown track is refused before anything is scored
+        self._scorers, self._current = sorted({*scorers} - SCORERS.keys()), current
+        open_scorers(self._scorers)  # an unknown scorer is refused before anything is scored
         self.folder, self.place = folder, place or folder
         self.store: RunStore = open_scored(folder)
         self._temporary: tempfile.TemporaryDirectory[str] | None = None
@@ -244,7 +244,7 @@ class TrialTable:
 
         The scores of plug-ins are never stored, because their code may change.
         """
-        if self._tracks:
+        if self._scorers:
             return self._open_temporary()
         try:
             self._connect()
@@ -371,7 +371,7 @@ class TrialTable:
             engine = LocalEngine()
             try:
                 ranges = (_Range(self.folder, after, _BATCH) for after in range(self.last, self._newest, _BATCH))
-                for last, rows in engine.spread(partial(_score_range, self._tracks), ranges):
+                for last, rows in engine.spread(partial(_score_range, self._scorers), ranges):
                     self.add_rows(rows, last)
             finally:
                 engine.close()
@@ -392,7 +392,7 @@ class TrialTable:
         if self.add_cases():
             return True
         if self.is_behind():
-            last, rows = _score_range(self._tracks, _Range(self.folder, self.last, _BATCH))
+            last, rows = _score_range(self._scorers, _Range(self.folder, self.last, _BATCH))
             self.add_rows(rows, last)
             return True
         return holder(self.folder) is None and self._add_agreement()
@@ -473,7 +473,7 @@ class TrialTable:
 
     def _with_agreement(self) -> Iterator[ScoredRow]:
         """Yield all results with the agreement of each response with the other responses to its case."""
-        score = open_tracks(self._tracks)
+        score = open_scorers(self._scorers)
         for _, group in groupby(self.store.results(), key=lambda stored: (stored.model, stored.number)):
             same_case = list(group)
             completions = add_agreement([stored.completion for stored in same_case])
@@ -496,7 +496,7 @@ class TrialTable:
         self.update()
         models = {name: number for number, (name, _) in self.store.models().items()}
         verdicts = {number: found for number, *_, found in self.read(lambda: list(self.rows("scores")))}
-        score = open_tracks(self._tracks)
+        score = open_scorers(self._scorers)
         query = "SELECT * FROM trials WHERE model = ? AND case_id = ? AND repeat = ?"
         for stored in self.store.results(by_name=by_name):
             row = self.connection.execute(query, (models[stored.model], stored.number, stored.repeat)).fetchone()

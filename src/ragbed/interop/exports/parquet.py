@@ -120,7 +120,7 @@ def trial_schema() -> Any:  # noqa: ANN401 - pyarrow has no types
 
     text, number, flag = arrow.string(), arrow.float64(), arrow.bool_()
     scores = {"code.label": arrow.list_(arrow.int8()), "partial": number, "aligned": number, "verdict": text}
-    scores |= {f"{track}.{name}": flag for track in ("code", "paper") for name in ("correct", "refused", "flagged")}
+    scores |= {f"{scorer}.{name}": flag for scorer in ("code", "paper") for name in ("correct", "refused", "flagged")}
     scores |= dict.fromkeys(("paper.equal", "correct", "refused", "flagged", "misled", "unsure"), flag)
     shares = [f"retrieved_{label}" for label in ("supports", "distracts", "contradicts", "unknown")]
     scores |= {"retrieval_told": flag} | dict.fromkeys(("retrieval_recall", *shares, "cited_supports"), number)

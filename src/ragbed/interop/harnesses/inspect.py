@@ -93,7 +93,7 @@ def _metrics(part: TestbedPart) -> dict[str, list[Metric]]:
 
 @scorer(metrics={"*": [mean(), stderr()]}, name="ragbed")
 def ragbed_scorer() -> Scorer:
-    """Score responses on all tracks, as in ragbed's own runs. Missing scores are NaN; Inspect omits them from means."""
+    """Score responses with all scorers, as in ragbed's own runs. Missing scores are NaN, which Inspect omits."""
 
     async def score(state: TaskState, target: Target) -> Score:  # noqa: ARG001 - Inspect's signature
         reply = state.output.completion

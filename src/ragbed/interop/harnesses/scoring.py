@@ -19,10 +19,10 @@ def pack(case: Case) -> str:
 
 
 def score_packed(record: str, reply: str, finish: str | None = None) -> dict[str, Value]:
-    """Return a response's scores on all tracks, as in a run.
+    """Return a response's scores of all scorers, as in a run.
 
-    Reasoning is not scored, a truncated response gets no credit on the robust track, and a filtered response gets no
-    credit on any track.
+    Reasoning is not scored, a truncated response gets no credit from the robust scorer, and a filtered response gets no
+    credit from any scorer.
 
     Args:
         record: The packed case.

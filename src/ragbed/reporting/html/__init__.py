@@ -91,12 +91,12 @@ def _hash(node: RawMarkup) -> str:
 
 
 def _body(report: Report, packed: Packed, words: Locale, *, hidden: bool) -> Node:
-    standings = [(row, None) for row in make_standings(report.shown, report.track)]
-    charts = make_figures(report.shown, report.track, words)
+    standings = [(row, None) for row in make_standings(report.shown, report.scorer)]
+    charts = make_figures(report.shown, report.scorer, words)
     error_charts = list(draw_error_types(report.shown_diagnoses, words))
     found = {name for one in report.diagnoses for name in one.diagnosis.types}
     parts = {
-        "summary": sections.summary(summarise(report.shown, report.track, words), words),
+        "summary": sections.summary(summarise(report.shown, report.scorer, words), words),
         "figures": sections.figures(charts, words) if charts else None,
         "leaderboard": sections.leaderboard(standings, words) if standings else None,
         "tables": sections.tables(report, words) if report.tables else None,
@@ -126,7 +126,7 @@ def _top(report: Report, parts: Sequence[str], words: Locale) -> Node:
     links = [el("a", words(f"page.{name}"), href=f"#{words.lang}-{name}") for name in parts]
     return el(
         "header",
-        head(words("page.title"), report.track, words),
+        head(words("page.title"), report.scorer, words),
         el("p", words("page.runs"), ": ", ", ".join(report.runs), class_="quiet runs"),
         [el("p", el("strong", sections.rich(note))) for note in report.notes(words)],
         sections.monitored(report, words) if report.is_monitored else None,
@@ -134,9 +134,9 @@ def _top(report: Report, parts: Sequence[str], words: Locale) -> Node:
     )
 
 
-def head(title: str, track: str, words: Locale) -> Node:
+def head(title: str, scorer: str, words: Locale) -> Node:
     """Return the page heading with its buttons."""
-    made = words("page.made", version=__version__, track=words.section("page.track").get(track, track))
+    made = words("page.made", version=__version__, scorer=words.section("page.scorer").get(scorer, scorer))
     return el(
         "div",
         el(

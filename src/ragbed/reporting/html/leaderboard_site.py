@@ -21,27 +21,27 @@ class SiteEntry(NamedTuple):
     report: Report
 
 
-def write_board(entries: Sequence[SiteEntry], track: str, opens_in: Lang | None = None) -> str:
+def write_board(entries: Sequence[SiteEntry], scorer: str, opens_in: Lang | None = None) -> str:
     """Return the leaderboard page, which lists all models.
 
     Each run is scored separately, so that two runs of the same model can be compared. Comparisons within a run are in
     its report.
     """
-    bodies = [_body(entries, track, read_words(lang), hidden=lang != (opens_in or "en")) for lang in ("en", "zh")]
+    bodies = [_body(entries, scorer, read_words(lang), hidden=lang != (opens_in or "en")) for lang in ("en", "zh")]
     return page(read_words(opens_in or "en")("board.site"), bodies, "board.js", opens_in)
 
 
-def _body(entries: Sequence[SiteEntry], track: str, words: Locale, *, hidden: bool) -> Node:
+def _body(entries: Sequence[SiteEntry], scorer: str, words: Locale, *, hidden: bool) -> Node:
     rows, missing = [], []
     for entry in entries:
         link = el("a", entry.name, href=entry.page, class_="small")
-        standings = make_standings(entry.report.shown, track)
+        standings = make_standings(entry.report.shown, scorer)
         rows += [(row, link) for row in standings]
         if not standings:
             missing.append(el("li", link, ": ", words("board.no_row")))
     return el(
         "main",
-        el("header", head(words("board.site"), track, words)),
+        el("header", head(words("board.site"), scorer, words)),
         sections.section(words, "leaderboard", sections.leaderboard(rows, words)),
         el("section", el("h2", words("board.left_out")), el("ul", missing)) if missing else None,
         sections.section(words, "method", sections.method({column.metric for column in COLUMNS}, (), words)),

@@ -144,14 +144,14 @@ def method(shown: Collection[str], causes: Collection[str], words: Locale) -> No
         [el("h3", words("method.metrics")), table(heads, metrics, words("method.metrics"))] if metrics else None,
         [el("h3", words("method.error_types")), table(kinds, types, words("method.error_types"))] if types else None,
         el("h3", words("method.heading")),
-        [el("p", words(f"method.{name}")) for name in ("intro", "tracks", "intervals", "see")],
+        [el("p", words(f"method.{name}")) for name in ("intro", "scorers", "intervals", "see")],
     )
 
 
 def shown_metrics(report: Report) -> set[str]:
     """Return the names of the metric definitions that a report's tables, figures and leaderboard need."""
     shown = {column.metric for one in report.tables for column in one.columns}
-    shown |= {column.metric for row in make_standings(report.shown, report.track)
+    shown |= {column.metric for row in make_standings(report.shown, report.scorer)
               for column in COLUMNS if column.name in row.cells}  # fmt: skip
     shown |= {group for end, group in _GROUPED.items() if any(name.endswith(end) for name in shown)}
     shown |= {"costs"} if shown.intersection(_COSTS) else set()

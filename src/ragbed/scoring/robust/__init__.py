@@ -1,4 +1,4 @@
-"""The robust track: tolerant matching that checks whether an answer is asserted (docs/explanation/scoring.md).
+"""The robust scorer: tolerant matching that checks whether an answer is asserted (docs/explanation/scoring.md).
 
 `score` returns the values that runs and tables use; `explain` returns the same verdict with its evidence.
 """
@@ -22,12 +22,12 @@ _MOST_JUDGED = 8_192  # Maximum number of cached verdicts, which use about 5 MB 
 
 
 def score(case: Case, reply: str) -> dict[str, Value]:
-    """Return the robust track's scores; `correct`, `partial` and `aligned` are None if the gold answer is unusable."""
+    """Return the robust scorer's scores; `correct`, `partial` and `aligned` are None if the gold answer is unusable."""
     return _values(_judge_once(case, reply))
 
 
 def score_and_explain(case: Case, reply: str) -> tuple[dict[str, Value], list[VerdictEvidence]]:
-    """Return the robust track's scores and the evidence for its verdict."""
+    """Return the robust scorer's scores and the evidence for its verdict."""
     judged = _judge_once(case, reply)
     return _values(judged), find_evidence(case, reply, judged)
 

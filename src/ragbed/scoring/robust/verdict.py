@@ -111,7 +111,7 @@ class VerdictEvidence(NamedTuple):
 
 
 class RobustVerdict(NamedTuple):
-    """All results of the robust track for a response; scores are None if the gold answer cannot be matched.
+    """All results of the robust scorer for a response; scores are None if the gold answer cannot be matched.
 
     Attributes:
         mentions: The evidence, as spans of the folded response.
@@ -128,7 +128,7 @@ class RobustVerdict(NamedTuple):
 
 
 def judge(case: Case, reply: str) -> RobustVerdict:
-    """Return the verdict on a response, with all scores of the robust track."""
+    """Return the verdict on a response, with all scores of the robust scorer."""
     gold = prepare(case.question, case.answer, case.fake, case.lang, _stated(case))
     trimmed = trim_response(reply)
     text = fold(trimmed, case.lang)

@@ -8,7 +8,7 @@ import msgspec
 from starlette.applications import Starlette
 from starlette.requests import Request
 
-from ragbed.analysis.trials.columns import TRACKS
+from ragbed.analysis.trials.columns import SCORERS
 from ragbed.errors import UsageError
 from ragbed.ui.http_app import Handler, file_routes, json_routes, read_number
 from ragbed.ui.viewer.case_page import MOST_BYTES, ShownCall, find_trial, make_page
@@ -52,12 +52,12 @@ def make_app(opened: OpenRuns, rater: str) -> Starlette:
 
 
 async def _overview(opened: OpenRuns, queries: RunQueries, rater: str, request: Request) -> bytes:
-    track = request.query_params.get("track", "robust")
-    if track not in TRACKS:
-        raise UsageError(f"unknown track {track!r}. Choose one of {', '.join(TRACKS)}.")
+    scorer = request.query_params.get("scorer", "robust")
+    if scorer not in SCORERS:
+        raise UsageError(f"unknown scorer {scorer!r}. Choose one of {', '.join(SCORERS)}.")
     opened.look()
-    rows, count = queries.overview(track)
-    head = {"track": track, "count": count, "rater": rater, "runs": _runs(opened), "names": queries.names()}
+    rows, count = queries.overview(scorer)
+    head = {"scorer": scorer, "count": count, "rater": rater, "runs": _runs(opened), "names": queries.names()}
     encoded = msgspec.json.encode(head | {"rows": rows})
     while len(encoded) > MOST_BYTES and rows:
         rows = rows[: len(rows) // 2]

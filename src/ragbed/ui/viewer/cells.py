@@ -22,7 +22,7 @@ _LAST = 99  # Sort position of unknown values, after all known values.
 class TrialCell(Condition, frozen=True, kw_only=True):
     """Trials of one model under one condition, all with the same outcome and scores.
 
-    `differs` names the tracks that score the trials differently from the robust track.
+    `differs` names the scorers that score the trials differently from the robust scorer.
     """
 
     outcome: str
@@ -51,9 +51,9 @@ def read_score(outcome: str, error: str | None, verdicts: str) -> dict[str, Any]
     """Return the fields of a cell that follow from a row of the table `scores`."""
     values = msgspec.json.decode(verdicts)
     differs = [
-        track
-        for track in ("code", "paper")
-        if any(values.get(name) is not None and values[name] != values.get(f"{track}.{name}") for name in SCORES)
+        scorer
+        for scorer in ("code", "paper")
+        if any(values.get(name) is not None and values[name] != values.get(f"{scorer}.{name}") for name in SCORES)
     ]
     return {
         "outcome": outcome,

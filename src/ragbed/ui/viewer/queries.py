@@ -42,7 +42,7 @@ class ShownRate(Struct, frozen=True, array_like=True):
 
 
 class OverviewRow(Condition, frozen=True, kw_only=True):
-    """The row for one model and condition; `differs` counts the responses that the tracks score differently.
+    """The row for one model and condition; `differs` counts the responses that the scorers score differently.
 
     If the server served several models during the run, the row counts them as one, and `served` lists them.
     """
@@ -128,7 +128,7 @@ class RunQueries:
         given = [reader.store.names() for reader in self.readers.values()]
         return short_names(models, dict(pair for names in reversed(given) for pair in names.items()))
 
-    def overview(self, track: str) -> tuple[list[OverviewRow], int]:
+    def overview(self, scorer: str) -> tuple[list[OverviewRow], int]:
         """Return as many overview rows as a page can show, and the total number of rows."""
         shown: list[OverviewRow] = []
         count = 0
@@ -138,7 +138,7 @@ class RunQueries:
             for cell, trials in reader.cells:
                 differs[cell.condition] += len(trials) if cell.differs else 0
             shown += [
-                _overview_row(reader, row, track, differs[row.condition], served.get(row.condition.model, ()))
+                _overview_row(reader, row, scorer, differs[row.condition], served.get(row.condition.model, ()))
                 for row in rows[: MOST_ROWS - len(shown)]
             ]
             count += len(rows)
@@ -170,9 +170,11 @@ class RunQueries:
         return facets
 
 
-def _overview_row(reader: RunReader, row: ConditionRow, track: str, differs: int, served: Sequence[str]) -> OverviewRow:
-    names = (*SCORES, "misled") if track == "robust" else SCORES
-    estimates = {name: row.rates.get(full_name(name, track)) for name in names}
+def _overview_row(
+    reader: RunReader, row: ConditionRow, scorer: str, differs: int, served: Sequence[str]
+) -> OverviewRow:
+    names = (*SCORES, "misled") if scorer == "robust" else SCORES
+    estimates = {name: row.rates.get(full_name(name, scorer)) for name in names}
     return OverviewRow(
         *astuple(row.condition),
         run=reader.name,

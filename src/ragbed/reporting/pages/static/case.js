@@ -12,7 +12,7 @@ const TONE = {
   correct: "good", incorrect: "bad", partial: "warn", refused: "other", "flag-only": "other", misled: "bad",
   empty: "warn", unscored: "warn", unsure: "warn", error: "bad", ok: "good", supports: "good", contradicts: "bad",
 };
-const TRACKS = [["robust", ""], ["code", "code."], ["paper", "paper."]];
+const SCORERS = [["robust", ""], ["code", "code."], ["paper", "paper."]];
 const SCORES = ["correct", "refused", "flagged"];
 const SEARCH_ERRORS = {
   poor_query: "Poor query", found_but_ignored: "Found but ignored", trusted_false: "Trusted a false passage",
@@ -170,8 +170,8 @@ function drawScores(trial) {
     return el("td", {}, value === null || value === undefined ? "–" : tag(value ? "yes" : "no", value ? "good" : ""));
   };
   const table = el("table", { class: "scores" },
-    el("thead", {}, el("tr", {}, el("th", {}, say("Track")), SCORES.map((name) => el("th", {}, say(name))))),
-    el("tbody", {}, TRACKS.map(([track, prefix]) => el("tr", {}, el("th", { scope: "row" }, say(track)),
+    el("thead", {}, el("tr", {}, el("th", {}, say("Scorer")), SCORES.map((name) => el("th", {}, say(name))))),
+    el("tbody", {}, SCORERS.map(([scorer, prefix]) => el("tr", {}, el("th", { scope: "row" }, say(scorer)),
       SCORES.map((name) => cell(prefix + name))))));
   const grounds = trial.spans.map((span) => el("tr", {}, el("td", {}, el("code", {}, span.title ?? span.kind)),
     el("td", {}, el("span", { class: "text" }, Array.from(trial.reply ?? "").slice(span.start, span.end).join("")))));

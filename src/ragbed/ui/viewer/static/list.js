@@ -11,9 +11,9 @@ const PAGE = 50;
 const AT_ONCE = 12; // Number of rows needed to fill a window.
 const TITLES = {
   run: "Run", model: "Model", data: "Data", lang: "Language", testbed: "Testbed", noise: "Noise", docs: "Number of documents", arm: "Distractors", profile: "Profile", true: "Share of true documents",
-  outcome: "Outcome", error: "Error type", verdict: "Verdict", confidence: "Confidence", misled: "Misled", type: "Error types", differs: "Track disagreement", label: "Labels",
+  outcome: "Outcome", error: "Error type", verdict: "Verdict", confidence: "Confidence", misled: "Misled", type: "Error types", differs: "Scorer disagreement", label: "Labels",
 };
-const VALUES = { lang: { en: "English", zh: "Chinese" }, noise: { none: "no documents" }, differs: { code: "differs from the code track", paper: "differs from the paper track" } };
+const VALUES = { lang: { en: "English", zh: "Chinese" }, noise: { none: "no documents" }, differs: { code: "differs from the code scorer", paper: "differs from the paper scorer" } };
 const TRANSLATED = new Set(["lang", "outcome", "verdict", "misled", "differs", "label", "noise", "arm"]);
 
 // The trials that `j` and `k` step through, each with its position in the list when it was read. They are kept when the
@@ -121,7 +121,7 @@ function drawRow(row, at) {
       el("span", {}, `${row.testbed}${row.noise === null ? "" : ` ${Number(row.noise.toFixed(3))}`} · ${row.data} #${row.item}`),
       row.dial ? el("span", { class: "row" }, tag("minimal pair", "other"), 
         say(row.is_plain ? "original version of #{0} (perturbation: {1})" : "perturbed version of #{0} (perturbation: {1})", row.twin, row.dial)) : null,
-      el("span", { class: "row" }, row.types.map((type) => tag(typeName(type), "warn")), row.differs.map((track) => tag(`${track} differs`, "other"))))));
+      el("span", { class: "row" }, row.types.map((type) => tag(typeName(type), "warn")), row.differs.map((scorer) => tag(`${scorer} differs`, "other"))))));
 }
 
 function drawFacets(page, go) {

@@ -7,7 +7,7 @@ import { appendLater } from "./later.js";
 import { changed, here, learnNames, listLink, nameOf } from "./state.js";
 import { say } from "./words.js";
 
-const TRACKS = ["robust", "code", "paper"];
+const SCORERS = ["robust", "code", "paper"];
 const AT_ONCE = 20; // Number of rows needed to fill a window.
 const LANGS = { en: "English", zh: "Chinese" };
 const WITH_TRUE = ["counterfactual", "conflict"]; // Testbeds with a filter for the share of true documents.
@@ -17,12 +17,12 @@ const HEADINGS = { correct: "correct %", refused: "refused %", flagged: "errors 
 
 /** Draw the page. */
 export async function drawOverview(go, signal, { keep }) {
-  const track = here().get("track") ?? "robust";
-  const told = await get("/api/overview", new URLSearchParams({ track }), signal);
+  const scorer = here().get("scorer") ?? "robust";
+  const told = await get("/api/overview", new URLSearchParams({ scorer }), signal);
   learnNames(told.names);
   const rates = RATES.filter((name) => told.rows.some((row) => row.rates[name]));
-  const choose = el("div", { class: "row", role: "group", "aria-label": say("Track") }, TRACKS.map((name) =>
-    el("button", { "aria-pressed": String(name === track), onclick: () => go(changed("track", name === "robust" ? null : name)) }, say(name))));
+  const choose = el("div", { class: "row", role: "group", "aria-label": say("Scorer") }, SCORERS.map((name) =>
+    el("button", { "aria-pressed": String(name === scorer), onclick: () => go(changed("scorer", name === "robust" ? null : name)) }, say(name))));
   const outcomes = Object.keys(OUTCOMES).filter((name) => name === "errors" || told.rows.some((row) => row[name]));
   const table = drawTable(told.rows, rates, outcomes, keep, signal);
   return el("div", {},
@@ -48,7 +48,7 @@ function drawTable(rows, rates, outcomes, isWhole, signal) {
     el("thead", {}, el("tr", {},
       el("th", {}, say("testbed")), el("th", { class: "number" }, say("noise")),
       rates.map((name) => el("th", { class: "number" }, say(HEADINGS[name]))),
-      ["scored", "n", ...outcomes, "infeasible", "tracks differ"].map((name) => el("th", { class: "number" }, say(name))))),
+      ["scored", "n", ...outcomes, "infeasible", "scorers differ"].map((name) => el("th", { class: "number" }, say(name))))),
     first.map(drawGroup));
   appendLater(table, rest.map((group) => () => drawGroup(group)), signal);
   return table;

@@ -1,4 +1,4 @@
-"""Compute the scores that belong to no track: retrieval, citations, conflicts, lengths, confidence and searches."""
+"""Compute the scores that need no scorer: retrieval, citations, conflicts, lengths, confidence and searches."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from ragbed.testbeds.length import LENGTH
 from ragbed.text import estimate_tokens
 
 
-def score_untracked(case: Case, completion: Completion, tracked: Mapping[str, Value]) -> dict[str, Value]:
-    """Return the scores that belong to no track, by name, given the response's scores on the tracks."""
-    refused = tracked.get("refused") is True
+def score_additional(case: Case, completion: Completion, scored: Mapping[str, Value]) -> dict[str, Value]:
+    """Return the scores that do not depend on the scorer, by name; `scored` are the scores of the scorers."""
+    refused = scored.get("refused") is True
     values = score_citations(case, completion, refused=refused) | score_confidence(case, completion, refused=refused)
     values |= score_retrieval(case, completion) | score_conflict(case) | score_length(case, completion)
-    return values | score_search(case, completion, tracked)
+    return values | score_search(case, completion, scored)
 
 
 def score_conflict(case: Case) -> dict[str, Value]:
