@@ -19,7 +19,8 @@ from ragbed.analysis.overview import ConditionRow
 from ragbed.analysis.run_cells import read_report_cells
 from ragbed.data import Dataset
 from ragbed.data.catalog import open_data
-from ragbed.interop.exports.harness_tasks import Loader, task_yaml
+from ragbed.interop.exports import frozen
+from ragbed.interop.exports.harness_tasks import task_yaml
 from ragbed.reporting.leaderboard import COLUMNS
 from ragbed.runs.condition import Condition
 from ragbed.runs.execution import run
@@ -138,7 +139,10 @@ def test_leaderboard_strategies_and_exports_use_the_declared_scores() -> None:
             assert _SCORES[column.metric] == headline_score(column.table)
     assert {name: headline_score(name) for name in WANTED} == WANTED
     for name in TESTBEDS:
-        task = task_yaml("task", name, ["noise=0"], Loader("here.load", name))
+        part = frozen.TestbedPart(
+            name=f"en_{name}", lang="en", testbed=name, cases=1, sha256="", conditions=("noise=0",)
+        )
+        task = task_yaml("task", part, "metadata: {version: 1}")
         better = [line for line in task.splitlines() if "higher_is_better: true" in line]
         assert all(
             f"metric: {score}, aggregation: mean, higher_is_better: true" in task for score in wanted_scores(name)

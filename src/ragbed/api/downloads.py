@@ -14,7 +14,7 @@ from ragbed.api.parameters import checked
 from ragbed.api.progress import Progress, open_progress
 from ragbed.api.results import Records
 from ragbed.api.tables import TableResult
-from ragbed.data.catalog import CATALOG, PLACES, dataset_names, files_here, folder_of
+from ragbed.data.catalog import CATALOG, dataset_names, files_here, folder_of
 from ragbed.data.catalog.mirrors import check_mirror, mirrored_source
 from ragbed.environment import data_dir, variables
 from ragbed.errors import DownloadError, RagbedError, UnknownName, UsageError
@@ -157,8 +157,7 @@ def data_path(name: str) -> Path:
     """Return the folder of a downloaded catalogue entry, or the file of a single dataset.
 
     Args:
-        name: A name listed by `ragbed.datasets()`, or the name of a file in a listed dataset. `lm-eval` refers to
-            the folder of lm-evaluation-harness tasks.
+        name: A name listed by `ragbed.datasets()`, or the name of a file in a listed dataset.
 
     Raises:
         RagbedError: The files have not been downloaded.
@@ -167,8 +166,6 @@ def data_path(name: str) -> Path:
         >>> ragbed.data_path("figure1").name
         'figure1.jsonl'
     """
-    if name in PLACES:
-        return Path(PLACES[name])
     names = dataset_names()
     entry = names[name][0] if name in names else find_entry(name)
     here, folder = files_here(entry, data_dir()), entry_folder(entry)

@@ -99,14 +99,13 @@ def list_data(json: bool) -> None:
 def print_path(name: str, json: bool) -> None:
     """Print the path of the dataset or model NAME.
 
-    The path is a folder for a set of files, and a file for one dataset. `lm-eval` refers to the folder of
-    lm-evaluation-harness tasks. The exit code is 1 if NAME has not been downloaded.
+    The path is a folder for a set of files, and a file for one dataset. The exit code is 1 if NAME has not been
+    downloaded.
 
     \b
     Examples:
       ls $(ragbed data path rgb)
       head -1 $(ragbed data path en_refine)
-      lm_eval ls tasks --include_path $(ragbed data path lm-eval)
     """
     from ragbed.api import downloads
     from ragbed.data.catalog import CATALOG, dataset_names

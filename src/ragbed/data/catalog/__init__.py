@@ -140,8 +140,6 @@ _FILES = (".jsonl", ".json", ".ndjson", ".parquet")  # dataset file suffixes
 _MAX_SHOWN = 5  # maximum number of files to list per folder in a message
 _UNKNOWN_LICENCE = "unknown licence; state this when you redistribute the data"
 _PACKAGE = Path(__file__).parent.parent
-# Folders for use by other programs, keyed by program name.
-PLACES = {"lm-eval": str(_PACKAGE.parent / "interop" / "harnesses" / "lm_eval_tasks")}
 
 
 def published_settings(datasets: Iterable[Dataset]) -> dict[str, str]:

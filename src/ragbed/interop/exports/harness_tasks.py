@@ -8,11 +8,9 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
 
-from ragbed.interop.exports.frozen import Layout, freeze
+from ragbed.interop.exports.frozen import Layout, TestbedPart, freeze
 from ragbed.interop.exports.records_base import Written
 from ragbed.testbeds import wanted_scores
 
@@ -75,8 +73,9 @@ def write_lm_eval(layout: Layout, folder: Path, out: Path) -> Written:
     for part in frozen.parts:
         if part.cases:
             names.append(f"{prefix}_{part.name}")
-            metadata = f', ragbed: "{frozen.ragbed}", scorers: {frozen.scorers}, cases: "{part.sha256}"'
-            text = task_yaml(names[-1], part.testbed, part.conditions, Loader("here.load", part.name, metadata))
+            known = f'ragbed: "{frozen.ragbed}", scorers: {frozen.scorers}, cases: "{part.sha256}"'
+            metadata = f"metadata: {{version: 1, {known}}}"
+            text = task_yaml(names[-1], part, metadata)
             (folder / f"{names[-1]}.yaml").write_text(text, "utf-8", newline="\n")
     (folder / _LM_EVAL_FILE).write_text(_LM_EVAL_LOADER, "utf-8", newline="\n")
     written = Written.from_parts(frozen.parts)
@@ -87,38 +86,23 @@ def write_lm_eval(layout: Layout, folder: Path, out: Path) -> Written:
     return written
 
 
-class Loader(NamedTuple):
-    """The function that loads the cases of a testbed part.
-
-    Attributes:
-        function: Its name in the task file.
-        part: The argument that names the part.
-        metadata: Further metadata for the log, as YAML.
-    """
-
-    function: str
-    part: str
-    metadata: str = ""
-
-
-def task_yaml(name: str, testbed: str, conditions: Sequence[str], loader: Loader) -> str:
+def task_yaml(name: str, part: TestbedPart, metadata: str) -> str:
     """Return the YAML that registers a testbed part with lm-evaluation-harness as a task or task group."""
-    metadata = f"metadata: {{version: 1{loader.metadata}}}"
-    if len(conditions) == 1:
-        head = f"task: {name}\ndataset_kwargs: {{part: {loader.part}}}\n{metadata}\n"
+    if len(part.conditions) == 1:
+        head = f"task: {name}\ndataset_kwargs: {{part: {part.name}}}\n{metadata}\n"
     else:
         head = f"group: {name}\ntask:\n" + "".join(
             f'  - task: "{condition}"\n'
-            f'    dataset_kwargs: {{part: {loader.part}, condition: "{condition}"}}\n'
+            f'    dataset_kwargs: {{part: {part.name}, condition: "{condition}"}}\n'
             f"    {metadata}\n"
-            for condition in conditions
+            for condition in part.conditions
         )
-    better = wanted_scores(testbed)
+    better = wanted_scores(part.testbed)
     metrics = "".join(
         f"  - {{metric: {metric}, aggregation: mean, higher_is_better: {str(metric.endswith(better)).lower()}}}\n"
         for metric in METRICS
     )
-    return f"""{head}custom_dataset: !function {loader.function}
+    return f"""{head}custom_dataset: !function here.load
 test_split: test
 output_type: generate_until
 description: system

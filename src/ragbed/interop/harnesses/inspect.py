@@ -1,12 +1,12 @@
-"""The tasks, the scorer and the `replay/<run or archive>` model for Inspect AI."""
+"""The tasks of exported testbeds, the scorer and the `replay/<run or archive>` model for Inspect AI."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from pathlib import Path
 
-from inspect_ai import Task, task
+from inspect_ai import Task
 from inspect_ai.dataset import MemoryDataset, Sample
 from inspect_ai.model import (
     ChatCompletionChoice,
@@ -28,7 +28,6 @@ from ragbed import __version__
 from ragbed.interop.exports.frozen import TestbedPart, condition_of, find_part, read_part
 from ragbed.interop.exports.harness_tasks import METRICS
 from ragbed.interop.harnesses.scoring import numbers, pack, score_packed
-from ragbed.interop.harnesses.shipped import SHIPPED, make_shipped_cases
 from ragbed.interop.replay import UNKNOWN, ReplayModel
 from ragbed.models.base import CONTEXT_FULL
 from ragbed.runs.harness_logs import FINISH
@@ -36,7 +35,7 @@ from ragbed.schema import Case, Completion, Message
 from ragbed.scoring.version import SCORER_VERSION
 from ragbed.testbeds.prompts import prompt_hash
 
-__all__ = ["ReplayAPI", "frozen_task", "ragbed_scorer", "shipped_task"]
+__all__ = ["ReplayAPI", "frozen_task", "ragbed_scorer"]
 
 _TURNS: dict[str, Callable[..., ChatMessage]] = {
     "system": ChatMessageSystem,
@@ -55,18 +54,9 @@ _SAMPLING = GenerateConfig(temperature=0.0, max_tokens=256)  # the defaults of `
 def frozen_task(folder: Path, name: str) -> Task:
     """Return the task for an exported testbed part."""
     part = find_part(folder, name)
-    return _task(name, part, read_part(folder, part))
-
-
-def shipped_task(name: str) -> Task:
-    """Return the task for a built-in testbed."""
-    return _task(name, *make_shipped_cases(name))
-
-
-def _task(name: str, part: TestbedPart, cases: Iterable[Case]) -> Task:
     return Task(
         name=name,
-        dataset=MemoryDataset([_sample(case, part) for case in cases], name=name),
+        dataset=MemoryDataset([_sample(case, part) for case in read_part(folder, part)], name=name),
         solver=generate(),
         scorer=ragbed_scorer(),
         metrics=_metrics(part),
@@ -153,17 +143,3 @@ def _output(model: str, found: Completion) -> ModelOutput:
         choices=[ChatCompletionChoice(message=ChatMessageAssistant(content=found.reply or ""), stop_reason=stop)],
         usage=ModelUsage(input_tokens=read, output_tokens=wrote, total_tokens=read + wrote),
     )
-
-
-def _register(name: str) -> None:
-    """Register the `ragbed/<name>` task."""
-
-    def make() -> Task:
-        return shipped_task(name)
-
-    make.__name__ = name
-    task(name=name)(make)
-
-
-for _name in SHIPPED:
-    _register(_name)

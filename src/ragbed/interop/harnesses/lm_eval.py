@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from ragbed import __version__
-from ragbed.interop.exports.frozen import TestbedPart, condition_of, find_part, read_part
+from ragbed.interop.exports.frozen import condition_of, find_part, read_part
 from ragbed.interop.exports.harness_tasks import METRICS
 from ragbed.interop.exports.records_base import reference_of
 from ragbed.interop.harnesses.scoring import numbers, pack, score_packed
-from ragbed.interop.harnesses.shipped import make_shipped_cases
 from ragbed.schema import Case
 from ragbed.scoring.version import SCORER_VERSION
 from ragbed.testbeds.prompts import prompt_hash
@@ -20,26 +19,16 @@ from ragbed.testbeds.prompts import prompt_hash
 def load_frozen(folder: Path, part: str, condition: str) -> dict[str, Any]:
     """Return the lm-eval samples for one condition of an exported testbed part."""
     testbed = find_part(folder, part)
-    return _documents(read_part(folder, testbed), testbed, condition)
+    from datasets import Dataset  # noqa: PLC0415 - a dependency of lm-eval
 
-
-def load_shipped(part: str, condition: str = "", **_: object) -> dict[str, Any]:
-    """Return the lm-eval samples for one condition of a built-in testbed; other arguments are lm-eval's metadata."""
-    testbed, cases = make_shipped_cases(part)
-    return _documents(cases, testbed, condition)
+    cases = (case for case in read_part(folder, testbed) if condition_of(case, testbed) == condition)
+    return {"test": Dataset.from_list([_document(case) for case in cases])}
 
 
 def process_results(doc: dict[str, Any], results: Sequence[str]) -> dict[str, float]:
     """Return the scores of one response, for lm-eval to average."""
     scores = numbers(score_packed(doc["record"], results[0]))
     return {name: scores[name] for name in METRICS if name in scores}
-
-
-def _documents(cases: Iterable[Case], part: TestbedPart, condition: str) -> dict[str, Any]:
-    from datasets import Dataset  # noqa: PLC0415 - a dependency of lm-eval
-
-    rows = [_document(case) for case in cases if condition_of(case, part) == condition]
-    return {"test": Dataset.from_list(rows)}
 
 
 def _document(case: Case) -> dict[str, object]:
