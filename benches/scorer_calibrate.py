@@ -2,9 +2,9 @@
 
     python -m benches scorer_calibrate [--write]
 
-The probabilities are calibrated per language and label on the rows of `held-out-4`, to which the models were not fitted.
-The tables are computed on each half of the rows by a calibration on the other half. `--write` stores the calibration and
-the limits of `unsure` beside the models' weights.
+The probabilities are calibrated per language and label on the rows of `held-out-4`, to which the models were not
+fitted. The tables are computed on each half of the rows by a calibration on the other half. `--write` stores the
+calibration and the limits of `unsure` beside the models' weights.
 """
 
 from __future__ import annotations
