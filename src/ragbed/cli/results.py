@@ -141,7 +141,7 @@ def tell_empty(count: int, total: int, models: Iterable[str]) -> str:
 
 def print_cells(cells: Sequence[ConditionRow], folder: Path, *, to_stderr: bool) -> None:
     """Print a table for each model, dataset and profile, with each testbed's headline score by all scorers."""
-    from ragbed.analysis.overview import tell_unsure  # noqa: PLC0415
+    from ragbed.analysis.overview import tell_unsure
     from ragbed.reporting.numbers import FEW
     from ragbed.runs.display_names import read_names
 

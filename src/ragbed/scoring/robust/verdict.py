@@ -46,6 +46,8 @@ _REFUSING = words(
 )
 _ABBREVIATED = _REFUSING - {"first-person", "question-word"}  # in capitals, US and WHO are names
 _MAX_PLAIN_TOKENS = 12
+_NO_ANSWER = lazy(r"\W*(?:(?:the |final )?answer(?: is|:)? ?|答案[是为:] ?)?\W*(?:n/a|idk|null)\W*")
+_LONGEST_NO_ANSWER = 48
 _MIN_FLAG_TOKENS = 2  # minimum number of tokens in an English response that flags an error; one word is too vague
 _MIN_COPIED_LENGTH = 40  # documents with fewer characters do not count as copied, even if a response contains them
 
@@ -92,7 +94,9 @@ def judge(case: Case, reply: str) -> RobustVerdict:
     copied = [each for each in texts if _MIN_COPIED_LENGTH <= len(each) <= length and each in reply]
     reader = ResponseReader(gold, read_question(case.question, case.lang), response, trimmed)
     phrases = read_phrases(reader.tokens, reader.lang)
-    if phrases.refusal > 0 and reader.lang == "en" and len(reader.tokens) <= _MAX_PLAIN_TOKENS:
+    if len(text) <= _LONGEST_NO_ANSWER and _NO_ANSWER.fullmatch(text):
+        phrases = phrases._replace(refusal=MOST_CERTAIN)
+    elif phrases.refusal > 0 and reader.lang == "en" and len(reader.tokens) <= _MAX_PLAIN_TOKENS:
         refusing = _ABBREVIATED if trimmed.isupper() else _REFUSING
         if all(refusing.isdisjoint(token.classes) for token in reader.tokens):
             phrases = phrases._replace(refusal=-MOST_CERTAIN)
