@@ -14,6 +14,7 @@ import argparse
 import random
 import re
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from importlib import import_module
 from itertools import islice
 from pathlib import Path
@@ -133,11 +134,15 @@ def find_rules(only: Sequence[str]) -> Iterator[Rule]:
                 returned = str(value.__annotations__.get("return", ""))
                 neutral = None if "None" in returned else NEUTRAL.get(re.split(r"[\[ ]", returned)[0])
                 if value.__module__ == module.__name__ and (neutral is not None or "None" in returned):
-                    yield Rule(module, key, lambda *_, _value=neutral, **__: _value)
+                    yield Rule(module, key, partial(_return, neutral))
             elif hasattr(value, "_pattern") or hasattr(value, "_english"):
                 yield Rule(module, key, NOTHING)
             elif key.isupper() and isinstance(value, frozenset | dict) and value:
                 yield Rule(module, key, type(value)())
+
+
+def _return(value: Any, *_: Any, **__: Any) -> Any:  # noqa: ANN401
+    return value
 
 
 def clear_caches() -> None:

@@ -27,6 +27,7 @@ from benches.scorer_train import WEIGHTS
 from ragbed.schema import Lang
 from ragbed.scoring.robust.model import MOST_CERTAIN, load_weights
 from ragbed.scoring.robust.verdict import RobustVerdict, judge
+from tests.scoring.robust.adversarial_cases import read_cases
 
 BINS = 5
 MOST_UNSURE = 0.05  # maximum share of responses between the limits of `unsure`
@@ -148,5 +149,10 @@ def _print_curve(rows: Sequence[Judged], lang: Lang) -> tuple[float, float]:
         print(f"| ±{width:.0%} | {', '.join(cells[0])} | {', '.join(cells[1])} |")
         if sum(shares) <= MOST_UNSURE * len(rows):
             best = (round(float(low), 2), round(float(high), 2))
-    print(f"\nchosen limits of the log odds: {best[0]} to {best[1]}")
-    return best
+    low, high = best
+    for each in read_cases(lang):  # adversarial cases must be decided
+        odds = judge(each.case, each.reply).odds[0]
+        if low < odds <= high and len(each.case.answer) == 1:
+            low, high = (low, odds - 0.01) if each.correct else (odds, high)
+    print(f"\nchosen limits of the log odds: {low:.2f} to {high:.2f}")
+    return round(float(low), 2), round(float(high), 2)

@@ -1,4 +1,4 @@
-"""Properties of the scorer: longer Chinese names, one number in many notations, encoded text, reports without errors."""
+"""Properties of the scorer: longer Chinese names, numbers in many notations, encoded text, reports without errors."""
 
 from __future__ import annotations
 

@@ -15,8 +15,9 @@ from ragbed.scoring.robust.tokens import FALSE, TRUE, Token
 
 # A response that gives both the true and the false answer is `unsure` if the true one has at least this probability.
 MIN_CHANCE = 0.1
+ALONE = -0.1  # minimum log odds of the true answer if the response mentions no other candidate
 # The log odds between which a response that names all parts of an answer is `unsure`.
-NO_PARTS, ALL_PARTS = -2.0, 1.4
+NO_PARTS, ALL_PARTS = -2.0, 1.2
 REPEATED = 0.2  # minimum probability of a false answer that the response attributes to a document
 
 
@@ -67,7 +68,8 @@ def decide(reader: ResponseReader, refusal: float, *, is_copy: bool) -> Decision
     # If the true answer is missing, an asserted false answer counts as the response's answer, even if the response
     # attributes it to a document.
     is_repeated = not true and false > REPEATED and any(reader.status(each) == "asserted" for each in reader.false)
-    is_true, is_false = bool(true) and odds > 0, false > 0.5 or is_repeated
+    is_true = bool(true) and odds > (0 if len(chances) > 1 else ALONE)
+    is_false = false > 0.5 or is_repeated
     evidence = _evidence(reader, is_true, is_false)
     return Decision([true if is_true else []], reader.false if is_false else [], evidence, odds)
 

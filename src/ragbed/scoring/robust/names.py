@@ -40,7 +40,7 @@ _LONGER_NAMES = words(
     "南苏丹 北爱尔兰 赤道几内亚 几内亚比绍 新墨西哥 美属萨摩亚 新泽西 新西兰 印度尼西亚 印度洋 内蒙古 罗马尼亚 "
     "发展中国家 南美国家 北美国家 拉美国家 欧美国家"
 )
-_NAMING = frozenset("是为叫由给:\"(,。;\n ")
+_NAMING = frozenset('是为叫由给:"(,。;\n ')
 # Matches a Chinese character at the end of a clause unless it is a particle or a similar word. Directly after a name,
 # such a character may belong to the name.
 _LAST_CHARACTER = lazy("[\u4e00-\u9fff](?<![的了吧呢啊吗呗嘛哦啦等说着过队和与])(?=[,。;!\"')}|\n]|$)")

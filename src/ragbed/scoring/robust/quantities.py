@@ -65,6 +65,7 @@ _NOT_COUNTED = lazy(
 )
 _LISTED = lazy(r", | and (?!a half|a quarter|three quarters)")
 _LIST_MARK = lazy(r"[.)、]\s*\S| ?\|")
+_FIRST_ROW = lazy(r"(?:^|\n) ?\| ?1 ?\| ?[^\s|]")
 _INDENT = 12  # maximum number of characters to examine before a list number
 # Superscripts are folded one by one, so 10¹⁰ becomes 10^1^0.
 _POWER = lazy(
@@ -336,8 +337,8 @@ def _is_counted(text: str, start: int, end: int) -> bool:
         return True
     if text[max(0, start - _INDENT) : start].rpartition("\n")[2].strip(" (|"):
         return True
-    if text[end] in " |":
-        return True
+    if text[end] in " |":  # unless the rows of a table are numbered
+        return _FIRST_ROW.search(text) is None
     if text[end] == "、" and text[end + 1].isdigit():  # 8、9 are two answers
         return True
     # The first number of a list never has two digits.
