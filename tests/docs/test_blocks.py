@@ -41,7 +41,8 @@ _SLOW = {
     for name in (
         "explanation/synthetic-data",
         "how-to/build",
-        "how-to/choose-a-model",
+        "get-started/first-report",
+        "how-to/compare-models",
         "project/results",
         "reference/lint-rules",
     )
@@ -123,7 +124,7 @@ def _check_shell(block: Block, place: Place) -> None:
             assert set(rest) <= set(known), f"{block.place}: make has no such target"
         elif program == "pip":
             _check_extras(block, rest)
-        elif program == "export":
+        elif program == "export" and not block.unrun:
             place.environ |= dict(word.split("=", 1) for word in rest)
         elif program == "python" and (ROOT / "examples" / rest[0]).is_file():
             place.serve(rest[0])
