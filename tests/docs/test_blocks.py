@@ -24,7 +24,7 @@ from ragbed.builder.recipe import read_recipe
 from ragbed.cli import app
 from ragbed.errors import RagbedError
 from tests.cli.typed import type_command
-from tests.docs.blocks import ROOT, Block, Command, commands, pages, read_blocks
+from tests.docs.blocks import FILE, ROOT, Block, Command, commands, pages, read_blocks
 from tests.docs.place import Place, open_place
 
 _PARSED_ONLY = {
@@ -62,7 +62,7 @@ def data(rgb_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def place(data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Place]:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", ["", *sys.path])
-    for name in ("my_system", "plain_rag", "own_retrieval"):  # each page imports its own copy
+    for name in ("my_system", "my_change", "plain_rag", "own_retrieval"):  # each page imports its own copy
         monkeypatch.delitem(sys.modules, name, raising=False)
     with open_place(tmp_path, data) as opened:
         yield opened
@@ -115,10 +115,11 @@ def test_an_invalid_block_is_detected(text: str, place: Place) -> None:
 
 
 def _check_shell(block: Block, place: Place) -> None:
+    whole = any(command.output for command in commands(block))  # less data would print other numbers
     for command in commands(block):
         program, rest = command.words[0].removeprefix(".venv/bin/"), command.words[1:]
         if program == "ragbed":
-            _check_ragbed(block, command._replace(words=rest), place)
+            _check_ragbed(block, command._replace(words=rest), place, whole=whole)
         elif program == "make":
             known = re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE)
             assert set(rest) <= set(known), f"{block.place}: make has no such target"
@@ -134,13 +135,13 @@ def _check_shell(block: Block, place: Place) -> None:
             assert block.unrun, f"{block.place}: no test runs {program!r}; say why before it: <!-- not run: … -->"
 
 
-def _check_ragbed(block: Block, command: Command, place: Place) -> None:
+def _check_ragbed(block: Block, command: Command, place: Place, *, whole: bool) -> None:
     where = f"{block.place}: ragbed {' '.join(command.words)}"
     needs_torch = any(word.startswith("hf/") for word in command.words)
     if block.unrun or needs_torch or {command.words[0], " ".join(command.words[:2])} & _PARSED_ONLY.keys():
         _parse(command.words, where)
         return
-    done = place.type(command.words, command.environ, whole=bool(command.output))
+    done = place.type(command.words, command.environ, whole=whole)
     allowed = _ALLOWED.get(command.words[0], {0}) | ({4} if set(_GATES) & set(command.words) else set())
     assert done.code in allowed, f"{where}\n{done.err}"
     printed = [" ".join(line.split()) for line in (done.out + done.err).splitlines()]
@@ -172,6 +173,8 @@ def _check_extras(block: Block, words: list[str]) -> None:
 
 
 def _check_python(block: Block, place: Place) -> None:
+    if (file := FILE.match(block.text)) is not None:
+        (place.folder / file[1]).write_text(block.text)
     if block.unrun:
         compile(block.text, block.place, "exec")
     elif "def test_" in block.text:
