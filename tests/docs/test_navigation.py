@@ -16,6 +16,10 @@ _MOST_CLICKS = 2
 _MOST_ENTRIES = 30
 _SECTIONS = 5
 _WIDEST = 85
+_MOST_WORDS = {"README.md": 600, "docs": 18_000}  # without code and generated tables
+_GENERATED = {"cli.md", "api.md", "metrics.md", "figures.md"}
+_CODE = re.compile(r"^( *)(`{3,}).*?^\1\2\s*$|<!-- from .*?<!-- end -->|<!--.*?-->|`[^`\n]*`|\]\([^)]*\)", re.S | re.M)
+_WORD = re.compile(r"\S*[^\W\d_]\S*")
 _WIDE = {"evaluate-your-rag.md", "build.md", "ci.md"}  # pages whose commands are still to be wrapped
 _TASKS = {  # what a reader wants, and a part of the command or sentence that answers it
     "my LangChain app": "-m python/langchain_rag:answer",
@@ -85,3 +89,10 @@ def test_command_lines_fit_on_the_page() -> None:
         if "ragbed " in line and len(line) > _WIDEST
     ]
     assert long == []
+
+
+@pytest.mark.parametrize("place", _MOST_WORDS)
+def test_the_english_pages_are_short(place: str) -> None:
+    pages = [ROOT / place, *(page for page in (ROOT / place).rglob("*.md") if "zh" not in page.parts)]
+    texts = [page.read_text("utf-8") for page in pages if page.is_file() and page.name not in _GENERATED]
+    assert sum(len(_WORD.findall(_CODE.sub(" ", text))) for text in texts) <= _MOST_WORDS[place]
