@@ -18,7 +18,9 @@ _SECTIONS = 5
 _WIDEST = 85
 _MOST_WORDS = {"README.md": 600, "docs": 18_000}  # without code and generated tables
 _GENERATED = {"cli.md", "api.md", "metrics.md", "figures.md"}
-_CODE = re.compile(r"^( *)(`{3,}).*?^\1\2\s*$|<!-- from .*?<!-- end -->|<!--.*?-->|`[^`\n]*`|\]\([^)]*\)", re.S | re.M)
+_CODE = re.compile(
+    r"^( *)(`{3,}).*?^\1\2\s*$|<!-- from .*?<!-- end -->|<!--.*?-->|`[^`\n]*`|\]\([^)]*\)", re.DOTALL | re.MULTILINE
+)
 _WORD = re.compile(r"\S*[^\W\d_]\S*")
 _WIDE = {"evaluate-your-rag.md", "build.md", "ci.md"}  # pages whose commands are still to be wrapped
 _TASKS = {  # what a reader wants, and a part of the command or sentence that answers it
