@@ -109,7 +109,7 @@ def test_nothing_is_loaded_from_other_hosts(site: Path) -> None:
         assert re.findall(r"@import|url\([\"']?(?:https?:)?//", told) == [], sheet
 
 
-@pytest.mark.parametrize("name", ["index.html", "project/figures.html", "reference/cli.html", "zh/index.html"])
+@pytest.mark.parametrize("name", ["index.html", "reference/cli.html", "zh/index.html"])
 def test_a_page_opens_from_disk_without_requests(name: str, site: Path, browser: Browser) -> None:
     page = browser.new_page()
     requested: list[str] = []
@@ -120,10 +120,9 @@ def test_a_page_opens_from_disk_without_requests(name: str, site: Path, browser:
     page.close()
 
 
-@pytest.mark.parametrize("name", ["index.html", "reference/cli.html"])
-def test_the_search_finds_pages_when_opened_from_the_disk(name: str, site: Path, browser: Browser) -> None:
+def test_the_search_finds_pages_when_opened_from_the_disk(site: Path, browser: Browser) -> None:
     page = browser.new_page()
-    page.goto((site / name).as_uri())
+    page.goto((site / "reference/cli.html").as_uri())
     page.get_by_role("button", name="Search").first.click()
     page.get_by_placeholder("Search").first.fill("counterfactual")
     page.get_by_text(re.compile(r"^\d+ results$")).first.wait_for(timeout=15_000)
