@@ -15,10 +15,10 @@ from ragbed.scoring.robust.tokens import FALSE, TRUE, Token
 
 # A response that gives both the true and the false answer is `unsure` if the true one has at least this probability.
 MIN_CHANCE = 0.1
-ALONE = -0.1  # minimum log odds of the true answer if the response mentions no other candidate
+# Minimum log odds of a name and of a number or date if the response mentions no other candidate.
+ALONE_NAME, ALONE_NUMBER = -0.05, -0.1
 # The log odds between which a response that names all parts of an answer is `unsure`.
-NO_PARTS, ALL_PARTS = -2.0, 1.2
-REPEATED = 0.2  # minimum probability of a false answer that the response attributes to a document
+NO_PARTS, ALL_PARTS = -4.0, 1.2
 
 
 class Decision(NamedTuple):
@@ -65,11 +65,9 @@ def decide(reader: ResponseReader, refusal: float, *, is_copy: bool) -> Decision
         return Decision(
             [true if has_false else []], reader.false if has_false else [], evidence, odds, is_contested=True
         )
-    # If the true answer is missing, an asserted false answer counts as the response's answer, even if the response
-    # attributes it to a document.
-    is_repeated = not true and false > REPEATED and any(reader.status(each) == "asserted" for each in reader.false)
-    is_true = bool(true) and odds > (0 if len(chances) > 1 else ALONE)
-    is_false = false > 0.5 or is_repeated
+    alone = ALONE_NAME if reader.gold.slots[0].names else ALONE_NUMBER
+    is_true = bool(true) and odds > (0 if len(chances) > 1 else alone)
+    is_false = false > 0.5
     evidence = _evidence(reader, is_true, is_false)
     return Decision([true if is_true else []], reader.false if is_false else [], evidence, odds)
 
@@ -116,7 +114,10 @@ def _decide_parts(reader: ResponseReader) -> Decision:
     true, false = [keep(each, "answer") for each in reader.true], keep(reader.false, "fake")
     if not all(true):
         return Decision(true, false, evidence)
-    odds = _log_odds(weigh_candidates(reader.tokens, reader.lang).get(TRUE, 0.0))
+    chances = weigh_candidates(reader.tokens, reader.lang)
+    odds = _log_odds(chances.get(TRUE, 0.0))
+    if chances.get(FALSE, 0.0) < MIN_CHANCE:
+        false = []
     if odds <= NO_PARTS:
         true = [[] for _ in true]
     return Decision(true, false, evidence, odds, is_contested=NO_PARTS < odds <= ALL_PARTS)
