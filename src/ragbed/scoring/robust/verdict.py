@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from typing import Literal, NamedTuple, TypeAlias
 
-from ragbed.schema import Case
+from ragbed.schema import Case, Lang
 from ragbed.scoring.robust.alignment import find_aligned
 from ragbed.scoring.robust.decision import Decision, decide
 from ragbed.scoring.robust.gold import Gold, answers_no, prepare
@@ -93,7 +93,8 @@ def judge(case: Case, reply: str) -> RobustVerdict:
     response, length = FoldedResponse(text, (trimmed, *texts)), len(reply)
     copied = [each for each in texts if _MIN_COPIED_LENGTH <= len(each) <= length and each in reply]
     reader = ResponseReader(gold, read_question(case.question, case.lang), response, trimmed)
-    phrases = read_phrases(reader.tokens, reader.lang)
+    tokens = _outside(reader.tokens, _find_all(copied, text, case.lang)) if copied else reader.tokens
+    phrases = read_phrases(tokens, reader.lang)
     if len(text) <= _LONGEST_NO_ANSWER and _NO_ANSWER.fullmatch(text):
         phrases = phrases._replace(refusal=MOST_CERTAIN)
     elif phrases.refusal > 0 and reader.lang == "en" and len(reader.tokens) <= _MAX_PLAIN_TOKENS:
@@ -215,6 +216,17 @@ def _hide_latex(reply: str) -> str:
     reply = _MATH.sub(f"{_INVISIBLE}\\1{_INVISIBLE}", reply)
     reply = reply.replace("{,}", f",{_INVISIBLE * 2}").replace("\\,", f" {_INVISIBLE}").replace("\\ ", f" {_INVISIBLE}")
     return _LATEX.sub(lambda match: _INVISIBLE * len(match[0]), reply)
+
+
+def _find_all(documents: Sequence[str], text: str, lang: Lang) -> list[tuple[int, int]]:
+    """Return the spans of copied documents, whose statements are not the model's own."""
+    folded = [fold(document, lang) for document in documents]
+    return [(start, start + len(each)) for each in folded if (start := text.find(each)) >= 0]
+
+
+def _outside(tokens: Sequence[Token], spans: Sequence[tuple[int, int]]) -> list[Token]:
+    """Return the tokens that start outside all spans."""
+    return [token for token in tokens if not any(start <= token.start < end for start, end in spans)]
 
 
 def _is_only_flag(text: str, flag: Mention) -> bool:
