@@ -15,6 +15,7 @@ from ragbed.scoring.robust.tokens import FALSE, TRUE, Token
 
 # A response that gives both the true and the false answer is `unsure` if the true one has at least this probability.
 MIN_CHANCE = 0.1
+REPEATED = 0.2  # minimum probability of a false answer that the response attributes to a document
 # Minimum log odds of a name and of a number or date if the response mentions no other candidate.
 ALONE_NAME, ALONE_NUMBER = -0.05, -0.1
 # The log odds between which a response that names all parts of an answer is `unsure`.
@@ -67,7 +68,9 @@ def decide(reader: ResponseReader, refusal: float, *, is_copy: bool) -> Decision
         )
     alone = ALONE_NAME if reader.gold.slots[0].names else ALONE_NUMBER
     is_true = bool(true) and odds > (0 if len(chances) > 1 else alone)
-    is_false = false > 0.5
+    # If the true answer is missing, an asserted false answer counts, even if the response attributes it to a document.
+    is_repeated = not true and false > REPEATED and any(reader.status(each) == "asserted" for each in reader.false)
+    is_false = false > 0.5 or is_repeated
     evidence = _evidence(reader, is_true, is_false)
     return Decision([true if is_true else []], reader.false if is_false else [], evidence, odds)
 
