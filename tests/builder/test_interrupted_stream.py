@@ -9,7 +9,7 @@ import pytest
 
 _PROGRAM = """
 import asyncio, os, signal, sys, threading, time
-from ragbed.builder.fetching import drain
+from ragbed.builder.web.ordered_tasks import drain
 
 closed = []
 

@@ -25,12 +25,11 @@ def write(tmp_path: Path, text: str) -> Path:
 
 
 def test_places_are_looked_for_from_the_folder_of_the_recipe(tmp_path: Path) -> None:
-    text = GOOD + '[[sources]]\nkind = "feed"\nplace = "https://a.example/rss"\n[search]\nrecorded = "hits.jsonl"\n'
+    text = GOOD + '[[sources]]\nkind = "feed"\nplace = "https://a.example/rss"\n'
     recipe = read_recipe(write(tmp_path, text))
     build = Build(tmp_path / "out", recipe, date(2026, 11, 15), lambda _: {}, home=tmp_path)
     assert [one.place for one in recipe.sources] == ["docs", "https://a.example/rss"]  # as it is written
     assert [build.locate(one.place) for one in recipe.sources] == [str(tmp_path / "docs"), "https://a.example/rss"]
-    assert build.recorded == tmp_path / "hits.jsonl"
 
 
 @pytest.mark.parametrize(
@@ -58,7 +57,7 @@ def test_places_are_looked_for_from_the_folder_of_the_recipe(tmp_path: Path) -> 
             "[wanted] must contain at least one number above 0; otherwise no items are built",
         ),
         (GOOD + "[search]\nhits = 0\n", "search.hits: 0 is not a number from 1 to"),
-        (GOOD + '[search]\nengine = "googel"\n', "Did you mean 'google'"),
+        (GOOD + '[search]\nengine = "serpr"\n', "Did you mean 'serper'"),
         (GOOD + '[search]\nafter = "tomorrow"\n', "search.after 'tomorrow' is not a valid date"),
         (GOOD + '[search]\nbefore = "2026-11"\n', "search.before '2026-11' is not a valid date"),
         (GOOD + '[search]\nencoder = "e5-statc"\n', "Did you mean 'e5-static'"),

@@ -18,7 +18,7 @@ from pathlib import Path
 
 import pytest
 
-from ragbed.builder.web import limits
+from ragbed.builder import web
 from ragbed.data import Dataset, kind_of
 from ragbed.schema import Item
 from ragbed.text import mentions_answer
@@ -451,7 +451,7 @@ def test_a_brief_for_a_folder_without_documents_writes_no_recipe(
 
 def test_a_missing_extra_is_noticed_before_the_trial(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(limits, "find_spec", lambda module: None if module == "trafilatura" else module)
+    monkeypatch.setattr(web, "find_spec", lambda module: None if module == "trafilatura" else module)
     (tmp_path / "docs").mkdir()
     (tmp_path / "docs" / "a.txt").write_text("The bridge was opened on Tuesday.")
     done = type_command("build", "init", "docs", "-m", "scripted/echo")

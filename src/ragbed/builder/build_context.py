@@ -14,7 +14,7 @@ import msgspec
 from ragbed.builder.model_requests import Ask
 from ragbed.builder.recipe import Recipe
 from ragbed.builder.web.addresses import AddressFilter
-from ragbed.builder.web.limits import FetchLimits
+from ragbed.builder.web.client import FetchLimits
 from ragbed.errors import MALFORMED_JSON, DataError
 from ragbed.io.jsonl import read_lines
 from ragbed.io.locations import check_regular
@@ -75,11 +75,6 @@ class Build:
     def locate(self, place: str) -> str:
         """Resolve the path of a file or folder named in the recipe; URLs are returned unchanged."""
         return place if place.startswith(("http://", "https://")) else str(self.home / place)
-
-    @property
-    def recorded(self) -> Path | None:
-        """The path of the recorded search results to replay, or None if the recipe does not specify any."""
-        return None if self.recipe.search.recorded is None else self.home / self.recipe.search.recorded
 
     def file_of(self, step: str) -> Path:
         """Return the path of a step's records file."""

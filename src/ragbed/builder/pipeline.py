@@ -33,7 +33,7 @@ from ragbed.builder.question_checks import make_review
 from ragbed.builder.questions import make_questions
 from ragbed.builder.ranking import make_ranking
 from ragbed.builder.recipe import Recipe
-from ragbed.builder.search_hits import make_hits, mark_recorded
+from ragbed.builder.search_hits import make_hits
 from ragbed.builder.verified import make_answers
 from ragbed.errors import MALFORMED_JSON, DataError, UnknownName
 from ragbed.io.jsonl import write_whole
@@ -88,7 +88,7 @@ STEPS: dict[str, BuildStep] = {
         lambda recipe: (recipe.gate, recipe.generator, recipe.wanted, closed_book_hash()),
     ),
     "hits": BuildStep(
-        make_hits, ("probes", "questions", "articles"), lambda recipe: recipe.search, files=mark_recorded
+        make_hits, ("probes", "questions", "articles"), lambda recipe: recipe.search
     ),
     "pages": BuildStep(make_pages, ("hits", "articles"), lambda recipe: recipe.search.engine),
     "passages": BuildStep(make_passages, ("pages",), lambda recipe: recipe.ranking.tokens),

@@ -1,27 +1,22 @@
-"""Encode passages on an engine's workers, and rank them for each question, with search snippets last."""
+"""Encode passages, and rank them for each question, with search snippets last."""
 
 from __future__ import annotations
 
 import hashlib
 from array import array
 from collections import defaultdict
-from collections.abc import AsyncGenerator, AsyncIterator, Coroutine, Iterable, Iterator, Set
-from functools import lru_cache, partial
-from typing import Any
+from collections.abc import Iterable, Iterator, Set
+from functools import lru_cache
 
 import msgspec
 import numpy as np
 
 from ragbed.builder.build_context import Build, RecordIndex, hash_file, reject
-from ragbed.builder.fetching import closing_worker, drain
 from ragbed.builder.recipe import encoder_of
 from ragbed.builder.records import Candidate, Draft, FetchedPage, Ranked
-from ragbed.builder.web.ordered_tasks import in_order
-from ragbed.errors import UsageError
 from ragbed.retrieval import open_encoder
 from ragbed.retrieval.base import Encoder, Matrix, TokenEncoder
 from ragbed.retrieval.ranking import best, rank
-from ragbed.runs.engines import Engine
 from ragbed.schema import Article, Chunk, Hit, Reject
 
 STEP = "ranking"
@@ -72,37 +67,6 @@ def open_once(name: str) -> Encoder | TokenEncoder:
     return open_encoder(name)
 
 
-class _EncodingWorker:
-    room, spare = 2, 1  # the worker encodes one batch while another waits in its queue
-
-    def __init__(self, name: str, cores: int) -> None:  # noqa: ARG002 - the libraries choose the number of threads
-        encoder = open_once(name)
-        if not isinstance(encoder, Encoder):
-            raise UsageError(f"{name} produces token-level embeddings only; choose a passage encoder.")
-        self._encoder = encoder
-
-    async def begin(self) -> str:
-        return self._encoder.identity()  # all workers must use the same encoder
-
-    async def do(self, texts: list[str]) -> bytes:
-        return self._encoder.encode(texts, "passage").vectors.astype(np.float32).tobytes()
-
-    async def close(self) -> None:
-        """Do nothing, because the encoder stays loaded for the next step."""
-
-
-async def encode_all(engine: Engine, name: str, batches: Iterator[list[str]]) -> AsyncGenerator[bytes, None]:
-    """Yield the vectors for batches of texts, in order."""
-
-    async def tasks() -> AsyncIterator[Coroutine[Any, Any, bytes]]:
-        for texts in batches:
-            yield worker.do(texts)
-
-    async with closing_worker(engine.staff(partial(_EncodingWorker, name))) as worker:
-        async for rows in in_order(tasks(), engine.workers + 1):
-            yield rows
-
-
 class _Passages(RecordIndex[Chunk]):
     """The passages of selected articles, with their vectors; both are stored on disk to limit memory use."""
 
@@ -135,12 +99,10 @@ class _Passages(RecordIndex[Chunk]):
         done = path.stat().st_size // (4 * width) if path.exists() else 0
         with open(path, "ab") as sink:
             sink.truncate(done * 4 * width)  # remove the partial row left by a killed build
-            starts = range(done, count, _BATCH)
-            batches = ([self._chunk(place).text for place in range(start, min(start + _BATCH, count))]
-                       for start in starts)  # fmt: skip
-            for start, rows in zip(starts, drain(encode_all(build.engine, encoder.name, batches)), strict=True):
+            for start in range(done, count, _BATCH):
                 build.watch(STEP, start, count)
-                sink.write(rows)
+                texts = [self._chunk(place).text for place in range(start, min(start + _BATCH, count))]
+                sink.write(encoder.encode(texts, "passage").vectors.astype(np.float32).tobytes())
         return np.memmap(path, np.float32, "r", shape=(count, width)) if count else np.zeros((0, width), np.float32)
 
     def _mark(self, build: Build, encoder: Encoder) -> str:

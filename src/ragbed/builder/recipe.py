@@ -82,7 +82,6 @@ class RecipeSearch(_Part, frozen=True, kw_only=True):
     include: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
     quota: int | None = None  # maximum total number of calls to the search engine
-    recorded: str | None = None  # file with the recorded hits for the `replay` engine
 
 
 class RecipeRanking(_Part, frozen=True, kw_only=True):

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Iterator, Sequence
 from contextlib import ExitStack
 from functools import partial
 
 import msgspec
 
 from ragbed.builder.build_context import Build, hash_file, reject
-from ragbed.builder.fetching import drain
 from ragbed.builder.passages import MAX_TOKENS, SPLITTER_VERSION, split_article
 from ragbed.builder.ranking import open_once
 from ragbed.builder.records import Draft, Probe
 from ragbed.builder.search import Query, SearchContext, SearchEngine, SearchFailed, open_engine
+from ragbed.builder.web.ordered_tasks import drain
 from ragbed.builder.web.page_cache import PageCache
 from ragbed.errors import RagbedError, UsageError
 from ragbed.retrieval.base import Encoder, Matrix, Role
@@ -32,20 +32,14 @@ def make_hits(build: Build) -> Iterator[Hit | Reject]:
     passed = {probe.question for probe in build.read("probes", Probe)}
     drafts = [draft for draft in build.read("questions", Draft) if draft.id in passed]
     with ExitStack() as stack:
-        engine = _open(build, stack, {draft.id: draft.question for draft in drafts})
-        yield from drain(_search_all(build, engine, drafts))
-
-
-def mark_recorded(build: Build) -> str | None:
-    """Return the hash of the recorded search results, or None if there are none."""
-    return hash_file(build.recorded) if build.recorded is not None and build.recorded.is_file() else None
+        yield from drain(_search_all(build, _open(build, stack), drafts))
 
 
 def check_engine(build: Build) -> None:
-    """Open the search engine if the build has no results yet, to report a missing key or file before the first step."""
+    """Open the search engine if the build has no results yet, to report a missing key before the first step."""
     if build.recipe.search.engine != "local" and not build.file_of(STEP).exists():
         with ExitStack() as stack:
-            _open(build, stack, {})
+            _open(build, stack)
 
 
 async def _search_all(build: Build, engine: SearchEngine, drafts: list[Draft]) -> AsyncGenerator[Hit | Reject, None]:
@@ -76,11 +70,11 @@ async def _search_all(build: Build, engine: SearchEngine, drafts: list[Draft]) -
             yield msgspec.structs.replace(hit, question=draft.id)
 
 
-def _open(build: Build, stack: ExitStack, questions: Mapping[str, str]) -> SearchEngine:
+def _open(build: Build, stack: ExitStack) -> SearchEngine:
     search = build.recipe.search
     keep = stack.enter_context(PageCache(build.kept / "pages.db"))
     index = stack.enter_context(_index(build)) if search.engine == "local" else None
-    setting = SearchContext(keep, build.today, build.outside.environ, search.quota, index, build.recorded, questions)
+    setting = SearchContext(keep, build.today, build.outside.environ, search.quota, index)
     return open_engine(search.engine, setting)
 
 

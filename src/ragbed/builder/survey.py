@@ -10,11 +10,11 @@ from statistics import median
 from msgspec import Struct
 
 from ragbed.builder.passages import count_tokens
-from ragbed.builder.sources.files import find_files
+from ragbed.builder.sources import find_files
+from ragbed.builder.web import MAX_PAGE_BYTES
 from ragbed.builder.web.charset import decode_page
 from ragbed.builder.web.content_types import SUFFIXES
 from ragbed.builder.web.language_detection import detect_language
-from ragbed.builder.web.limits import MAX_PAGE_BYTES
 from ragbed.errors import UsageError
 from ragbed.io.locations import open_regular
 from ragbed.schema import Lang

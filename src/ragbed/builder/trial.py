@@ -19,7 +19,7 @@ from ragbed.builder.model_requests import Ask, Request
 from ragbed.builder.pipeline import run_steps
 from ragbed.builder.recipe import Recipe, RecipeCounts, RecipeSource
 from ragbed.builder.run_build import BuildPlan, BuildTools, open_build
-from ragbed.builder.sources.files import find_files
+from ragbed.builder.sources import find_files
 from ragbed.builder.survey import problem_of
 from ragbed.runs.prices import find_price
 from ragbed.schema import Article, Completion, Item

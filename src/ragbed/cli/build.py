@@ -73,7 +73,7 @@ def init(
       ragbed build init docs/ "50 English questions about our handbook" -m openai/gpt-4o -o handbook.toml
     """
     from ragbed.api import building
-    from ragbed.builder.web.limits import need_extra
+    from ragbed.builder.web import need_extra
     from ragbed.cli.console_progress import ConsoleProgress
 
     if not documents.exists() and brief and Path(brief).exists():

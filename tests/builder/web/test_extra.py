@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ragbed.builder.web.limits import need_extra
+from ragbed.builder.web import need_extra
 from ragbed.errors import UsageError
 
 

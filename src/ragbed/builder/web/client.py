@@ -8,34 +8,66 @@ from collections import defaultdict
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from typing import Self
+from typing import Any, Literal, Self, TypeAlias
 
 import aiohttp
 from aiohttp.abc import AbstractResolver
 from yarl import URL
 
+from ragbed.builder.web import MAX_PAGE_BYTES
 from ragbed.builder.web.addresses import AddressFilter, ForbiddenAddress
-from ragbed.builder.web.decompress import ACCEPT_ENCODING
-from ragbed.builder.web.limits import USER_AGENT, FetchFailed, FetchLimits, FetchOutcome
-from ragbed.io.http import PASSING, REDIRECTS, as_failure, next_hop, parse_url
-from ragbed.io.retry import HttpFailure, capped_retry_after_s
+from ragbed.io.http import ACCEPT_ENCODING, PASSING, REDIRECTS, HttpClient, next_hop, parse_url
+from ragbed.io.retry import HttpFailure, RetryPolicy, capped_retry_after_s
 
-# Outcomes by type of exception; the first matching type is used.
-_OUTCOMES: dict[type[Exception], FetchOutcome] = {
-    aiohttp.ConnectionTimeoutError: "connect",
-    TimeoutError: "timeout",
-    aiohttp.ClientConnectorCertificateError: "tls",
-    aiohttp.ClientConnectorSSLError: "tls",
-    aiohttp.ClientConnectorDNSError: "dns",
-    aiohttp.ClientConnectorError: "connect",
-    aiohttp.InvalidURL: "address",
-    aiohttp.ClientResponseError: "protocol",
-}
-_REASONS: dict[FetchOutcome, str] = {
-    "timeout": "the server did not respond in time",
-    "tls": "no trusted TLS connection could be established",
-    "address": "the URL cannot be fetched",
-}
+FetchOutcome: TypeAlias = Literal[
+    "ok",
+    "address",  # the URL is invalid or contains credentials
+    "private",  # the URL leads to an address that is not public
+    "robots",  # robots.txt disallows the page
+    "dns",  # the host is unknown
+    "connect",  # the connection could not be opened
+    "tls",  # the certificate is not trusted
+    "timeout",
+    "cut",  # the connection was closed early
+    "protocol",  # the response is not valid HTTP, or its content cannot be decompressed
+    "server",  # the server failed temporarily, e.g. with HTTP status 503
+    "status",  # the HTTP status is another one than 200
+    "redirect",  # too many redirects, or a redirect to an unsupported URL
+    "type",  # documents of this type are not supported
+    "size",  # the page is larger than allowed
+    "empty",  # the response is empty
+]
+_PASSING_OUTCOMES = frozenset({"connect", "timeout", "dns", "cut"})
+
+
+@dataclass(frozen=True)
+class FetchLimits:
+    """Limits for each page and each host."""
+
+    per_host_s: float = 1.0  # pause between requests to the same host; requests to different hosts run in parallel
+    longest_delay_s: float = 60.0  # maximum pause; hosts whose robots.txt requires a longer one are skipped
+    connect_s: float = 10  # time limit for connecting, including the DNS lookup
+    idle_s: float = 15  # maximum pause between two parts of a response
+    total_s: float = 60  # time limit for one response, however slowly it arrives
+    max_bytes: int = MAX_PAGE_BYTES
+    redirects: int = 5
+    tries: int = 2  # maximum number of attempts if the failure may be temporary
+    fresh_s: float = 86_400  # minimum age in seconds at which a stored page is requested again
+
+
+class FetchFailed(Exception):
+    """Raised when a fetch fails and returns no page.
+
+    Args:
+        outcome: Name of the failure.
+        reason: Description without credentials.
+        passing: Whether a retry may succeed.
+        pause_s: Pause that the server requires before a retry.
+    """
+
+    def __init__(self, outcome: FetchOutcome, reason: str, *, passing: bool = False, pause_s: float = 0) -> None:
+        super().__init__(reason)
+        self.outcome, self.reason, self.passing, self.pause_s = outcome, reason, passing, pause_s
 
 
 @dataclass
@@ -81,26 +113,19 @@ class Client:
     """
 
     def __init__(self, manners: FetchLimits, gate: AddressFilter, resolver: AbstractResolver | None = None) -> None:
-        self.manners, self._gate, self._resolver = manners, gate, resolver
-        self._pace = HostPacer(manners.per_host_s)
+        self.manners, self._pace = manners, HostPacer(manners.per_host_s)
+        self._connector: dict[str, Any] = {"socket_factory": gate.open_socket, "use_dns_cache": False}
+        if resolver is not None:
+            self._connector["resolver"] = resolver
 
     async def __aenter__(self) -> Self:
-        limits = self.manners
-        connector = aiohttp.TCPConnector(
-            socket_factory=self._gate.open_socket, resolver=self._resolver, use_dns_cache=False, limit=0
-        )
-        self._session = aiohttp.ClientSession(
-            connector=connector,
-            timeout=aiohttp.ClientTimeout(total=None, connect=limits.connect_s, sock_read=limits.idle_s),
-            headers={"User-Agent": USER_AGENT, "Accept-Encoding": ACCEPT_ENCODING},
-            cookie_jar=aiohttp.DummyCookieJar(),
-            auto_decompress=False,
-            trust_env=False,  # a proxy would bypass the check of the server's address; this also ignores .netrc
-        )
+        policy = RetryPolicy(connect_s=self.manners.connect_s, silence_s=self.manners.idle_s)
+        # The client does not use proxies, which would bypass the check of the server's address.
+        self._http = HttpClient(policy, {"Accept-Encoding": ACCEPT_ENCODING}, self._connector)
         return self
 
     async def __aexit__(self, *error: object) -> None:
-        await self._session.close()
+        await self._http.close()
 
     @asynccontextmanager
     async def get(
@@ -111,13 +136,13 @@ class Client:
             async with (
                 self._pace.turn(lane_of(url), interval_s),
                 asyncio.timeout(self.manners.total_s),
-                self._session.get(url, headers=headers, allow_redirects=False) as response,
+                self._http.open("GET", url, headers) as response,
             ):
                 yield response
-        except (aiohttp.ClientError, TimeoutError) as error:
-            raise _failure(error, url) from error
-        except ValueError as error:  # invalid host names, e.g. with labels of 64 characters
-            raise FetchFailed("address", f"the URL cannot be fetched ({error})") from error
+        except TimeoutError as error:
+            raise FetchFailed("timeout", "the server did not respond in time", passing=True) from error
+        except HttpFailure as failure:
+            raise _as_fetch_failure(failure) from failure
 
     def postpone(self, url: URL, pause_s: float) -> None:
         """Delay the next request to a URL's host."""
@@ -154,19 +179,21 @@ def refuse_status(response: aiohttp.ClientResponse) -> None:
     """Raise `FetchFailed` for any status other than 200."""
     if response.status != 200:
         reason = f"the server returned HTTP {response.status} {response.reason or ''}".rstrip()
-        raise FetchFailed(
-            "status", reason, passing=response.status in PASSING, pause_s=capped_retry_after_s(response.headers)
-        )
+        is_temporary = response.status in PASSING
+        pause_s = capped_retry_after_s(response.headers)
+        raise FetchFailed("server" if is_temporary else "status", reason, passing=is_temporary, pause_s=pause_s)
 
 
-def _failure(error: aiohttp.ClientError | TimeoutError, url: URL) -> FetchFailed:
-    outcomes = (outcome for kind, outcome in _OUTCOMES.items() if isinstance(error, kind))
-    outcome: FetchOutcome = next(outcomes, "cut")
-    os_error = error.os_error if outcome == "connect" and isinstance(error, aiohttp.ClientConnectorError) else None
-    if isinstance(os_error, ForbiddenAddress):
-        return FetchFailed("private", str(os_error.strerror))
-    return FetchFailed(
-        outcome,
-        _REASONS.get(outcome) or str(as_failure(error, url)),
-        passing=outcome in ("connect", "timeout", "dns", "cut"),
-    )
+def _as_fetch_failure(failure: HttpFailure) -> FetchFailed:
+    """Convert a failure of the shared client, whose cause says whether the address, the name or the server failed."""
+    cause = failure.__cause__
+    if isinstance(getattr(cause, "os_error", None), ForbiddenAddress):
+        return FetchFailed("private", str(ForbiddenAddress().strerror))
+    outcome: FetchOutcome = "cut" if failure.kind == "network" else failure.kind
+    if isinstance(cause, aiohttp.ClientConnectorDNSError):
+        outcome = "dns"
+    elif isinstance(cause, ValueError):
+        outcome = "address"
+    elif outcome == "protocol" and cause is None and not failure.again:
+        outcome = "size"
+    return FetchFailed(outcome, str(failure), passing=outcome in _PASSING_OUTCOMES)

@@ -14,8 +14,8 @@ from typing import Self
 import msgspec
 
 from ragbed import environment
+from ragbed.builder.web import MAX_PAGE_BYTES, need_extra
 from ragbed.builder.web.documents import ReadJob
-from ragbed.builder.web.limits import MAX_PAGE_BYTES, need_extra
 from ragbed.builder.web.reader_process import LENGTH_BYTES, ReadResult
 
 _KILLED = -9

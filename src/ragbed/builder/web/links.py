@@ -15,8 +15,8 @@ from urllib.parse import urljoin
 
 from msgspec import Struct
 
+from ragbed.builder.web import MAX_PAGE_BYTES
 from ragbed.builder.web.charset import decode_page
-from ragbed.builder.web.limits import MAX_PAGE_BYTES
 
 _MAGIC, _GZIP = b"\x1f\x8b", 16 + zlib.MAX_WBITS
 _HEAD = 4096
