@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,16 +27,16 @@ if TYPE_CHECKING:
     from ragbed.builder.funnel import Delivery, Sample
     from ragbed.builder.model_client import BuildModelClient
     from ragbed.builder.model_requests import Request
+    from ragbed.builder.new_recipe import Survey, Trial
     from ragbed.builder.pipeline import Done
     from ragbed.builder.quality import Quality
     from ragbed.builder.recipe import Recipe
     from ragbed.builder.relabel import LabelDisagreement, Relabelling
     from ragbed.builder.run_build import BuildPlan
-    from ragbed.builder.survey import Survey
-    from ragbed.builder.trial import Trial
     from ragbed.runs.budget import Budget
 
 TRIED = 5  # default number of documents in the trial of a recipe
+_ITEMS = 20  # number of base items per language in a recipe without a trial
 _CALLS = Path("kept", "asked")
 _PAGE_STEPS = frozenset({"articles", "pages"})
 
@@ -113,7 +111,7 @@ def build(
         >>> from pathlib import Path
         >>> Path("texts").mkdir()
         >>> _ = Path("texts/hours.txt").write_text("The library opens at nine and closes at five. " * 20)
-        >>> recipe = ragbed.build_init("texts", "1 English question", model="scripted/echo", out="hours.toml", trial=0)
+        >>> recipe = ragbed.build_init("texts", model="scripted/echo", out="hours.toml", trial=0)
         >>> result = ragbed.build(recipe.path, out="builds/hours")
         >>> result.steps["articles"].made, result.complete
         (1, False)
@@ -195,7 +193,6 @@ class RecipeResult:
 @checked
 def build_init(
     documents: str | Path,
-    brief: str = "",
     *,
     out: str | Path | None = None,
     model: str | None = None,
@@ -206,8 +203,7 @@ def build_init(
     """Inspect your documents, try the model on a few of them, and write a recipe with the estimated number of items.
 
     Args:
-        documents: A folder, or a .jsonl, .warc or .txt file. Only a folder can be tried.
-        brief: Description of the questions to build (number, kinds and topic), in English or Chinese.
+        documents: A folder, or a .jsonl or .txt file. Only a folder can be tried.
         out: Recipe file to write; by default, named after `documents`.
         model: Model that writes the questions; required.
         trial: Number of documents to write questions about; 0 writes the recipe without a trial and calls no model.
@@ -218,14 +214,12 @@ def build_init(
         >>> from pathlib import Path
         >>> Path("docs").mkdir()
         >>> _ = Path("docs/office.txt").write_text("The office opens at nine.")
-        >>> recipe = ragbed.build_init("docs", "5 English questions", model="scripted/echo", out="office.toml", trial=0)
+        >>> recipe = ragbed.build_init("docs", model="scripted/echo", out="office.toml", trial=0)
         >>> recipe.recipe["wanted"]["base"]
-        5
+        20
     """
-    from ragbed.builder.brief import asks_for_number, write_recipe
+    from ragbed.builder.new_recipe import ask_for_model, survey_folder, write_recipe
     from ragbed.builder.recipe import read_recipe
-    from ragbed.builder.survey import survey_folder
-    from ragbed.builder.working_models import ask_for_model
 
     if model is None:
         raise UsageError(ask_for_model(variables(), Path()))
@@ -235,20 +229,22 @@ def build_init(
         raise UsageError(f"{target} already exists. Delete it, or choose another file with `out`.")
     survey = survey_folder(source) if source.is_dir() else None
     name = "" if out is None else target.stem
-    text = write_recipe(brief, source, model, survey=survey, name=name, home=target.parent)
-    write_file(target, text.encode())
-    tried = None
+
+    def write(items: int) -> Recipe:
+        text = write_recipe(source, model, survey=survey, items=items, name=name, home=target.parent)
+        write_file(target, text.encode())
+        return read_recipe(target)
+
+    recipe, tried = write(_ITEMS), None
     if trial and survey is not None and survey.documents:
         try:
-            tried = _try_recipe(read_recipe(target), source, trial, survey, progress, calls)
+            tried = _try_recipe(recipe, source, trial, survey, progress, calls)
         except BaseException:
             target.unlink()  # so that the same command can be repeated
             raise
-        if tried.expected and not asks_for_number(brief):
-            each = max(1, round(tried.expected / len(read_recipe(target).langs)))
-            text = re.sub(r"^base = \d+", f"base = {each}", text, flags=re.MULTILINE)
-            write_file(target, text.encode())
-    return RecipeResult(target, tomllib.loads(text), survey, tried)
+        if tried.expected:
+            recipe = write(max(1, round(tried.expected / len(recipe.langs))))
+    return RecipeResult(target, msgspec.to_builtins(recipe), survey, tried)
 
 
 def _try_recipe(
@@ -262,8 +258,8 @@ def _try_recipe(
     import tempfile
 
     from ragbed.builder.build_context import BuildServices
+    from ragbed.builder.new_recipe import try_recipe
     from ragbed.builder.run_build import BuildPlan, BuildTools
-    from ragbed.builder.trial import try_recipe
 
     with (
         tempfile.TemporaryDirectory(prefix="ragbed-trial-") as temporary,

@@ -10,8 +10,7 @@ from ragbed.text import counted
 
 if TYPE_CHECKING:
     from ragbed.api.building import BuildResult
-    from ragbed.builder.survey import Survey
-    from ragbed.builder.trial import Trial
+    from ragbed.builder.new_recipe import Survey, Trial
 
 
 def show_survey(survey: Survey) -> str:
