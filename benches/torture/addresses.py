@@ -14,7 +14,7 @@ from typing import Any
 
 import ragbed.__main__
 from benches.torture.bounds import Command, Running, Tally
-from ragbed.builder.web.addresses import AddressFilter
+from ragbed.builder.web.client import AddressFilter
 from tests.builder.web.fetching import Names, fetch
 from tests.servers.faulty_site import redirect, running_server
 

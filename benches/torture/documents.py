@@ -19,9 +19,9 @@ from itertools import pairwise
 from pathlib import Path
 
 from benches.torture.bounds import MOST_MB, Command, Ended, Running, Tally, hang_s
-from ragbed.builder.web.content_types import DOCX, HTML, MARKDOWN, PDF, TEXT
 from ragbed.builder.web.documents import ReadJob
 from ragbed.builder.web.extract import Extractor
+from ragbed.builder.web.formats import DOCX, HTML, MARKDOWN, PDF, TEXT
 from tests.builder.web.test_extract import ARTICLE, CHINESE, GOOD, HOSTILE, NAMED, html, make_docx, make_pdf
 
 COUNT = 120

@@ -16,12 +16,11 @@ from ragbed.builder.articles import collect_articles, make_articles
 from ragbed.builder.build_context import Build
 from ragbed.builder.recipe import read_recipe
 from ragbed.builder.sources import ArticleSource, DocumentFetcher
-from ragbed.builder.web.addresses import AddressFilter
-from ragbed.builder.web.client import FetchLimits
-from ragbed.builder.web.content_types import MARKDOWN
+from ragbed.builder.web.client import AddressFilter, FetchLimits
 from ragbed.builder.web.documents import READERS, ReadJob
 from ragbed.builder.web.extract import Extractor
 from ragbed.builder.web.fetch import Fetcher
+from ragbed.builder.web.formats import MARKDOWN
 from ragbed.builder.web.page_cache import PageCache
 from ragbed.errors import RagbedError, UnknownName, UsageError
 from ragbed.schema import Article, Reject

@@ -9,11 +9,10 @@ from pathlib import Path
 
 import msgspec
 
-from ragbed.builder.build_context import Build
+from ragbed.builder.build_context import Build, Combination, Draft, LabelledPool, Probe, Verified
 from ragbed.builder.combinations import make_combinations, merge_pools
 from ragbed.builder.items import make_candidates
 from ragbed.builder.recipe import Recipe, RecipeCounts, RecipeQuestions, RecipeSource
-from ragbed.builder.records import Combination, Draft, LabelledPool, Probe, Verified
 from ragbed.schema import Passage, Reject
 
 SOURCES = (RecipeSource(kind="folder", place="."),)

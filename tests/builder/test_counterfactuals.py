@@ -10,9 +10,9 @@ from types import FrameType
 
 import pytest
 
+from ragbed.builder.build_context import Falsehood, LabelledPool, Probe, Verified
 from ragbed.builder.counterfactuals import make_falsehoods
 from ragbed.builder.recipe import RecipeCounts
-from ragbed.builder.records import Falsehood, LabelledPool, Probe, Verified
 from ragbed.schema import Reject
 from ragbed.text import to_terms
 from tests.builder.steps import draft, lay_out, passage, write

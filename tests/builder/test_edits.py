@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ragbed.builder.edits import check_edit, check_fake, edit_passage
+from ragbed.builder.counterfactuals import check_edit, check_fake, edit_passage
 from ragbed.builder.statements import label_passage
 from ragbed.data import Dataset
 from ragbed.schema import Lang, Question

@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from ragbed.builder import model_client
-from ragbed.builder.model_client import BuildModelClient
-from ragbed.builder.model_requests import Request
+from ragbed.builder.model_calls import BuildModelClient, Request
 from ragbed.models.base import Sampling
 from ragbed.runs.budget import Budget
 from ragbed.runs.execution import run

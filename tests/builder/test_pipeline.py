@@ -16,14 +16,13 @@ from ragbed.api.model_calls import ModelCaller
 from ragbed.api.progress import Progress
 from ragbed.api.spec import RunSpec
 from ragbed.builder.build_context import Build, BuildServices
-from ragbed.builder.delivery import write_files
 from ragbed.builder.funnel import compare_delivery
-from ragbed.builder.model_requests import Request
+from ragbed.builder.model_calls import Request
 from ragbed.builder.pipeline import STEPS, State, run_steps
 from ragbed.builder.recipe import read_recipe
+from ragbed.builder.run_build import write_files
 from ragbed.builder.search import ENGINES, Query
-from ragbed.builder.web.addresses import AddressFilter
-from ragbed.builder.web.client import FetchLimits
+from ragbed.builder.web.client import AddressFilter, FetchLimits
 from ragbed.data import Dataset
 from ragbed.errors import UnknownName
 from ragbed.runs.engines.local import LocalEngine
@@ -242,7 +241,7 @@ def test_other_closed_book_instructions_make_the_probes_again(
     build = make_build()
     run(build)
     written = Instructions(("paper",))  # the same question in other words around it
-    monkeypatch.setattr("ragbed.builder.model_requests.Instructions", lambda _: written)
+    monkeypatch.setattr("ragbed.builder.model_calls.Instructions", lambda _: written)
     again: list[str] = []
     run_steps(build, None, lambda name, _, was_done: None if was_done else again.append(name))
     assert again[0] == "probes"

@@ -8,11 +8,10 @@ from pathlib import Path
 
 import msgspec
 
-from ragbed.builder.build_context import Build
-from ragbed.builder.model_requests import Request
-from ragbed.builder.probes import make_probes
+from ragbed.builder.build_context import Build, Draft, Probe, ReviewedQuestion
+from ragbed.builder.model_calls import Request
+from ragbed.builder.question_checks import make_probes
 from ragbed.builder.recipe import Recipe, RecipeCounts, RecipeGate, RecipeSource
-from ragbed.builder.records import Draft, Probe, ReviewedQuestion
 from ragbed.schema import Article, Completion, Reject
 
 TEXTS = {

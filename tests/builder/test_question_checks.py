@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from msgspec import structs
 
-from ragbed.builder.model_requests import Request
+from ragbed.builder.build_context import ReviewedQuestion
+from ragbed.builder.model_calls import Request
 from ragbed.builder.question_checks import make_review
 from ragbed.builder.recipe import RecipeChecks
-from ragbed.builder.records import ReviewedQuestion
 from ragbed.schema import Case, Completion, Reject
 from tests.builder.steps import article, draft, make_build, write
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from ragbed.builder.model_requests import Request
-from ragbed.builder.records import LabelledPool, Verified
-from ragbed.builder.verified import make_answers, usable_passages
+from ragbed.builder.build_context import LabelledPool, Verified
+from ragbed.builder.model_calls import Request
+from ragbed.builder.pools import make_answers, usable_passages
 from ragbed.schema import Case, Reject
 from tests.builder.steps import draft, lay_out, make_build, passage, write
 

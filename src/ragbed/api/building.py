@@ -25,11 +25,10 @@ from ragbed.models.base import Sampling
 
 if TYPE_CHECKING:
     from ragbed.builder.funnel import Delivery, Sample
-    from ragbed.builder.model_client import BuildModelClient
-    from ragbed.builder.model_requests import Request
+    from ragbed.builder.model_calls import BuildModelClient, Request
     from ragbed.builder.new_recipe import Survey, Trial
     from ragbed.builder.pipeline import Done
-    from ragbed.builder.quality import Quality
+    from ragbed.builder.quality.measures import Quality
     from ragbed.builder.recipe import Recipe
     from ragbed.builder.relabel import LabelDisagreement, Relabelling
     from ragbed.builder.run_build import BuildPlan
@@ -136,7 +135,7 @@ def build(
 
 def open_client(folder: Path, caller: ModelCaller) -> BuildModelClient:
     """Return the client through which build steps call models; it stores the responses in a folder."""
-    from ragbed.builder.model_client import BuildModelClient
+    from ragbed.builder.model_calls import BuildModelClient
 
     def call(folder: Path, request: Request, sampling: Sampling, budget: Budget | None) -> None:
         plan = CallPlan(

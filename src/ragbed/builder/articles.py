@@ -17,16 +17,15 @@ from typing import Any
 
 import msgspec
 
-from ragbed.builder.build_context import Build, Problem, RecordIndex
+from ragbed.builder.build_context import Build, FetchedPage, Problem, RecordIndex
 from ragbed.builder.instructions import find_instruction
 from ragbed.builder.passages import count_tokens
-from ragbed.builder.records import FetchedPage
 from ragbed.builder.search.base import read_day
 from ragbed.builder.sources import SOURCES, STEP, ArticleSource, DocumentFetcher, RawDocument, find_files, reject
-from ragbed.builder.web.content_types import kind_of
 from ragbed.builder.web.documents import ReadJob
 from ragbed.builder.web.extract import Extractor
 from ragbed.builder.web.fetch import Fetcher
+from ragbed.builder.web.formats import kind_of
 from ragbed.builder.web.links import Link
 from ragbed.builder.web.ordered_tasks import drain, in_order, take_turns
 from ragbed.builder.web.page_cache import PageCache

@@ -9,12 +9,11 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from ragbed.builder.build_context import Build, Thing, decode_line
+from ragbed.builder.build_context import Build, Draft, Probe, Thing, Verified, decode_line
 from ragbed.builder.items import KINDS
 from ragbed.builder.pipeline import Done, State
 from ragbed.builder.questions import drafts_wanted
 from ragbed.builder.recipe import wanted_of
-from ragbed.builder.records import Draft, Probe, Verified
 from ragbed.io.jsonl import read_lines
 from ragbed.schema import Article, Item, Lang, Reject
 

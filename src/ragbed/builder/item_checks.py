@@ -10,15 +10,22 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from ragbed.builder.build_context import Build, RecordIndex, reject
-from ragbed.builder.edits import check_edit, check_fake, edit_passage
+from ragbed.builder.build_context import Build, CheckedRecord, RecordIndex, reject
+from ragbed.builder.counterfactuals import check_edit, check_fake, edit_passage
 from ragbed.builder.instructions import find_instruction
 from ragbed.builder.items import make_candidates
 from ragbed.builder.pools import find_shortcuts
 from ragbed.builder.question_rules import find_faults, is_alias, is_given_away, slot_of
-from ragbed.builder.records import CheckedRecord
-from ragbed.builder.statements import agrees, find_answer, gives_answer, label_passage, states_answer
-from ragbed.builder.topic_terms import find_anchors, find_years, share_of
+from ragbed.builder.statements import (
+    agrees,
+    find_anchors,
+    find_answer,
+    find_years,
+    gives_answer,
+    label_passage,
+    share_of,
+    states_answer,
+)
 from ragbed.builder.web.language_detection import detect_language
 from ragbed.retrieval.near_duplicates import find_near, unspaced
 from ragbed.schema import Article, Item, Lang, Passage, Question, Reject

@@ -7,13 +7,12 @@ from collections.abc import Iterator, Sequence
 
 from msgspec.structs import replace
 
-from ragbed.builder.build_context import Build, reject
+from ragbed.builder.build_context import Build, CheckedRecord, Combination, Draft, Falsehood, reject
 from ragbed.builder.combinations import merge_pools
+from ragbed.builder.pools import VerifiedQuestions, of_stance, read_verified
 from ragbed.builder.question_rules import is_alias
 from ragbed.builder.recipe import wanted_of
-from ragbed.builder.records import CheckedRecord, Combination, Draft, Falsehood
 from ragbed.builder.statements import WEAK, find_answer
-from ragbed.builder.verified import VerifiedQuestions, of_stance, read_verified
 from ragbed.schema import Answer, Item, Passage, Question, Reject
 from ragbed.text import plain, squeezed
 

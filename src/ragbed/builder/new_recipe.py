@@ -18,15 +18,14 @@ from msgspec.structs import replace as changed
 
 from ragbed.builder.build_context import Build
 from ragbed.builder.funnel import find_loss
-from ragbed.builder.model_requests import Ask, Request
+from ragbed.builder.model_calls import Ask, Request
 from ragbed.builder.passages import MAX_TOKENS, count_tokens
 from ragbed.builder.pipeline import run_steps
 from ragbed.builder.recipe import Recipe, RecipeCounts, RecipeSource
 from ragbed.builder.run_build import BuildPlan, BuildTools, open_build
 from ragbed.builder.sources import find_files
 from ragbed.builder.web import MAX_PAGE_BYTES
-from ragbed.builder.web.charset import decode_page
-from ragbed.builder.web.content_types import SUFFIXES
+from ragbed.builder.web.formats import SUFFIXES, decode_page
 from ragbed.builder.web.language_detection import detect_language
 from ragbed.data.catalog import CATALOG, files_here
 from ragbed.environment import data_dir

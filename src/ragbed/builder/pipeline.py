@@ -25,16 +25,13 @@ from ragbed.builder.combinations import make_combinations
 from ragbed.builder.counterfactuals import make_falsehoods
 from ragbed.builder.item_checks import make_checks
 from ragbed.builder.items import make_items
-from ragbed.builder.model_requests import closed_book_hash, prompt_hash
+from ragbed.builder.model_calls import closed_book_hash, prompt_hash
 from ragbed.builder.passages import make_passages
-from ragbed.builder.pools import make_pools
-from ragbed.builder.probes import make_probes
-from ragbed.builder.question_checks import make_review
+from ragbed.builder.pools import make_answers, make_pools
+from ragbed.builder.question_checks import make_probes, make_review
 from ragbed.builder.questions import make_questions
-from ragbed.builder.ranking import make_ranking
+from ragbed.builder.ranking import make_hits, make_ranking
 from ragbed.builder.recipe import Recipe
-from ragbed.builder.search_hits import make_hits
-from ragbed.builder.verified import make_answers
 from ragbed.errors import MALFORMED_JSON, DataError, UnknownName
 from ragbed.io.jsonl import write_whole
 from ragbed.schema import Reject

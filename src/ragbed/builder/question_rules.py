@@ -8,8 +8,7 @@ from collections.abc import Iterator
 
 from ragbed.builder.build_context import Problem
 from ragbed.builder.responses import is_nothing
-from ragbed.builder.statements import WEAK, find_answer
-from ragbed.builder.topic_terms import find_anchors
+from ragbed.builder.statements import WEAK, find_anchors, find_answer
 from ragbed.schema import Lang, Question
 from ragbed.scoring.robust.gold import GoldSlot, prepare
 from ragbed.scoring.robust.normalise import fold

@@ -14,12 +14,11 @@ from dataclasses import dataclass, field
 from math import ceil
 from typing import NamedTuple, TypeAlias
 
-from ragbed.builder.build_context import Build, Problem, RecordIndex, reject
-from ragbed.builder.model_requests import WITHOUT_REPLY, Request, make_case, unique_cases, write_prompt
+from ragbed.builder.build_context import Build, Draft, Problem, RecordIndex, reject
+from ragbed.builder.model_calls import WITHOUT_REPLY, Request, make_case, unique_cases, write_prompt
 from ragbed.builder.passages import split_sections
 from ragbed.builder.question_rules import find_faults, fold_words, form_in, locate_quote
 from ragbed.builder.recipe import wanted_of
-from ragbed.builder.records import Draft
 from ragbed.builder.responses import SCHEMA, read_blocks
 from ragbed.models.providers.dialects import enforces_schema
 from ragbed.schema import Article, Case, Completion, Lang, Question, Reject

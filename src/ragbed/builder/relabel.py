@@ -15,10 +15,7 @@ from ragbed.schema import Item, Label, Labelling, Passage, Question, Stance
 
 Way: TypeAlias = Literal["plain", "support"]
 # Description of each rule for relabelling passages.
-WAYS: dict[Way, str] = {
-    "plain": "contains the answer (RGB's rule)",
-    "support": "gives the answer (ragbed's rule)",
-}
+WAYS: dict[Way, str] = {"plain": "contains the answer (RGB's rule)", "support": "gives the answer (ragbed's rule)"}
 # If a passage has different labels for the parts of an answer, the label that comes first in this list is used.
 _ORDER: tuple[Label, ...] = ("positive", "mention", "contradicting", "partial", "outdated", "related", "random")
 _SHOWN = 60  # maximum number of characters to show from a passage

@@ -12,7 +12,7 @@ from ragbed.cli.options import DataName, LocalPath, config_option, json_option, 
 from ragbed.text import counted
 
 if TYPE_CHECKING:
-    from ragbed.builder.quality import Quality
+    from ragbed.builder.quality.measures import Quality
 
 
 @click.command()

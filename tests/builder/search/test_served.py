@@ -153,10 +153,7 @@ def test_a_query_is_put_in_the_engines_words_and_its_answer_in_ours(
     double = DOUBLES[name]
     wire.script = [reply(double.answer(ROWS)), reply(double.nothing)]
     (hits,) = ask(wire, tmp_path, name, FULL)
-    assert [(hit.rank, hit.url, hit.title, hit.snippet, hit.date) for hit in hits] == [
-        (1, *ROWS[0]),
-        (2, *ROWS[1]),
-    ]
+    assert [(hit.rank, hit.url, hit.title, hit.snippet, hit.date) for hit in hits] == [(1, *ROWS[0]), (2, *ROWS[1])]
     assert {(hit.question, hit.engine) for hit in hits} == {(FULL.text, name)}
     asked = wire.asked[0]
     said = {**asked.params, **asked.body}
@@ -202,10 +199,7 @@ BAD: dict[str, tuple[Reply, str]] = {
     "HTML": (reply(HTML), "protocol"),
     "nothing at all": (reply(b""), "protocol"),
     "a list": (reply([]), "protocol"),
-    "wrong types": (
-        reply(dict.fromkeys(("type", "web", "organic", "results", "kind", "items"), 7)),
-        "protocol",
-    ),
+    "wrong types": (reply(dict.fromkeys(("type", "web", "organic", "results", "kind", "items"), 7)), "protocol"),
     "cut JSON": (reply(b'{"results": [{"url"'), "protocol"),
     "bytes that are no text": (reply(b'{"kind": "\xff\xfe"}'), "protocol"),
     "depth 100,000": (reply(b"[" * 100_000), "protocol"),
@@ -311,10 +305,7 @@ def test_without_key_and_network_what_was_asked_before_is_answered_again(
 
 def test_missing_keys_and_unknown_names_are_said_at_once(tmp_path: Path) -> None:
     with PageCache(tmp_path / "kept.db") as keep:
-        for name, variable in (
-            ("brave", "BRAVE_API_KEY"),
-            ("searxng", "SEARXNG_BASE_URL"),
-        ):
+        for name, variable in (("brave", "BRAVE_API_KEY"), ("searxng", "SEARXNG_BASE_URL")):
             with pytest.raises(UsageError, match=f"{variable} is not set"):
                 open_engine(name, SearchContext(keep, TODAY))
         with pytest.raises(UsageError, match="contains characters that are not allowed in an API key"):

@@ -9,8 +9,7 @@ from pathlib import Path
 
 from aiohttp.abc import AbstractResolver, ResolveResult
 
-from ragbed.builder.web.addresses import AddressFilter
-from ragbed.builder.web.client import FetchLimits
+from ragbed.builder.web.client import AddressFilter, FetchLimits
 from ragbed.builder.web.fetch import Fetched, Fetcher
 from ragbed.builder.web.page_cache import PageCache
 

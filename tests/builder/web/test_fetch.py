@@ -15,9 +15,9 @@ from typing import Any
 
 import pytest
 
-from ragbed.builder.web.addresses import AddressFilter
-from ragbed.builder.web.content_types import KINDS, LISTS
+from ragbed.builder.web.client import AddressFilter
 from ragbed.builder.web.fetch import Fetched, Fetcher
+from ragbed.builder.web.formats import KINDS, LISTS
 from ragbed.builder.web.ordered_tasks import in_order
 from ragbed.builder.web.page_cache import PageCache
 from tests.builder.web.fetching import HTML, QUICK, Names, fetch

@@ -80,10 +80,7 @@ _WILD = "User-agent: *\n" + "".join(f"Disallow: /*{'a' * 100}b{number}\n" for nu
 
 @pytest.mark.parametrize(
     ("text", "url", "reason"),
-    [
-        (_AGENTS + _RULES, "news/today", "too many rules"),
-        (_WILD, "news/" + "a" * 8_000, "too long to check"),
-    ],
+    [(_AGENTS + _RULES, "news/today", "too many rules"), (_WILD, "news/" + "a" * 8_000, "too long to check")],
     ids=["rules times agents", "rules times characters"],
 )
 def test_rules_that_cost_seconds_are_not_applied(

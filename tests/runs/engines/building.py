@@ -9,10 +9,9 @@ from pathlib import Path
 import msgspec
 
 from ragbed.builder.articles import make_articles
-from ragbed.builder.build_context import Build
+from ragbed.builder.build_context import Build, FetchedPage
 from ragbed.builder.passages import make_passages
 from ragbed.builder.recipe import read_recipe
-from ragbed.builder.records import FetchedPage
 from ragbed.runs.engines import Engine
 from ragbed.schema import Article, Chunk
 

@@ -7,17 +7,12 @@ import hashlib
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
-from ragbed.builder.quality import Quality
-from ragbed.builder.quality.measure import Measure, Passed
+from ragbed.builder.quality.measures import Measure, Passed, Quality
 from ragbed.reporting.pages import read_static
 from ragbed.reporting.pages.markup import Node, el, raw, write
 from ragbed.text import counted
 
-_TITLES = {
-    "labels": "Questions, answers and labels",
-    "pools": "Passages",
-    "people": "Human review",
-}
+_TITLES = {"labels": "Questions, answers and labels", "pools": "Passages", "people": "Human review"}
 _TINTS: dict[Passed, str] = {"passed": "good", "failed": "bad", "not measured": "warn", "no gate": ""}
 _COLUMNS = ("Measure", "Value", "95% interval", "n", "Gate", "", "RGB", "Note")
 _NUMBERS = {"Value", "95% interval", "n"}
@@ -48,14 +43,7 @@ def show_value(measure: Measure) -> str:
 def write_page(quality: Quality) -> str:
     """Return a quality report as an HTML page."""
     names = ", ".join(quality.data)
-    body = el(
-        "main",
-        _head(quality, names),
-        *_tables(quality),
-        _yield(quality),
-        _samples(quality),
-        class_="page",
-    )
+    body = el("main", _head(quality, names), *_tables(quality), _yield(quality), _samples(quality), class_="page")
     style = read_static("look.css") + _STYLE
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
     policy = f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"

@@ -45,8 +45,7 @@ class _LocalSearchEngine:
         first, copies = list[SearchResult](), list[SearchResult]()
         for passage in _merge(self._by_words(query, terms), self._by_vectors(query)):
             ((url, title, date, text),) = self._index.rows(
-                f"SELECT url, title, date, text {_OF} WHERE passages.id = ?",
-                passage,
+                f"SELECT url, title, date, text {_OF} WHERE passages.id = ?", passage
             )
             if url in seen:
                 continue

@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
-from ragbed.builder.web.charset import decode_page
-from ragbed.builder.web.content_types import DOCX, HTML, MARKDOWN, PDF, TEXT
+from ragbed.builder.web.formats import DOCX, HTML, MARKDOWN, PDF, TEXT, decode_page
 
 if TYPE_CHECKING:
     from lxml.html import HtmlElement

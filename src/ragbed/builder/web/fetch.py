@@ -17,8 +17,8 @@ from aiohttp.abc import AbstractResolver
 from yarl import URL
 
 from ragbed.builder.web import need_extra
-from ragbed.builder.web.addresses import AddressFilter
 from ragbed.builder.web.client import (
+    AddressFilter,
     Client,
     FetchFailed,
     FetchLimits,
@@ -27,7 +27,7 @@ from ragbed.builder.web.client import (
     parse_page_url,
     refuse_status,
 )
-from ragbed.builder.web.content_types import KINDS, has_type, kind_of
+from ragbed.builder.web.formats import KINDS, has_type, kind_of
 from ragbed.builder.web.page_cache import CachedPage, PageCache
 from ragbed.builder.web.robots import Robots
 from ragbed.io.http import hide_user, read_body

@@ -16,7 +16,7 @@ from urllib.parse import urljoin
 from msgspec import Struct
 
 from ragbed.builder.web import MAX_PAGE_BYTES
-from ragbed.builder.web.charset import decode_page
+from ragbed.builder.web.formats import decode_page
 
 _MAGIC, _GZIP = b"\x1f\x8b", 16 + zlib.MAX_WBITS
 _HEAD = 4096

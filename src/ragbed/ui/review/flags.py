@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from ragbed import __version__
 from ragbed.analysis.linting import DatasetCheck, choose_rules
-from ragbed.builder.edits import check_edit, check_fake
+from ragbed.builder.counterfactuals import check_edit, check_fake
 from ragbed.builder.relabel import label_again
 from ragbed.builder.statements import STANCES
 from ragbed.data import Dataset

@@ -1,24 +1,110 @@
-"""Measure the items of a dataset one by one: labels, lengths, duplicates, prior knowledge, false answers and edits."""
+"""Measure the items of a dataset, and compare the values with gates and with those of RGB."""
 
 from __future__ import annotations
 
+import operator
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import dataclass
 from statistics import median
+from typing import Literal, TypeAlias
 
-from ragbed.builder.edits import check_edit, check_fake
+from msgspec import Struct
+
+from ragbed.analysis.statistics.rates import wilson
+from ragbed.builder.counterfactuals import check_edit, check_fake
 from ragbed.builder.pools import find_shortcuts
-from ragbed.builder.quality.measure import Measure, MeasureSpec, QualityGate
 from ragbed.builder.relabel import label_again
 from ragbed.builder.statements import STANCES
 from ragbed.data import kind_of
 from ragbed.retrieval.near_duplicates import find_near
 from ragbed.schema import Item, Lang
 
+Unit: TypeAlias = Literal["share", "count", "number"]
+Passed: TypeAlias = Literal["passed", "failed", "not measured", "no gate"]
 # Maximum number of passages to relabel. Relabelling this many takes about two minutes; the report states how many
 # were relabelled.
 MAX_LABELLED = 50_000
 _ENOUGH = 5  # number of passages that fill a prompt in the paper
+
+
+class Measure(Struct, frozen=True, kw_only=True):
+    """A row in a quality report."""
+
+    name: str
+    meaning: str
+    unit: Unit
+    value: float | None  # None if the value cannot be measured; `note` states why
+    hits: int | None = None  # numerator of a share
+    n: int  # denominator, or sample size
+    low: float | None = None  # lower limit of the 95% Wilson interval for a share
+    high: float | None = None
+    reference: str  # RGB's value, or the reason why there is none (docs/reference/build.md)
+    gate: str | None = None
+    passed: Passed = "no gate"
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class QualityGate:
+    """A limit on a measure's value."""
+
+    sign: Literal["≥", "≤", "="]
+    bound: float
+
+    def __str__(self) -> str:
+        bound = f"{100 * self.bound:g}%" if 0 < self.bound <= 1 else f"{self.bound:g}"
+        return f"{self.sign} {bound}"
+
+    def judge(self, value: float | None) -> Passed:
+        """Compare a value with the limit."""
+        if value is None:
+            return "not measured"
+        compare = {"≥": operator.ge, "≤": operator.le, "=": operator.eq}[self.sign]
+        return "passed" if compare(value, self.bound) else "failed"
+
+
+@dataclass(frozen=True)
+class MeasureSpec:
+    """The definition of a measure: one row of the table in docs/reference/build.md."""
+
+    name: str
+    meaning: str
+    reference: str = ""
+    gate: QualityGate | None = None
+
+    def share(self, hits: int, n: int, note: str = "") -> Measure:
+        """Create a measure for a share with its confidence interval; the value is None if n is 0."""
+        _, low, high = wilson(hits, n) if n else (None, None, None)
+        return self._measure("share", hits / n if n else None, n, note, hits=hits, low=low, high=high)
+
+    def count(self, value: int, n: int, note: str = "") -> Measure:
+        """Create a measure for a count out of n; the value is None if n is 0."""
+        return self._measure("count", value if n else None, n, note)
+
+    def number(self, value: float | None, n: int, note: str = "") -> Measure:
+        """Create a measure for a plain number."""
+        return self._measure("number", value, n, note)
+
+    def _measure(  # noqa: PLR0913 - a row has so many columns
+        self, unit: Unit, value: float | None, n: int, note: str,
+        *, hits: int | None = None, low: float | None = None, high: float | None = None,
+    ) -> Measure:  # fmt: skip
+        return Measure(
+            name=self.name,
+            meaning=self.meaning,
+            unit=unit,
+            value=value,
+            hits=hits,
+            n=n,
+            low=low,
+            high=high,
+            reference=self.reference,
+            gate=None if self.gate is None else str(self.gate),
+            passed="no gate" if self.gate is None else self.gate.judge(value),
+            note=note,
+        )
+
 
 _HOLDS = MeasureSpec(
     "label fidelity, supporting",
@@ -78,11 +164,7 @@ _FILLS = MeasureSpec(
 )
 _LENGTHS: dict[Lang, MeasureSpec] = {
     "en": MeasureSpec("passage length (en)", "median number of words", "en_fact 28"),
-    "zh": MeasureSpec(
-        "passage length (zh)",
-        "median number of characters",
-        "zh_refine 208; zh_int 215; zh_fact 93",
-    ),
+    "zh": MeasureSpec("passage length (zh)", "median number of characters", "zh_refine 208; zh_int 215; zh_fact 93"),
 }
 _DUPLICATES = MeasureSpec(
     "duplicate rate",
@@ -217,3 +299,21 @@ class ItemMeasures:
         if counts["fakes"]:
             yield _FAKES.count(counts["bad fakes"], counts["fakes"])
             yield _EDITS.count(counts["bad edits"], counts["edits"])
+
+
+class Quality(Struct, frozen=True, kw_only=True):
+    """A quality report."""
+
+    version: str  # version of ragbed
+    data: dict[str, str]  # SHA-256 hash of each dataset's file, by dataset name
+    items: int
+    passages: int
+    families: dict[str, tuple[Measure, ...]]
+    steps: dict[str, tuple[int, int]] = {}  # numbers of input and output records, by build step
+    # For each sample: "accepted" or the failed check, the question, and the answer or the reason for the rejection.
+    samples: tuple[tuple[str, str, str], ...] = ()
+
+    @property
+    def failed(self) -> list[Measure]:
+        """The measures whose gates failed."""
+        return [measure for family in self.families.values() for measure in family if measure.passed == "failed"]
