@@ -10,7 +10,7 @@ from types import FrameType
 
 import pytest
 
-from ragbed.builder.build_context import Falsehood, LabelledPool, Probe, Verified
+from ragbed.builder.build_context import AcceptedQuestion, Falsehood, LabelledPool, Probe
 from ragbed.builder.counterfactuals import make_falsehoods
 from ragbed.builder.recipe import RecipeCounts
 from ragbed.schema import Reject
@@ -33,7 +33,7 @@ def falsify(folder: Path, reply: str) -> Sequence[Falsehood | Reject]:
     )
     write(build, "questions", DRAFTS)
     write(build, "probes", [Probe(question="q", known_by=("m/x",), asked=("m/x",))])
-    write(build, "answers", [Verified(question="q", supports=1, distracts=0, sources=1)])
+    write(build, "answers", [AcceptedQuestion(question="q")])
     return list(make_falsehoods(build))
 
 
@@ -68,7 +68,7 @@ def test_the_terms_of_a_question_are_found_once_however_many_drafts_fail(tmp_pat
     build = lay_out(tmp_path, "Question: what?", supports, wanted=RecipeCounts(counterfactual=len(GAMES)))
     write(build, "questions", GAMES)
     write(build, "probes", [Probe(question=one, known_by=("m/x",), asked=("m/x",)) for one in many])
-    write(build, "answers", [Verified(question=one, supports=1, distracts=0, sources=1) for one in many])
+    write(build, "answers", [AcceptedQuestion(question=one) for one in many])
     calls = Counter[str]()
 
     def watch(frame: FrameType, event: str, _: object) -> None:

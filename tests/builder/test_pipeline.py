@@ -160,15 +160,6 @@ def test_a_site_becomes_a_benchmark_and_bad_pages_are_told_of(make_build: Make, 
     assert (known.question, known.known_by, known.article) == (fact.question, (GENERATOR,), None)
 
 
-def test_questions_that_a_model_may_know_by_its_cut_off_go(make_build: Make) -> None:
-    build = make_build('[gate.cutoffs]\n"openai/gpt-4o" = "2090-01-01"\n')
-    state = run(build)
-    assert state.steps["probes"].rejected == {"cut-off": 2}
-    delivery, _ = compare_delivery(build, state)
-    assert (delivery.made, delivery.wanted) == (0, 2)
-    assert "20 articles produced 3 questions" in delivery.reason
-
-
 def test_searches_that_find_nothing_are_named(make_build: Make, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(ENGINES, "world", lambda _: Engine({}))
     state = run(make_build())

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import msgspec
 
-from ragbed.builder.build_context import Build, Draft, Probe, ReviewedQuestion
+from ragbed.builder.build_context import AcceptedQuestion, Build, Draft, Probe
 from ragbed.builder.model_calls import Request
 from ragbed.builder.question_checks import make_probes
 from ragbed.builder.recipe import Recipe, RecipeCounts, RecipeGate, RecipeSource
@@ -58,7 +58,7 @@ def probe(
     build = Build(folder, recipe, date(2026, 11, 15), ask)
     build.file_of("questions").parent.mkdir(parents=True)
     build.file_of("questions").write_bytes(b"".join(msgspec.json.encode(one) + b"\n" for one in drafts))
-    reviewed = [ReviewedQuestion(question=one.id) for one in drafts]
+    reviewed = [AcceptedQuestion(question=one.id) for one in drafts]
     build.file_of("review").write_bytes(b"".join(msgspec.json.encode(one) + b"\n" for one in reviewed))
     build.file_of("articles").write_bytes(b"".join(msgspec.json.encode(one) + b"\n" for one in ARTICLES))
     return list(make_probes(build))
@@ -90,12 +90,3 @@ def test_a_call_that_failed_is_neither_known_nor_unknown(tmp_path: Path) -> None
     assert [(one.outcome, one.reason) for one in found if isinstance(one, Reject)] == [
         ("error", "the call to a model failed: timeout")
     ]
-
-
-def test_an_event_must_be_later_than_the_last_cut_off_and_its_margin(tmp_path: Path) -> None:
-    gate = RecipeGate(cutoffs={"m/a": "2026-01-01", "m/b": "2026-04-01"}, margin_days=30)
-    drafts = [draft("Late", "2026-05-02"), draft("Close", "2026-05-01"), draft("Undated", None)]
-    found = probe(tmp_path, gate, drafts, {"m/own": ["nobody"]})
-    assert [one.outcome if isinstance(one, Reject) else one.question for one in found] == [
-        "cut-off", "undated", "Late",
-    ]  # fmt: skip

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from msgspec import structs
 
-from ragbed.builder.build_context import ReviewedQuestion
+from ragbed.builder.build_context import AcceptedQuestion
 from ragbed.builder.model_calls import Request
 from ragbed.builder.question_checks import make_review
 from ragbed.builder.recipe import RecipeChecks
@@ -81,4 +81,4 @@ def test_an_invented_question_has_no_text_to_be_checked_with(tmp_path: Path) -> 
     write(build, "articles", [])
     invented = draft("q", "Who won the 1954 Nobel Prize in Literature?", "Ernest Hemingway")
     write(build, "questions", [structs.replace(invented, origin="known")])
-    assert list(make_review(build)) == [ReviewedQuestion(question="q")]
+    assert list(make_review(build)) == [AcceptedQuestion(question="q")]

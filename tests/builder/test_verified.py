@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from ragbed.builder.build_context import LabelledPool, Verified
+from ragbed.builder.build_context import AcceptedQuestion, LabelledPool
 from ragbed.builder.model_calls import Request
 from ragbed.builder.pools import make_answers, usable_passages
 from ragbed.schema import Case, Reject
@@ -40,7 +40,7 @@ def test_an_answer_is_verified_or_has_one_word_for_why_not(
         assert isinstance(found, Reject)
         assert found.outcome == outcome
     else:
-        assert found == Verified(question="q", supports=2, distracts=4, sources=2)
+        assert found == AcceptedQuestion(question="q")
 
 
 @pytest.mark.parametrize(("verdict", "outcome"), [("VERDICT: yes", "other-answer"), ("VERDICT: no", "")])

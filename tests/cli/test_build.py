@@ -560,8 +560,6 @@ def test_a_build_that_has_spent_its_budget_is_resumed_with_a_larger_one(
     [
         (["init", "docs", "--from", "x"], "--from"),
         (["quality", "out", "--from", "ranking"], "--from"),
-        (["relabel", "x", "--corpus", "nowhere.txt"], "--corpus"),
-        (["relabel", "x", "-o", "labels.json"], "-o"),
         (["run", "world.toml", "--runs", "runs/x"], "--runs"),
     ],
 )

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
@@ -24,19 +26,17 @@ from ragbed.models import parse_model
 from ragbed.models.base import Sampling
 
 if TYPE_CHECKING:
+    from ragbed.builder.build_context import Build
     from ragbed.builder.funnel import Delivery, Sample
     from ragbed.builder.model_calls import BuildModelClient, Request
     from ragbed.builder.new_recipe import Survey, Trial
     from ragbed.builder.pipeline import Done
     from ragbed.builder.quality.measures import Quality
     from ragbed.builder.recipe import Recipe
-    from ragbed.builder.relabel import LabelDisagreement, Relabelling
-    from ragbed.builder.run_build import BuildPlan
     from ragbed.runs.budget import Budget
 
 TRIED = 5  # default number of documents in the trial of a recipe
 _ITEMS = 20  # number of base items per language in a recipe without a trial
-_CALLS = Path("kept", "asked")
 _PAGE_STEPS = frozenset({"articles", "pages"})
 
 
@@ -115,22 +115,26 @@ def build(
         >>> result.steps["articles"].made, result.complete
         (1, False)
     """
-    from ragbed.builder.build_context import BuildServices
     from ragbed.builder.recipe import check_day, read_recipe
-    from ragbed.builder.run_build import BuildPlan, BuildTools, run_build
+    from ragbed.builder.run_build import run_build
 
     path = local_path(recipe)
     read = read_recipe(path)
     check_day(since, "since:")
     read = msgspec.structs.replace(read, generator=model or read.generator, since=since or read.since)
     folder = Path("builds") / read.name if out is None else local_path(out)
-    plan = BuildPlan(read, folder, path.parent, from_)
     with open_progress(progress) as shown, open_caller(with_defaults(calls), shown) as caller:
-        _check_models(plan, caller)
-        client = open_client(folder / _CALLS, caller)
-        tools = BuildTools(client, BuildServices(variables()), caller.engine, shown.count, shown.message)
-        state, deliveries = run_build(plan, tools)
+        state, deliveries = run_build(_open_build(folder, read, path.parent, caller, shown), from_, shown.message)
     return BuildResult(folder, state.steps, deliveries)
+
+
+def _open_build(folder: Path, recipe: Recipe, home: Path, caller: ModelCaller, shown: Progress) -> Build:
+    from ragbed.builder.build_context import Build, BuildServices
+    from ragbed.builder.model_calls import CALLS
+
+    _check_models(recipe, caller, has_responses=(folder / CALLS).is_dir())
+    today, client = datetime.now(UTC).date(), open_client(folder / CALLS, caller)
+    return Build(folder, recipe, today, client, BuildServices(variables()), shown.count, caller.engine, home)
 
 
 def open_client(folder: Path, caller: ModelCaller) -> BuildModelClient:
@@ -157,15 +161,14 @@ def open_client(folder: Path, caller: ModelCaller) -> BuildModelClient:
     )
 
 
-def _check_models(plan: BuildPlan, caller: ModelCaller) -> None:
+def _check_models(recipe: Recipe, caller: ModelCaller, *, has_responses: bool) -> None:
     """Check API keys and prices before the build starts, because a build may take hours.
 
     A resumed build may already have stored every response, in which case it needs no key.
     """
     from ragbed.builder.recipe import models_of
 
-    models = sorted(models_of(plan.recipe))
-    has_responses = (plan.folder / _CALLS).is_dir()
+    models = sorted(models_of(recipe))
     for model in models:
         parse_model(model) if has_responses else check_reader(model)
     if models:
@@ -217,7 +220,7 @@ def build_init(
         >>> recipe.recipe["wanted"]["base"]
         20
     """
-    from ragbed.builder.new_recipe import ask_for_model, survey_folder, write_recipe
+    from ragbed.builder.new_recipe import ask_for_model, survey_folder, try_recipe, write_recipe
     from ragbed.builder.recipe import read_recipe
 
     if model is None:
@@ -237,38 +240,19 @@ def build_init(
     recipe, tried = write(_ITEMS), None
     if trial and survey is not None and survey.documents:
         try:
-            tried = _try_recipe(recipe, source, trial, survey, progress, calls)
+            with (
+                tempfile.TemporaryDirectory(prefix="ragbed-trial-") as temporary,
+                open_progress(progress) as shown,
+                open_caller(with_defaults(calls), shown) as caller,
+            ):
+                build = _open_build(Path(temporary), recipe, Path(temporary), caller, shown)
+                tried = try_recipe(build, source, trial, survey.documents)
         except BaseException:
             target.unlink()  # so that the same command can be repeated
             raise
         if tried.expected:
             recipe = write(max(1, round(tried.expected / len(recipe.langs))))
     return RecipeResult(target, msgspec.to_builtins(recipe), survey, tried)
-
-
-def _try_recipe(
-    recipe: Recipe,
-    source: Path,
-    count: int,
-    survey: Survey,
-    progress: bool | Progress,
-    calls: CallKeywords,
-) -> Trial:
-    import tempfile
-
-    from ragbed.builder.build_context import BuildServices
-    from ragbed.builder.new_recipe import try_recipe
-    from ragbed.builder.run_build import BuildPlan, BuildTools
-
-    with (
-        tempfile.TemporaryDirectory(prefix="ragbed-trial-") as temporary,
-        open_progress(progress) as shown,
-        open_caller(with_defaults(calls), shown) as caller,
-    ):
-        _check_models(BuildPlan(recipe, Path(temporary)), caller)
-        client = open_client(Path(temporary) / _CALLS, caller)
-        tools = BuildTools(client, BuildServices(variables()), caller.engine, shown.count, lambda _: None)
-        return try_recipe(recipe, source, count, survey.documents, tools)
 
 
 @dataclass(frozen=True, repr=False)
@@ -318,44 +302,3 @@ def build_quality(data: str | Path, *, out: str | Path | None = None) -> Quality
     if target is not None:
         reports.write_quality(target, quality)
     return QualityResult(quality)
-
-
-@dataclass(frozen=True, repr=False)
-class RelabelResult(TableResult):
-    """A dataset's recomputed labels, compared with the published ones.
-
-    Attributes:
-        data: Name of the dataset.
-        counts: Number of documents whose new label matches the published one, by rule and published label.
-        disagreements: Documents whose labels differ, with the reason.
-    """
-
-    data: str
-    counts: Relabelling
-    disagreements: Sequence[LabelDisagreement]
-
-    def records(self) -> Records:
-        """Return one row per rule and published label, with the number of documents on which the two agree."""
-        rows = [
-            {"rule": row.way, "published": row.published, "agree": row.agree, "n": row.of} for row in self.counts.rows
-        ]
-        return Records(rows, f"{self.data}: new labels compared with the published ones")
-
-
-@checked
-def build_relabel(data: str | Path) -> RelabelResult:
-    """Relabel the documents of a dataset, and compare the new labels with the published ones. No file is written.
-
-    Args:
-        data: Name or path of a dataset.
-
-    Example:
-        >>> ragbed.build_relabel("ragbed-mini-en_base").records()[0]["rule"]
-        'plain'
-    """
-    from ragbed.builder.relabel import relabel
-    from ragbed.data.catalog import open_data
-
-    (dataset,) = open_data([str(data)])
-    counts, disagreements = relabel(dataset.items())
-    return RelabelResult(dataset.name, counts, disagreements)

@@ -22,14 +22,13 @@ from ragbed.builder.instructions import find_instruction
 from ragbed.builder.passages import count_tokens
 from ragbed.builder.search.base import read_day
 from ragbed.builder.sources import SOURCES, STEP, ArticleSource, DocumentFetcher, RawDocument, find_files, reject
-from ragbed.builder.web.documents import ReadJob
+from ragbed.builder.web.documents import ReadJob, ReadResult
 from ragbed.builder.web.extract import Extractor
 from ragbed.builder.web.fetch import Fetcher
 from ragbed.builder.web.formats import kind_of
 from ragbed.builder.web.links import Link
 from ragbed.builder.web.ordered_tasks import drain, in_order, take_turns
 from ragbed.builder.web.page_cache import PageCache
-from ragbed.builder.web.reader_process import ReadResult
 from ragbed.errors import UnknownName
 from ragbed.schema import Article, Hit, Reject
 from ragbed.text import storable_name

@@ -19,7 +19,7 @@ from ragbed.io.jsonl import read_lines
 from ragbed.io.locations import check_regular, read_regular
 from ragbed.runs.engines import Engine
 from ragbed.runs.engines.local import LocalEngine
-from ragbed.schema import Answer, Article, Item, Lang, Passage, Question, Record, Reject
+from ragbed.schema import Answer, Article, Lang, Passage, Question, Record, Reject
 
 LOCK = "build.lock"
 Thing = TypeVar("Thing", bound=msgspec.Struct)
@@ -163,8 +163,8 @@ class Draft(Question, frozen=True, kw_only=True):
     date: str | None = None  # ISO date of the article
 
 
-class ReviewedQuestion(Record, frozen=True, kw_only=True):
-    """A question that a model understands without its text and answers correctly from it; `question` is its ID."""
+class AcceptedQuestion(Record, frozen=True, kw_only=True):
+    """A question that passed the checks of a step; `question` is the ID of the draft."""
 
     question: str
 
@@ -216,15 +216,6 @@ class LabelledPool(Record, frozen=True, kw_only=True):
     passages: tuple[Passage, ...]
 
 
-class Verified(Record, frozen=True, kw_only=True):
-    """A question with enough passages, of which only the supporting ones answer it."""
-
-    question: str
-    supports: int
-    distracts: int
-    sources: int
-
-
 class Combination(Record, frozen=True, kw_only=True):
     """A question that combines two drafts. `parts` contains their IDs."""
 
@@ -248,13 +239,6 @@ class Falsehood(Record, frozen=True, kw_only=True):
     question: str
     fake: Answer
     edits: tuple[Edited, ...]
-
-
-class CheckedRecord(Record, frozen=True, kw_only=True):
-    """An item that passed every check."""
-
-    kind: str  # item kind: base, int or fact
-    item: Item
 
 
 class _Files(msgspec.Struct, frozen=True):

@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from ragbed.builder.build_context import Build, Draft, Probe, Thing, Verified, decode_line
+from ragbed.builder.build_context import AcceptedQuestion, Build, Draft, Probe, Thing, decode_line
 from ragbed.builder.items import KINDS
 from ragbed.builder.pipeline import Done, State
 from ragbed.builder.questions import drafts_wanted
@@ -91,7 +91,7 @@ def _explain(build: Build, state: State, lang: Lang, kind: str) -> str:
     articles = sum(article.lang == lang for article in build.read("articles", Article))
     drafts = {draft.id for draft in build.read("questions", Draft) if draft.lang == lang}
     known = {probe.question: probe.is_known for probe in build.read("probes", Probe) if probe.question in drafts}
-    verified = {record.question for record in build.read("answers", Verified)} & drafts
+    verified = {record.question for record in build.read("answers", AcceptedQuestion)} & drafts
     counts = (
         f"{articles:,} articles produced {len(drafts):,} questions, of which {len(known):,} passed the review and "
         f"{sum(known.values()):,} can be answered without documents; {len(verified):,} were verified"

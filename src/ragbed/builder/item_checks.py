@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from ragbed.builder.build_context import Build, CheckedRecord, RecordIndex, reject
+from ragbed.builder.build_context import Build, RecordIndex, reject
 from ragbed.builder.counterfactuals import check_edit, check_fake, edit_passage
 from ragbed.builder.instructions import find_instruction
 from ragbed.builder.items import make_candidates
@@ -114,19 +114,19 @@ class CheckedItem:
         return found
 
 
-def make_checks(build: Build) -> Iterator[CheckedRecord | Reject]:
+def make_checks(build: Build) -> Iterator[Item | Reject]:
     """Yield the items that pass every check."""
     with RecordIndex(build, "articles", Article) as articles:
         candidates = list(make_candidates(build))
-        used = {item.article for _, item in candidates}
+        used = {item.article for item in candidates}
         places = {article.id: place for place, article in articles.scan() if article.id in used}
-        for number, (kind, item) in enumerate(candidates):
+        for number, item in enumerate(candidates):
             build.watch(STEP, number, len(candidates))
             text = articles.read(places[item.article]).text if item.article in places else ""
             if found := next(check_item(CheckedItem(item, text)), None):
                 yield reject(STEP, item.question, *found)
             else:
-                yield CheckedRecord(kind=kind, item=item)
+                yield item
 
 
 def check_question(checked: CheckedItem) -> Iterator[str]:

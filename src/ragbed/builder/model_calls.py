@@ -36,6 +36,7 @@ PROMPTS = (
     "falsehoods",
     "fence",
 )
+CALLS = Path("kept", "asked")  # folder of a build with the runs in which models were called
 _LANGS: tuple[Lang, ...] = ("en", "zh")
 _NO_BRACES = str.maketrans("{}", "()")
 
@@ -179,22 +180,11 @@ class BuildModelClient:
             found = _group(_results(folder) if budget is None else self._counted(folder), request)
         return found
 
-    def identities(self, models: Collection[str]) -> dict[str, str]:
-        """Return the identity that each model reported in this session or an earlier one."""
-        found: dict[str, str] = {}
-        for folder in self._runs():
-            with suppress(EmptyRun), open_store(folder, create=False) as store:
-                found |= {name: identity for name, identity in store.models().values() if name in models}
-        return found
-
-    def _runs(self) -> list[Path]:
-        return sorted(path.parent for path in self._folder.glob(f"*/{NAME}"))
-
     def _budget(self, folder: Path, model: str) -> Budget | None:
         """Return the build's budget minus the cost of all other tasks; the task's run deducts its own cost."""
         budget = self._make_budget(model)
         if budget is not None:
-            for other in self._runs():
+            for other in _runs(self._folder):
                 if other != folder:
                     if other not in self._spending:  # read each task's results from earlier sessions only once
                         for _ in self._counted(other):
@@ -210,6 +200,19 @@ class BuildModelClient:
             if not result.cached:
                 ledger.pay(result.model, result.completion)
             yield result
+
+
+def find_identities(folder: Path, models: Collection[str]) -> dict[str, str]:
+    """Return the identity that each model reported in the runs in a folder, by name."""
+    found: dict[str, str] = {}
+    for run in _runs(folder):
+        with suppress(EmptyRun), open_store(run, create=False) as store:
+            found |= {name: identity for name, identity in store.models().values() if name in models}
+    return dict(sorted(found.items()))
+
+
+def _runs(folder: Path) -> list[Path]:
+    return sorted(path.parent for path in folder.glob(f"*/{NAME}"))
 
 
 def _results(folder: Path) -> Iterator[StoredResult]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import shutil
-import tempfile
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -21,8 +20,7 @@ from ragbed.builder.funnel import find_loss
 from ragbed.builder.model_calls import Ask, Request
 from ragbed.builder.passages import MAX_TOKENS, count_tokens
 from ragbed.builder.pipeline import run_steps
-from ragbed.builder.recipe import Recipe, RecipeCounts, RecipeSource
-from ragbed.builder.run_build import BuildPlan, BuildTools, open_build
+from ragbed.builder.recipe import RecipeCounts, RecipeSource
 from ragbed.builder.sources import find_files
 from ragbed.builder.web import MAX_PAGE_BYTES
 from ragbed.builder.web.formats import SUFFIXES, decode_page
@@ -266,51 +264,43 @@ class _CountingAsk:
         return total
 
 
-def try_recipe(recipe: Recipe, folder: Path, count: int, documents: int, tools: BuildTools) -> Trial:
-    """Build items from a few documents in a temporary folder.
+def try_recipe(build: Build, documents: Path, count: int, total: int) -> Trial:
+    """Build items from a few documents.
 
     Args:
-        recipe: The recipe.
-        folder: The folder with all documents.
+        build: A build with the recipe, in an empty temporary folder.
+        documents: The folder with all documents.
         count: Number of documents to write questions about, in all languages together.
-        documents: Number of documents in the folder.
-        tools: Model calls, workers and progress.
+        total: Number of documents in the folder.
     """
-    with tempfile.TemporaryDirectory(prefix="ragbed-trial-") as temporary:
-        sample = Path(temporary) / "documents"
-        _copy_sample(folder, sample, max(_TRIED, count))
-        each = ceil(count / len(recipe.langs))
-        small = changed(
-            recipe,
-            sources=(RecipeSource(kind="folder", place=str(sample)),),
-            wanted=RecipeCounts(base=_WANTED),
-            questions=changed(recipe.questions, articles=each),
-        )
-        build = open_build(BuildPlan(small, Path(temporary) / "build"), tools)
-        ask = _CountingAsk(build.ask)
-        build = replace(build, ask=ask)
-        state = run_steps(build, None, lambda _name, _done, _was_done: None)
-        items = list(build.read("items", Item))
-        tried = sum(min(each, count) for count in _articles_by_language(build).values())
-        factor = documents / max(1, tried)
-        spread = 1.96 * sqrt(max(1, len(items)))  # the number of items per document is roughly Poisson-distributed
-        dollars = ask.dollars()
-        return Trial(
-            documents=tried,
-            drafts=state.steps["questions"].made + sum(state.steps["questions"].rejected.values()),
-            items=len(items),
-            expected=round(len(items) * factor),
-            low=max(0, round((len(items) - spread) * factor)),
-            high=round((len(items) + spread) * factor),
-            calls=round(sum(ask.calls.values()) * factor),
-            dollars=None if dollars is None else dollars * factor,
-            loss=find_loss(state),
-            examples=tuple((item.question, item.answer[0][0]) for item in items[:3]),
-        )
-
-
-def _articles_by_language(build: Build) -> dict[str, int]:
-    return Counter(article.lang for article in build.read("articles", Article))
+    sample = build.folder / "documents"
+    _copy_sample(documents, sample, max(_TRIED, count))
+    each, ask = ceil(count / len(build.recipe.langs)), _CountingAsk(build.ask)
+    small = changed(
+        build.recipe,
+        sources=(RecipeSource(kind="folder", place=str(sample)),),
+        wanted=RecipeCounts(base=_WANTED),
+        questions=changed(build.recipe.questions, articles=each),
+    )
+    build = replace(build, folder=build.folder / "build", recipe=small, ask=ask)
+    state = run_steps(build, None, lambda _name, _done, _was_done: None)
+    items = list(build.read("items", Item))
+    tried = sum(min(each, found) for found in Counter(one.lang for one in build.read("articles", Article)).values())
+    factor = total / max(1, tried)
+    spread = 1.96 * sqrt(max(1, len(items)))  # the number of items per document is roughly Poisson-distributed
+    dollars = ask.dollars()
+    return Trial(
+        documents=tried,
+        drafts=state.steps["questions"].made + sum(state.steps["questions"].rejected.values()),
+        items=len(items),
+        expected=round(len(items) * factor),
+        low=max(0, round((len(items) - spread) * factor)),
+        high=round((len(items) + spread) * factor),
+        calls=round(sum(ask.calls.values()) * factor),
+        dollars=None if dollars is None else dollars * factor,
+        loss=find_loss(state),
+        examples=tuple((item.question, item.answer[0][0]) for item in items[:3]),
+    )
 
 
 def _copy_sample(folder: Path, target: Path, most: int) -> None:

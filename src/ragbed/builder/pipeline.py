@@ -36,7 +36,7 @@ from ragbed.errors import MALFORMED_JSON, DataError, UnknownName
 from ragbed.io.jsonl import write_whole
 from ragbed.schema import Reject
 
-_CODE = 11  # version of the steps; increase it when any step creates different records from the same input
+_CODE = 12  # version of the steps; increase it when any step creates different records from the same input
 _STATE = "done.json"
 # Outcomes that may differ in another build, because a model, an engine or a host failed. The next build repeats every
 # step with such an outcome.

@@ -9,7 +9,17 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from ragbed.builder.build_context import Build, Candidate, Draft, LabelledPool, Probe, Problem, Ranked, Verified, reject
+from ragbed.builder.build_context import (
+    AcceptedQuestion,
+    Build,
+    Candidate,
+    Draft,
+    LabelledPool,
+    Probe,
+    Problem,
+    Ranked,
+    reject,
+)
 from ragbed.builder.model_calls import WITHOUT_REPLY, unique_cases
 from ragbed.builder.question_checks import VERDICTS, ask_checker, reader_case, says_yes, states_case
 from ragbed.builder.recipe import RecipePools
@@ -133,7 +143,7 @@ class _Complete(NamedTuple):
     case: Case
 
 
-def make_answers(build: Build) -> Iterator[Verified | Reject]:
+def make_answers(build: Build) -> Iterator[AcceptedQuestion | Reject]:
     """Yield the questions that have enough passages and that only the supporting passages answer."""
     drafts = {draft.id: draft for draft in build.read("questions", Draft)}
     complete = []
@@ -168,7 +178,7 @@ def make_answers(build: Build) -> Iterator[Verified | Reject]:
                 ANSWERS_STEP, one.draft.question, "other-answer", f"another passage gives another answer: {other!r}"
             )
         else:
-            yield _verified(one)
+            yield AcceptedQuestion(question=one.draft.id)
 
 
 def _find_other(one: _Complete, reply: str) -> tuple[str, Case] | None:
@@ -180,12 +190,6 @@ def _find_other(one: _Complete, reply: str) -> tuple[str, Case] | None:
         if squeezed(reply) in squeezed(passage.text) or any(find_answer(asked, passage.text)):
             return reply, states_case(one.draft, passage.text, reply)
     return None
-
-
-def _verified(one: _Complete) -> Verified:
-    supports, distracts = of_stance(one.passages, "supports"), of_stance(one.passages, "distracts")
-    sources = len(set(map(source_of, supports)))
-    return Verified(question=one.draft.id, supports=len(supports), distracts=len(distracts), sources=sources)
 
 
 def source_of(passage: Passage) -> str:
@@ -225,7 +229,7 @@ class VerifiedQuestions:
 
 def read_verified(build: Build) -> VerifiedQuestions:
     """Read the records of all verified questions, with at most `per_source` passages per source."""
-    verified = {record.question for record in build.read(ANSWERS_STEP, Verified)}
+    verified = {record.question for record in build.read(ANSWERS_STEP, AcceptedQuestion)}
     drafts = {draft.id: draft for draft in build.read("questions", Draft) if draft.id in verified}
     read = {pool.question: pool.passages for pool in build.read("stances", LabelledPool) if pool.question in verified}
     most = build.recipe.pools.per_source

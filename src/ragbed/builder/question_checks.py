@@ -1,16 +1,16 @@
-"""Have a model check each question: is it clear without its text, and does the text answer it as stated?
+"""Have models check each question: is it clear without its text, does the text answer it as stated, and is it known?
 
 Three short calls decide: could somebody who has not seen the text understand the question, what does the model answer
-from the passage alone, and does the passage state exactly this answer to exactly this question?
+from the passage alone, and does the passage state exactly this answer to exactly this question? For the questions that
+pass, reference models are called without documents.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import date, timedelta
 from typing import NamedTuple
 
-from ragbed.builder.build_context import Build, Draft, Probe, Problem, RecordIndex, ReviewedQuestion, reject
+from ragbed.builder.build_context import AcceptedQuestion, Build, Draft, Probe, Problem, RecordIndex, reject
 from ragbed.builder.model_calls import WITHOUT_REPLY, Request, closed_book, make_case, spell, unique_cases, write_prompt
 from ragbed.builder.recipe import checker_of, reference_models, wanted_of
 from ragbed.builder.statements import agrees
@@ -34,14 +34,14 @@ class _Cases(NamedTuple):
     states: Case
 
 
-def make_review(build: Build) -> Iterator[ReviewedQuestion | Reject]:
+def make_review(build: Build) -> Iterator[AcceptedQuestion | Reject]:
     """Yield the questions that pass all checks. Questions from the generator's own knowledge have no text to check."""
     left, rejected = [], list[Reject]()
     with RecordIndex(build, "articles", Article) as index:
         places = {article.id: offset for offset, article in index.scan()}
         for draft in build.read("questions", Draft):
             if draft.origin == "known":
-                yield ReviewedQuestion(question=draft.id)
+                yield AcceptedQuestion(question=draft.id)
             else:
                 left.append(_cases_of(draft, index.read(places[draft.article or ""]).text))
     for name, problem_of in (("clear", _find_unclear), ("reader", _find_disagreement), ("states", _find_unstated)):
@@ -58,7 +58,7 @@ def make_review(build: Build) -> Iterator[ReviewedQuestion | Reject]:
                 rejected.append(reject(REVIEW_STEP, one.draft.question, *problem))
         left = passed
     yield from rejected
-    yield from (ReviewedQuestion(question=one.draft.id) for one in left)
+    yield from (AcceptedQuestion(question=one.draft.id) for one in left)
 
 
 def ask_checker(
@@ -125,24 +125,16 @@ def _find_unstated(draft: Draft, completions: Sequence[Completion]) -> Problem |
 
 
 def make_probes(build: Build) -> Iterator[Probe | Reject]:
-    """Yield the models that know each answer. Reject questions that models may have seen or for which a call failed."""
-    gate = build.recipe.gate
-    models = reference_models(build.recipe)
-    first_day, cases = _first_day(build), {}
-    passed = {record.question for record in build.read("review", ReviewedQuestion)}
-    for draft in build.read("questions", Draft):
-        if draft.id not in passed:
-            continue
-        if draft.origin == "article" and (problem := _find_age_problem(draft, first_day)):
-            yield reject(PROBES_STEP, draft.question, *problem)
-        else:
-            cases[draft.id] = draft, _case(draft)
+    """Yield the models that answer each question without documents. Reject questions that should not be known."""
+    gate, models = build.recipe.gate, reference_models(build.recipe)
+    passed = {record.question for record in build.read("review", AcceptedQuestion)}
+    cases = [(draft, _case(draft)) for draft in build.read("questions", Draft) if draft.id in passed]
     temperature = _TEMPERATURE if gate.samples > 1 else 0.0
-    requested = [case for _, case in cases.values()]
+    requested = [case for _, case in cases]
     responses = {
         model: build.ask(Request(PROBES_STEP, model, requested, gate.samples, temperature)) for model in models
     }
-    for draft, case in cases.values():
+    for draft, case in cases:
         samples = {model: responses[model][case.case] for model in models}
         if failed := next((one for some in samples.values() for one in some if one.outcome == "error"), None):
             yield reject(PROBES_STEP, draft.question, "error", f"the call to a model failed: {failed.error}")
@@ -168,18 +160,3 @@ def _knows(case: Case, completions: Sequence[Completion]) -> bool:
     """Check that most responses are correct; a response that the provider filtered counts as incorrect."""
     correct = (score(case, one.reply or "")["correct"] is True for one in completions if one.outcome == "ok")
     return 2 * sum(correct) > len(completions)
-
-
-def _first_day(build: Build) -> str:
-    """Return the latest knowledge cut-off date plus the margin, in ISO format, or an empty string if there is none."""
-    gate = build.recipe.gate
-    last = max(gate.cutoffs.values(), default="")
-    return (date.fromisoformat(last) + timedelta(days=gate.margin_days)).isoformat() if last else ""
-
-
-def _find_age_problem(draft: Draft, first_day: str) -> Problem | None:
-    if first_day and draft.date is None:
-        return "undated", f"the article has no date, so it may not be later than {first_day}"
-    if first_day and draft.date is not None and draft.date <= first_day:
-        return "cut-off", f"the article is dated {draft.date}; models may know events up to {first_day}"
-    return None

@@ -5,8 +5,6 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO
 
@@ -14,10 +12,10 @@ import msgspec
 from msgspec import Struct
 
 from ragbed import __version__
-from ragbed.builder.build_context import LOCK, Build, BuildServices, FetchedPage, hash_file, listed_files
+from ragbed.builder.build_context import LOCK, Build, FetchedPage, hash_file, listed_files
 from ragbed.builder.funnel import Delivery, compare_delivery, main_reasons
 from ragbed.builder.items import KINDS, file_of
-from ragbed.builder.model_calls import PROMPTS, BuildModelClient, closed_book_hash, prompt_hash
+from ragbed.builder.model_calls import CALLS, PROMPTS, closed_book_hash, find_identities, prompt_hash
 from ragbed.builder.pipeline import Done, State, run_steps
 from ragbed.builder.quality.reports import write_build_quality
 from ragbed.builder.ranking import check_engine
@@ -25,63 +23,31 @@ from ragbed.builder.recipe import Recipe, encoder_of, models_of
 from ragbed.data.native import to_line
 from ragbed.io.jsonl import write_whole
 from ragbed.retrieval import open_encoder
-from ragbed.runs.engines import Engine
 from ragbed.runs.lock import hold
 from ragbed.schema import Article, Item
 
 
-@dataclass(frozen=True)
-class BuildPlan:
-    """A build to run.
+def run_build(build: Build, start: str | None, message: Callable[[str], None]) -> tuple[State, list[Delivery]]:
+    """Run a build, and return the state of its steps and the numbers of requested and delivered items in each file.
 
-    Attributes:
-        recipe: The recipe.
-        folder: Folder of the build.
-        home: Folder to which the recipe's paths are relative.
+    Args:
+        build: The build.
         start: Step to repeat, together with all later steps; None runs only steps that are missing or out of date.
+        message: Called with a line about each step and about the result.
     """
-
-    recipe: Recipe
-    folder: Path
-    home: Path = Path()
-    start: str | None = None
-
-
-@dataclass(frozen=True)
-class BuildTools:
-    """The resources that a build uses: model calls, network services, workers and the progress display."""
-
-    client: BuildModelClient
-    services: BuildServices
-    engine: Engine
-    watch: Callable[[str, int, int | None], None]
-    message: Callable[[str], None]
-
-
-def open_build(plan: BuildPlan, tools: BuildTools) -> Build:
-    """Return the context in which a plan's steps run."""
-    today = datetime.now(UTC).date()
-    return Build(
-        plan.folder, plan.recipe, today, tools.client, tools.services, tools.watch, tools.engine, plan.home
-    )  # fmt: skip
-
-
-def run_build(plan: BuildPlan, tools: BuildTools) -> tuple[State, list[Delivery]]:
-    """Run a build, and return the state of its steps and the numbers of requested and delivered items in each file."""
-    with hold(plan.folder):
-        build = open_build(plan, tools)
+    with hold(build.folder):
         check_engine(build)
         state = run_steps(
-            build, plan.start, lambda name, done, was_done: tools.message(describe_step(name, done, was_done=was_done))
+            build, start, lambda name, done, was_done: message(describe_step(name, done, was_done=was_done))
         )
         deliveries = compare_delivery(build, state)
         files = write_files(build)
         if not files and listed_files(build.folder):
-            tools.message(f"No items were built. The item files of the earlier build in {plan.folder} were kept.")
+            message(f"No items were built. The item files of the earlier build in {build.folder} were kept.")
             return state, deliveries
-        write_lock(build, state, tools.client.identities(models_of(plan.recipe)), files)
-        if line := describe_quality(plan.folder):
-            tools.message(line)
+        write_lock(build, state, files)
+        if line := describe_quality(build.folder):
+            message(line)
         return state, deliveries
 
 
@@ -137,7 +103,7 @@ def write_files(build: Build) -> dict[str, str]:
     return {name: hash_file(build.folder / name) for name in names if name in sinks}
 
 
-def write_lock(build: Build, state: State, models: Mapping[str, str], files: Mapping[str, str]) -> None:
+def write_lock(build: Build, state: State, files: Mapping[str, str]) -> None:
     """Write the lock of a finished build to its folder."""
     seed = msgspec.json.encode(build.recipe) + str(state.begun).encode()
     encoders: dict[str, str] = {lang: encoder_of(build.recipe, lang) for lang in build.recipe.langs}
@@ -148,7 +114,7 @@ def write_lock(build: Build, state: State, models: Mapping[str, str], files: Map
         begun=state.begun.isoformat(),
         canary=f"ragbed-canary-{hashlib.sha256(seed).hexdigest()[:32]}",
         recipe=build.recipe,
-        models=dict(sorted(models.items())),
+        models=find_identities(build.folder / CALLS, models_of(build.recipe)),
         encoders={lang: f"{name} {open_encoder(name).identity()}" for lang, name in encoders.items()},
         prompts={name: prompt_hash(name) for name in PROMPTS} | {"closed-book": closed_book_hash()},
         sources={article.url: article.sha256 for article in build.read("articles", Article)},

@@ -14,11 +14,10 @@ from typing import TypeAlias
 import msgspec
 
 from ragbed.builder.web import MAX_PAGE_BYTES
-from ragbed.builder.web.documents import ReadJob
+from ragbed.builder.web.documents import ReadJob, ReadResult
 from ragbed.builder.web.fetch import Fetcher
 from ragbed.builder.web.formats import LISTS, SUFFIXES, TEXT
 from ragbed.builder.web.links import Link
-from ragbed.builder.web.reader_process import ReadResult
 from ragbed.errors import MALFORMED_JSON, RagbedError, UsageError, explain_failed_read
 from ragbed.io.jsonl import read_lines
 from ragbed.io.locations import read_regular

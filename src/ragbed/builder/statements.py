@@ -1,8 +1,8 @@
 """Decide whether a text states the answer to a question, and where.
 
 `label_passage` is the one function that decides it: the text must contain the answer in some form, assert it, and be
-about the question's subject. `label_plainly` is RGB's rule: a document that contains the answer is positive, and any
-other is negative. `agrees` compares a response with the answer.
+about the question's subject. `contains_answer` is RGB's rule: a document that contains the answer supports it.
+`agrees` compares a response with the answer.
 
 Answers are compared by value, so that "12 percent" equals "12%" and "$44bn" equals "44 billion dollars".
 """
@@ -19,7 +19,8 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from ragbed.builder.model_calls import make_case
-from ragbed.schema import Answer, Label, Labelling, Lang, Passage, Question, Stance
+from ragbed.data import kind_of
+from ragbed.schema import Answer, Item, Label, Labelling, Lang, Passage, Question, Stance
 from ragbed.scoring.robust import score
 from ragbed.scoring.robust.assertion import judge_mention
 from ragbed.scoring.robust.gold import Gold, GoldSlot, prepare
@@ -116,6 +117,10 @@ _MIN_DIGITS = 3
 _SHARE = re.compile(r"%|％|\bper ?cent|百分|分之|[半成]|half|halves|quarter|third|fifth|tenth", re.IGNORECASE)
 _WORD = re.compile(r"[\u3400-\u9fff]|[^\W\u3400-\u9fff]+")
 _SAME = 0.8  # minimum F1 score of the words of two answers that count as the same, e.g. with another article or plural
+
+
+# If a passage has different labels for the parts of an answer, the label that comes first in this list is used.
+_ORDER: tuple[Label, ...] = ("positive", "mention", "contradicting", "partial", "outdated", "related", "random")
 
 
 class AnswerMention(NamedTuple):
@@ -269,15 +274,10 @@ class _View(NamedTuple):
         return wanted, find_years(self.read(around))
 
 
-def label_plainly(answer: Answer, text: str) -> Labelling:
-    """Label a passage by RGB's rule: a supporting passage contains every part of the answer, ignoring case."""
-    parts = tuple(number for number, aliases in enumerate(answer) if holds_answer(plain(text), (aliases,)))
-    if len(parts) == len(answer):
-        return Labelling(
-            label="positive", rule="contains", reason="the passage contains every part of the answer", parts=parts
-        )
-    lacking = next(aliases[0] for number, aliases in enumerate(answer) if number not in parts)
-    return Labelling(label="related", rule="contains", reason=f"the passage does not contain {lacking}", parts=parts)
+def contains_answer(item: Item, text: str) -> bool:
+    """Apply RGB's rule: a supporting passage contains every part of the answer (or a part, for integration items)."""
+    found = (holds_answer(plain(text), (aliases,)) for aliases in item.answer)
+    return any(found) if kind_of(item) == "integration" else all(found)
 
 
 def label_passage(question: Question, text: str, *, title: str = "", fake: Answer | None = None) -> Labelling:
@@ -346,3 +346,20 @@ def _label_without(view: _View) -> Labelling:
 
 def _describe_years(wanted: frozenset[str], years: frozenset[str]) -> str:
     return f"the years in the passage are {', '.join(sorted(years))}, but the question has {', '.join(sorted(wanted))}"
+
+
+def label_again(item: Item, passage: Passage) -> Labelling:
+    """Relabel a passage for its item's question or, in an integration item, for the part that the passage fits best."""
+    if kind_of(item) != "integration":
+        fake = item.fake if passage.stance == "contradicts" else None
+        return label_passage(item, passage.text, title=passage.title or "", fake=fake)
+    # Integration items from a build have a subquestion for each part of the answer. RGB's items do not, so their main
+    # question is used for every part.
+    questions = item.sub_questions or (item.question,) * len(item.answer)
+    found = [
+        label_passage(
+            Question(question=question, lang=item.lang, answer=(aliases,)), passage.text, title=passage.title or ""
+        )
+        for question, aliases in zip(questions, item.answer, strict=True)
+    ]
+    return min(found, key=lambda labelling: _ORDER.index(labelling.label))

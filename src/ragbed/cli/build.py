@@ -15,7 +15,6 @@ from ragbed.cli.build_output import print_funnel, show_survey, show_trial, show_
 from ragbed.cli.console import print_json, quoted, say
 from ragbed.cli.keywords import call_keywords
 from ragbed.cli.quality import quality
-from ragbed.cli.relabel import relabel
 from ragbed.errors import DataError, RagbedError, Stopped, UsageError
 
 if TYPE_CHECKING:
@@ -151,7 +150,6 @@ def run(
 
 
 build.add_command(quality)
-build.add_command(relabel)
 
 
 @contextmanager

@@ -5,17 +5,16 @@ from __future__ import annotations
 import operator
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
 from statistics import median
 from typing import Literal, TypeAlias
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from ragbed.analysis.statistics.rates import wilson
 from ragbed.builder.counterfactuals import check_edit, check_fake
 from ragbed.builder.pools import find_shortcuts
-from ragbed.builder.relabel import label_again
-from ragbed.builder.statements import STANCES
+from ragbed.builder.statements import STANCES, contains_answer, label_again
 from ragbed.data import kind_of
 from ragbed.retrieval.near_duplicates import find_near
 from ragbed.schema import Item, Lang
@@ -28,173 +27,134 @@ MAX_LABELLED = 50_000
 _ENOUGH = 5  # number of passages that fill a prompt in the paper
 
 
-class Measure(Struct, frozen=True, kw_only=True):
-    """A row in a quality report."""
+class Measure(Struct, frozen=True):
+    """A row in a quality report: the definition of a measure (docs/reference/build.md), and its value if measured."""
 
     name: str
     meaning: str
-    unit: Unit
-    value: float | None  # None if the value cannot be measured; `note` states why
+    reference: str = ""  # RGB's value, or the reason why there is none
+    gate: str | None = None  # limit for the value, e.g. "≥ 99%"
+    unit: Unit = "number"
+    value: float | None = None  # None if the value cannot be measured; `note` states why
     hits: int | None = None  # numerator of a share
-    n: int  # denominator, or sample size
+    n: int = 0  # denominator, or sample size
     low: float | None = None  # lower limit of the 95% Wilson interval for a share
     high: float | None = None
-    reference: str  # RGB's value, or the reason why there is none (docs/reference/build.md)
-    gate: str | None = None
     passed: Passed = "no gate"
     note: str = ""
 
-
-@dataclass(frozen=True)
-class QualityGate:
-    """A limit on a measure's value."""
-
-    sign: Literal["≥", "≤", "="]
-    bound: float
-
-    def __str__(self) -> str:
-        bound = f"{100 * self.bound:g}%" if 0 < self.bound <= 1 else f"{self.bound:g}"
-        return f"{self.sign} {bound}"
-
-    def judge(self, value: float | None) -> Passed:
-        """Compare a value with the limit."""
-        if value is None:
-            return "not measured"
-        compare = {"≥": operator.ge, "≤": operator.le, "=": operator.eq}[self.sign]
-        return "passed" if compare(value, self.bound) else "failed"
-
-
-@dataclass(frozen=True)
-class MeasureSpec:
-    """The definition of a measure: one row of the table in docs/reference/build.md."""
-
-    name: str
-    meaning: str
-    reference: str = ""
-    gate: QualityGate | None = None
-
     def share(self, hits: int, n: int, note: str = "") -> Measure:
-        """Create a measure for a share with its confidence interval; the value is None if n is 0."""
+        """Return the measure with the value of a share and its confidence interval; the value is None if n is 0."""
         _, low, high = wilson(hits, n) if n else (None, None, None)
-        return self._measure("share", hits / n if n else None, n, note, hits=hits, low=low, high=high)
+        return replace(self._with("share", hits / n if n else None, n, note), hits=hits, low=low, high=high)
 
     def count(self, value: int, n: int, note: str = "") -> Measure:
-        """Create a measure for a count out of n; the value is None if n is 0."""
-        return self._measure("count", value if n else None, n, note)
+        """Return the measure with the value of a count out of n; the value is None if n is 0."""
+        return self._with("count", value if n else None, n, note)
 
     def number(self, value: float | None, n: int, note: str = "") -> Measure:
-        """Create a measure for a plain number."""
-        return self._measure("number", value, n, note)
+        """Return the measure with the value of a plain number."""
+        return self._with("number", value, n, note)
 
-    def _measure(  # noqa: PLR0913 - a row has so many columns
-        self, unit: Unit, value: float | None, n: int, note: str,
-        *, hits: int | None = None, low: float | None = None, high: float | None = None,
-    ) -> Measure:  # fmt: skip
-        return Measure(
-            name=self.name,
-            meaning=self.meaning,
-            unit=unit,
-            value=value,
-            hits=hits,
-            n=n,
-            low=low,
-            high=high,
-            reference=self.reference,
-            gate=None if self.gate is None else str(self.gate),
-            passed="no gate" if self.gate is None else self.gate.judge(value),
-            note=note,
-        )
+    def _with(self, unit: Unit, value: float | None, n: int, note: str) -> Measure:
+        passed: Passed = "no gate"
+        if self.gate is not None:
+            sign, bound = self.gate.split()
+            limit = float(bound.rstrip("%")) / (100 if bound.endswith("%") else 1)
+            compare = {"≥": operator.ge, "≤": operator.le, "=": operator.eq}[sign]
+            passed = "not measured" if value is None else "passed" if compare(value, limit) else "failed"
+        return replace(self, unit=unit, value=value, n=n, passed=passed, note=note)
 
 
-_HOLDS = MeasureSpec(
+_HOLDS = Measure(
     "label fidelity, supporting",
     "supporting passages that contain the answer, ignoring case",
     "zh_refine 2,566/2,571; en_fact 395/395; zh_fact 418/418",
-    QualityGate("≥", 0.99),
+    "≥ 99%",
 )
-_LACKS = MeasureSpec(
+_LACKS = Measure(
     "label fidelity, distracting",
     "distracting passages that do not contain the answer",
     "zh_refine 5,142/5,144; en_fact 594/594; zh_fact 530/530",
-    QualityGate("≥", 0.999),
+    "≥ 99.9%",
 )
-_GIVES = MeasureSpec(
+_GIVES = Measure(
     "label agreement, supporting",
     "supporting passages that state the answer by ragbed's rule: in some form, asserted, and near the question's words",
     "by the same rule zh_refine 2,479/2,571, en_fact 328/395",
-    QualityGate("≥", 0.95),
+    "≥ 95%",
 )
-_CLEAR = MeasureSpec(
+_CLEAR = Measure(
     "label agreement, distracting",
     "distracting passages without the answer in any form that the rules recognise ($44bn, 27/10/2017, a family name)",
     "by the same rule zh_refine 5,110/5,144, en_fact 517/594",
-    QualityGate("≥", 0.99),
+    "≥ 99%",
 )
-_TELLS = MeasureSpec(
+_TELLS = Measure(
     "answers in questions", "questions that contain their answer", "0 in the Chinese files and en_fact",
-    QualityGate("=", 0),
+    "= 0",
 )  # fmt: skip
-_AGAIN = MeasureSpec(
+_AGAIN = Measure(
     "repeated questions",
     "questions that also appear in an earlier item; minimal pairs of synthetic items do not count",
     "0 within a file; 15 questions of zh_int are also in zh",
-    QualityGate("=", 0),
+    "= 0",
 )
-_KNOWN = MeasureSpec(
+_KNOWN = Measure(
     "answers found without documents",
     "base and integration items that a reference model answered without documents during the build",
     "not published for base items",
-    QualityGate("≤", 0.1),
+    "≤ 10%",
 )
-_GATED = MeasureSpec(
+_GATED = Measure(
     "known counterfactual items",
     "counterfactual items that a reference model answered without documents, so that it can detect the error",
     "the paper uses models that know 70% of them",
-    QualityGate("=", 1),
+    "= 100%",
 )
-_SIZE = MeasureSpec(
+_SIZE = Measure(
     "pool size",
     "median number of supporting and distracting passages per item",
     "zh_refine 10–42 (median 26); zh_int 18–80; en_fact 6–10; zh_fact 3–10",
 )
-_FILLS = MeasureSpec(
+_FILLS = Measure(
     "fills every ratio",
     "items with at least 5 supporting and 5 distracting passages",
     "zh_refine 100%; en_fact 38% and 72%; zh_fact 41% and 63%",
 )
-_LENGTHS: dict[Lang, MeasureSpec] = {
-    "en": MeasureSpec("passage length (en)", "median number of words", "en_fact 28"),
-    "zh": MeasureSpec("passage length (zh)", "median number of characters", "zh_refine 208; zh_int 215; zh_fact 93"),
+_LENGTHS: dict[Lang, Measure] = {
+    "en": Measure("passage length (en)", "median number of words", "en_fact 28"),
+    "zh": Measure("passage length (zh)", "median number of characters", "zh_refine 208; zh_int 215; zh_fact 93"),
 }
-_DUPLICATES = MeasureSpec(
+_DUPLICATES = Measure(
     "duplicate rate",
     "passages that are near or exact duplicates of an earlier one in the item (5-character n-grams, containment ≥ 0.8)",
     "zh_refine 1,070/7,715 = 13.9%; zh_int 941/5,762 = 16.3%; en_fact 5/989; zh_fact 11/948",
-    QualityGate("≤", 0.02),
+    "≤ 2%",
 )
-_CROSS = MeasureSpec(
+_CROSS = Measure(
     "cross-label duplicates",
     "distracting passages that are near-duplicates of a supporting one",
     "zh_refine 95; zh_int 61",
-    QualityGate("=", 0),
+    "= 0",
 )
-_SHORTCUTS = MeasureSpec(
+_SHORTCUTS = Measure(
     "integration shortcuts",
     "supporting passages of integration items that state all parts of the answer",
     "zh_int 13 of 1,578 by these rules, 7 of them confirmed by reading",
-    QualityGate("=", 0),
+    "= 0",
 )
-_FAKES = MeasureSpec(
+_FAKES = Measure(
     "unusable false answers",
     "false answers that are equal to the true answer, contain it or are contained in it, or of another kind or size",
     "zh_fact 1 identical, 2 superstrings; en_fact 0",
-    QualityGate("=", 0),
+    "= 0",
 )
-_EDITS = MeasureSpec(
+_EDITS = Measure(
     "unusable edits",
     "edited passages that are unchanged, still contain the true answer in some form, or do not give the false one",
     "en_fact 17 of 395 by these rules; zh_fact 2 that still contain the true answer",
-    QualityGate("=", 0),
+    "= 0",
 )
 
 
@@ -254,9 +214,9 @@ class ItemMeasures:
                 continue
             self._counts[stance] += 1
             self._counts["reviewed"] += passage.reviewed
-            for way in ("plain", "support"):
-                label = label_again(item, passage, way).label
-                self._counts[f"{stance} {way}"] += passage.reviewed or STANCES[label] == stance
+            holds = contains_answer(item, passage.text)
+            self._counts[f"{stance} plain"] += passage.reviewed or holds == (stance == "supports")
+            self._counts[f"{stance} support"] += passage.reviewed or STANCES[label_again(item, passage).label] == stance
 
     def _add_edits(self, item: Item) -> None:
         fake = tuple(tuple(alias.strip() for alias in aliases) for aliases in item.fake or ())

@@ -14,7 +14,7 @@ from ragbed.analysis.statistics.testing import upper_bound
 from ragbed.builder.build_context import listed_files
 from ragbed.builder.funnel import draw_samples
 from ragbed.builder.pipeline import read_state
-from ragbed.builder.quality.measures import ItemMeasures, Measure, MeasureSpec, Quality, QualityGate
+from ragbed.builder.quality.measures import ItemMeasures, Measure, Quality
 from ragbed.builder.quality.page import write_page
 from ragbed.data import Dataset
 from ragbed.data.catalog import open_data
@@ -68,14 +68,14 @@ def review_measures(reviewed: Reviewed, hashes: Mapping[str, str]) -> Iterator[M
     """Yield the measures for every dataset that has not changed since the review."""
     for name, sample in reviewed.datasets.items():
         if hashes.get(name) == sample.sha256:
-            right = MeasureSpec(
+            right = Measure(
                 f"right items in review, {name}",
                 "items in a random sample of unflagged items that the rater accepted unchanged",
                 "RGB's documents were not reviewed (its issue 12)",
             )
             yield right.share(sample.sampled - sample.wrong, sample.sampled, _note(sample))
-            meaning = "flagged items that the rater have reviewed"
-            flagged = MeasureSpec(f"flagged items reviewed, {name}", meaning, "", QualityGate("=", 1))
+            meaning = "flagged items that the rater has reviewed"
+            flagged = Measure(f"flagged items reviewed, {name}", meaning, "", "= 100%")
             yield flagged.share(sample.flagged_done, sample.flagged)
 
 
