@@ -60,7 +60,7 @@ def test_a_model_knows_a_pair_only_if_it_knows_both_answers(tmp_path: Path) -> N
     write(build, "stances", [LabelledPool(question=one.id, passages=()) for one in drafts])
     write(build, "combinations", [Combination(id="p", question="Who won both?", lang="en", parts=("0", "1"))])
     write(build, "falsehoods", [])
-    assert [item.known_by for kind, item in make_candidates(build) if kind == "int"] == [("m/b",)]
+    assert [item.known_by for item in make_candidates(build) if item.sub_questions] == [("m/b",)]
 
 
 def test_passages_cut_to_one_pattern_do_not_stand_in_one_item() -> None:

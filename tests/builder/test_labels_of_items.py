@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from ragbed.builder.quality.reports import measure_quality
+from ragbed.builder.quality import measure_quality
 from ragbed.builder.statements import contains_answer, label_again
 from ragbed.data import Dataset
 from ragbed.schema import Passage

@@ -212,7 +212,9 @@ def test_a_build_ships_its_quality_report(shared: tuple[World, Path]) -> None:
         "unusable edits",
     ):
         assert figures[name]["passed"] == "passed", figures[name]
-    assert (folder / "out" / "quality.html").read_text("utf-8").startswith("<!doctype html>")
+    printed = type_command("build", "quality", str(folder / "out")).out
+    assert all(f" {name} " in printed for name in report["steps"])
+    assert "accepted" in printed
 
 
 def test_who_reviews_a_build_sees_where_questions_and_passages_are_from(shared: tuple[World, Path]) -> None:

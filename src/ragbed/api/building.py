@@ -27,11 +27,11 @@ from ragbed.models.base import Sampling
 
 if TYPE_CHECKING:
     from ragbed.builder.build_context import Build
-    from ragbed.builder.funnel import Delivery, Sample
+    from ragbed.builder.funnel import Delivery
     from ragbed.builder.model_calls import BuildModelClient, Request
     from ragbed.builder.new_recipe import Survey, Trial
     from ragbed.builder.pipeline import Done
-    from ragbed.builder.quality.measures import Quality
+    from ragbed.builder.quality import Quality
     from ragbed.builder.recipe import Recipe
     from ragbed.runs.budget import Budget
 
@@ -69,8 +69,8 @@ class BuildResult(TableResult):
         """Whether all steps are finished and no items are missing."""
         return not self.unfinished and not any(file.is_short for file in self.files)
 
-    def samples(self, most: int = 3) -> tuple[list[Sample], list[Sample]]:
-        """Return examples of accepted and rejected questions."""
+    def samples(self, most: int = 3) -> list[tuple[str, str, str]]:
+        """Return examples of questions: "accepted" or the failed check, the question, and the answer or the reason."""
         from ragbed.builder.funnel import draw_samples
 
         return draw_samples(self.folder, most)
@@ -282,23 +282,16 @@ class QualityResult(TableResult):
 
 
 @checked
-def build_quality(data: str | Path, *, out: str | Path | None = None) -> QualityResult:
+def build_quality(data: str | Path) -> QualityResult:
     """Measure the quality of a dataset or build folder, and show RGB's values for comparison.
 
     Args:
         data: A dataset, or a build's output folder.
-        out: File for the report, .html or .json.
 
     Example:
         >>> ragbed.build_quality("ragbed-mini-en_base").quality.items
         60
     """
-    from ragbed.builder.quality import reports
+    from ragbed.builder.quality import measure
 
-    target = None if out is None else local_path(out)
-    if target is not None:
-        reports.check_report_path(target)
-    quality = reports.measure(str(data))
-    if target is not None:
-        reports.write_quality(target, quality)
-    return QualityResult(quality)
+    return QualityResult(measure(str(data)))

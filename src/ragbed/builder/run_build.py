@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
-from pathlib import Path
 from typing import IO
 
 import msgspec
@@ -17,7 +16,7 @@ from ragbed.builder.funnel import Delivery, compare_delivery, main_reasons
 from ragbed.builder.items import KINDS, file_of
 from ragbed.builder.model_calls import CALLS, PROMPTS, closed_book_hash, find_identities, prompt_hash
 from ragbed.builder.pipeline import Done, State, run_steps
-from ragbed.builder.quality.reports import write_build_quality
+from ragbed.builder.quality import write_quality
 from ragbed.builder.ranking import check_engine
 from ragbed.builder.recipe import Recipe, encoder_of, models_of
 from ragbed.data.native import to_line
@@ -46,7 +45,7 @@ def run_build(build: Build, start: str | None, message: Callable[[str], None]) -
             message(f"No items were built. The item files of the earlier build in {build.folder} were kept.")
             return state, deliveries
         write_lock(build, state, files)
-        if line := describe_quality(build.folder):
+        if line := write_quality(build.folder):
             message(line)
         return state, deliveries
 
@@ -56,15 +55,6 @@ def describe_step(name: str, done: Done, *, was_done: bool) -> str:
     lost = f"; rejected: {main_reasons(done)}" if done.rejected else ""
     kept = f" (unchanged; from_={name} runs it again)" if was_done else ""
     return f"{name}: {done.entered:,} → {done.made:,}{lost}{kept}"
-
-
-def describe_quality(folder: Path) -> str | None:
-    """Write a build's quality report. Return a line with the report's result, or None if the folder has no items."""
-    quality = write_build_quality(folder)
-    if quality is None:
-        return None
-    failed = ", ".join(measure.name for measure in quality.failed)
-    return f"{folder / 'quality.html'}: " + (f"failed gates: {failed}." if failed else "all measured gates passed.")
 
 
 class Lock(Struct, frozen=True, kw_only=True):

@@ -118,7 +118,7 @@ def run(
     """Build a benchmark from a recipe.
 
     DIR receives the files {lang}_base.jsonl, {lang}_int.jsonl and {lang}_fact.jsonl; a build.lock with the hashes of
-    all inputs; quality.html and quality.json; and, in steps/, the output and the rejected records of every step, with
+    all inputs; quality.json; and, in steps/, the output and the rejected records of every step, with
     reasons.
 
     Rerun the command to resume a build that was stopped: pages, responses and finished steps are reused. If you change

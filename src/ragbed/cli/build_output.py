@@ -58,7 +58,5 @@ def print_funnel(result: BuildResult, *, to_stderr: bool) -> None:
     print_table("Steps", ("step", "in", "out", "rejected", "reasons"), rows, to_stderr=to_stderr)
     files = [(file.file, file.wanted, file.made) for file in result.files]
     print_table("Items", ("file", "wanted", "delivered"), files, to_stderr=to_stderr)
-    accepted, rejected = result.samples()
-    samples = [("accepted", sample.question, sample.answer) for sample in accepted]
-    samples += [(sample.check, sample.question, sample.reason) for sample in rejected]
-    print_table("Samples", ("check", "question or source", "answer or reason"), samples, to_stderr=to_stderr)
+    columns = ("check", "question or source", "answer or reason")
+    print_table("Samples", columns, result.samples(), to_stderr=to_stderr)

@@ -1,21 +1,32 @@
-"""Measure the items of a dataset, and compare the values with gates and with those of RGB."""
+"""Measure the quality of a dataset, compare it with RGB's values and check gates (docs/reference/build.md)."""
 
 from __future__ import annotations
 
 import operator
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
 from statistics import median
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
+import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
+from ragbed import __version__
 from ragbed.analysis.statistics.rates import wilson
+from ragbed.analysis.statistics.testing import upper_bound
+from ragbed.builder.build_context import listed_files
 from ragbed.builder.counterfactuals import check_edit, check_fake
+from ragbed.builder.funnel import draw_samples
+from ragbed.builder.pipeline import read_state
 from ragbed.builder.pools import find_shortcuts
 from ragbed.builder.statements import STANCES, contains_answer, label_again
-from ragbed.data import kind_of
+from ragbed.data import Dataset, kind_of
+from ragbed.data.catalog import open_data
+from ragbed.errors import MALFORMED_JSON, DataError, UsageError
+from ragbed.io.jsonl import write_whole
+from ragbed.io.locations import read_regular
 from ragbed.retrieval.near_duplicates import find_near
 from ragbed.schema import Item, Lang
 
@@ -277,3 +288,148 @@ class Quality(Struct, frozen=True, kw_only=True):
     def failed(self) -> list[Measure]:
         """The measures whose gates failed."""
         return [measure for family in self.families.values() for measure in family if measure.passed == "failed"]
+
+
+def show_value(measure: Measure) -> str:
+    """Format a measure's value."""
+    if measure.value is None:
+        return "–"
+    if measure.unit == "share":
+        return f"{measure.value:.1%}"
+    if measure.unit == "count":
+        return f"{measure.value:,.0f}"
+    # Omit the thousands separator, because the value may be a year.
+    return f"{measure.value:.0f}" if measure.value >= 10 else f"{measure.value:.3g}"
+
+
+PLACE = Path("review") / "reviewed.json"
+_SHOWN = 10  # maximum number of questions to show in each group (accepted, rejected)
+
+
+class ReviewSample(Struct, frozen=True, kw_only=True):
+    """The results of reviewing one dataset, counted before fixes are applied.
+
+    Attributes:
+        sha256: Hash of the file that the review wrote.
+        drawn: Number of items that no rule flagged, from which the sample was drawn.
+        sampled: Number of sampled items that were reviewed.
+        wrong: Number of sampled items that the rater fixed or rejected.
+    """
+
+    sha256: str
+    items: int
+    flagged: int
+    flagged_done: int
+    drawn: int
+    sampled: int
+    wrong: int
+
+
+class Reviewed(Struct, frozen=True, kw_only=True):
+    """The results of applying a review."""
+
+    rater: str
+    datasets: dict[str, ReviewSample]
+
+
+def read_reviewed(folder: Path) -> Reviewed | None:
+    """Return a folder's review results, or None if there was no review."""
+    path = folder / PLACE
+    try:
+        return msgspec.json.decode(read_regular(path), type=Reviewed)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except MALFORMED_JSON as error:
+        raise DataError(path, f"{error}; delete the file, or rerun `ragbed review --apply`") from error
+
+
+def review_measures(reviewed: Reviewed, hashes: Mapping[str, str]) -> Iterator[Measure]:
+    """Yield the measures for every dataset that has not changed since the review."""
+    for name, sample in reviewed.datasets.items():
+        if hashes.get(name) == sample.sha256:
+            right = Measure(
+                f"right items in review, {name}",
+                "items in a random sample of unflagged items that the rater accepted unchanged",
+                "RGB's documents were not reviewed (its issue 12)",
+            )
+            yield right.share(sample.sampled - sample.wrong, sample.sampled, _note(sample))
+            meaning = "flagged items that the rater has reviewed"
+            flagged = Measure(f"flagged items reviewed, {name}", meaning, "", "= 100%")
+            yield flagged.share(sample.flagged_done, sample.flagged)
+
+
+def _note(sample: ReviewSample) -> str:
+    if not sample.sampled:
+        return "no items reviewed yet"
+    if sample.sampled == sample.drawn:
+        return f"all {sample.drawn} reviewed"
+    bound = 1 - upper_bound(sample.wrong, sample.sampled)
+    return f"at least {bound:.1%} of the {sample.drawn} (one-sided 95%)"
+
+
+def measure_quality(
+    datasets: Iterable[Dataset], steps: Mapping[str, tuple[int, int]] | None = None, reviewed: Reviewed | None = None
+) -> Quality:
+    """Measure several datasets together in a single pass, one item at a time.
+
+    Args:
+        datasets: Datasets to measure.
+        steps: Numbers of input and output records for each build step.
+        reviewed: Results of a human review.
+    """
+    counts, hashes = ItemMeasures(), {}
+    for dataset in datasets:
+        hashes[dataset.name] = digest = dataset.sha256()
+        # A build tests whether models know the answers to its questions. Files that have changed since the build, and
+        # data from other sources, may be untested.
+        path = dataset.path
+        is_probed = isinstance(path, Path) and listed_files(path.parent).get(path.name) == digest
+        for item in dataset.items():
+            counts.add(item, is_probed=is_probed)
+    families = {"labels": tuple(counts.labels()), "pools": tuple(counts.pools())}
+    if reviewed is not None:
+        families["people"] = tuple(review_measures(reviewed, hashes))
+    return Quality(
+        version=__version__,
+        data=hashes,
+        items=counts.items,
+        passages=counts.passages,
+        families=families,
+        steps=dict(steps or {}),
+    )
+
+
+def measure(data: str) -> Quality:
+    """Measure a dataset or a build folder; for a build, include its step counts and review results."""
+    datasets, steps = _open(data)
+    quality = measure_quality(datasets, steps, read_reviewed(Path(data)))
+    return msgspec.structs.replace(quality, samples=tuple(draw_samples(Path(data), _SHOWN))) if steps else quality
+
+
+def quality_values(quality: Quality) -> dict[str, Any]:
+    """Return a quality report as a dictionary."""
+    return {"quality": quality, "ok": not quality.failed}
+
+
+def write_quality(folder: Path) -> str | None:
+    """Write quality.json to a build's folder; return a line with the result, or None if the folder has no items."""
+    if not any(folder.glob("*.jsonl")):
+        return None
+    quality, path = measure(str(folder)), folder / "quality.json"
+    with write_whole(path) as sink:
+        sink.write(msgspec.json.format(msgspec.json.encode(quality_values(quality)), indent=1) + b"\n")
+    failed = ", ".join(one.name for one in quality.failed)
+    return f"{path}: " + (f"failed gates: {failed}." if failed else "all measured gates passed.")
+
+
+def _open(data: str) -> tuple[list[Dataset], dict[str, tuple[int, int]]]:
+    """Return the datasets for a name or build folder, and the input and output counts of the build's steps."""
+    folder = Path(data)
+    if not folder.is_dir():
+        return open_data([data]), {}
+    files = sorted(folder.glob("*.jsonl"))
+    if not files:
+        raise UsageError(f"{folder} contains no item files (*.jsonl). Choose a dataset or a build folder.")
+    state = read_state(folder)
+    steps = {name: (done.entered, done.made) for name, done in state.steps.items()} if state else {}
+    return open_data([str(file) for file in files]), steps

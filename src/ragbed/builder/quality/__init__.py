@@ -1,1 +1,0 @@
-"""Measure the quality of a dataset, compare it with RGB's values and check gates (docs/reference/build.md)."""
