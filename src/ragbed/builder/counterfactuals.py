@@ -42,7 +42,8 @@ def make_falsehoods(build: Build) -> Iterator[Falsehood | Reject]:
     for lang, count in wanted.items():
         others = [(draft, set(to_terms(draft.question))) for draft in drafts if draft.lang == lang]
         own = [draft for draft, _ in others if draft.id in known][: ceil(count * build.recipe.questions.surplus)]
-        cases = [make_case(STEP, lang, _prompt(draft)) for draft in own]
+        texts = ({"QUERY": draft.question, "ANSWER": spell(draft.answer)} for draft in own)
+        cases = [make_case(STEP, lang, write_prompt(lang, "falsehoods", text)) for text in texts]
         responses = ask_for_fields(build, STEP, cases)
         for draft, case in zip(own, cases, strict=True):
             blocks = responses[case.case]
@@ -53,10 +54,6 @@ def make_falsehoods(build: Build) -> Iterator[Falsehood | Reject]:
             yield from rejects
             if fake:
                 yield _falsify(draft, verified.pools[draft.id], fake, build.recipe.pools.supports)
-
-
-def _prompt(draft: Draft) -> str:
-    return write_prompt(draft.lang, "falsehoods", {"QUERY": draft.question, "ANSWER": spell(draft.answer)})
 
 
 def _generated_fake(text: str, case: Case) -> str:

@@ -33,7 +33,7 @@ from ragbed.builder.questions import make_questions
 from ragbed.builder.ranking import make_hits, make_ranking
 from ragbed.builder.recipe import Recipe
 from ragbed.errors import MALFORMED_JSON, DataError, UnknownName
-from ragbed.io.jsonl import write_whole
+from ragbed.io.jsonl import read_lines, write_whole
 from ragbed.schema import Reject
 
 _CODE = 12  # version of the steps; increase it when any step creates different records from the same input
@@ -205,7 +205,7 @@ def _run(build: Build, name: str, step: BuildStep, stamp: str) -> Done:
                 records.write(encoder.encode(found) + b"\n")
     return Done(
         stamp="" if _TRANSIENT & rejected.keys() else stamp,
-        entered=_count_lines(build.file_of(step.reads[0])) if step.reads else made + rejected.total(),
+        entered=sum(1 for _ in read_lines(build.file_of(step.reads[0]))) if step.reads else made + rejected.total(),
         made=made,
         rejected=dict(sorted(rejected.items())),
     )
@@ -216,8 +216,3 @@ def _stamp(build: Build, step: BuildStep) -> str:
     files = filter(None, [step.files(build)])
     parts = (_CODE, step.settings(build.recipe), prompt_hash(*step.prompts), inputs, *files)
     return hashlib.sha256(msgspec.json.encode(parts, order="sorted")).hexdigest()
-
-
-def _count_lines(path: Path) -> int:
-    with open(path, "rb") as source:
-        return sum(1 for _ in source)

@@ -85,11 +85,8 @@ def states_case(draft: Draft, documents: str, answer: str) -> Case:
 
 def says_yes(completions: Sequence[Completion]) -> bool:
     """Check that more than half of the responses say yes."""
-    return _count(completions, "yes") * 2 > len(completions)
-
-
-def _count(completions: Sequence[Completion], word: str) -> int:
-    return sum(find_verdict(completion.reply or "", VERDICTS) == word for completion in completions)
+    yes = sum(find_verdict(completion.reply or "", VERDICTS) == "yes" for completion in completions)
+    return 2 * yes > len(completions)
 
 
 def _cases_of(draft: Draft, text: str) -> _Cases:

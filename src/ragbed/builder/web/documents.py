@@ -108,6 +108,7 @@ def _empty(node: HtmlElement) -> None:
 
 
 def _read_html(job: ReadJob) -> ReadResult:
+    from htmldate import find_date
     from trafilatura import bare_extraction, load_html
 
     page = _decode(job)
@@ -130,7 +131,8 @@ def _read_html(job: ReadJob) -> ReadResult:
         outcome="ok",
         text=found.text,
         title=_first(tree, _TITLES),
-        date=_date_of(tree, job.url),
+        # Only the page's head, time elements and URL are searched for a date, not its text.
+        date=find_date(tree, url=job.url or None, extensive_search=False, original_date=True),
         licence=_first(tree, _LICENCES) or None,
     )
 
@@ -144,13 +146,6 @@ def _first(tree: HtmlElement, places: Sequence[str]) -> str:
     nodes = (node for place in places for node in tree.xpath(place))
     texts = (str(node) if isinstance(node, str) else node.text_content() for node in nodes)
     return next((text for text in texts if text.strip()), "")
-
-
-def _date_of(tree: HtmlElement, url: str) -> str | None:
-    """Return the date from a page's head, time elements or URL; the text is not searched for dates."""
-    from htmldate import find_date
-
-    return find_date(tree, url=url or None, extensive_search=False, original_date=True)
 
 
 def _read_plain(job: ReadJob) -> ReadResult:
@@ -220,9 +215,8 @@ def _read_docx(job: ReadJob) -> ReadResult:
         # A paragraph may contain a text box with further paragraphs; text belongs to the innermost paragraph.
         if (line := next(node.iterancestors(f"{_WORD}p"), None)) is not None:
             lines[line] += _WORD_TEXT[node.tag](node)
-    return ReadResult(
-        outcome="ok", text="\n".join(lines.values()), title=about.get("title", ""), date=_day(about.get("created"))
-    )
+    day, text = _ISO_DAY.search(about.get("created", "")), "\n".join(lines.values())
+    return ReadResult(outcome="ok", text=text, title=about.get("title", ""), date=day and day[0])
 
 
 READERS: dict[str, Callable[[ReadJob], ReadResult]] = {
@@ -243,8 +237,3 @@ def _decode(job: ReadJob) -> str:
             f"{decoded.charset}",
         )
     return decoded.text.replace("\r\n", "\n").replace("\r", "\n")
-
-
-def _day(text: str | None) -> str | None:
-    found = _ISO_DAY.search(text or "")
-    return found[0] if found else None
