@@ -15,11 +15,13 @@ from typing import Any
 
 import pytest
 
+from ragbed.builder.web import need_extra
 from ragbed.builder.web.client import AddressFilter
 from ragbed.builder.web.fetch import Fetched, Fetcher
 from ragbed.builder.web.formats import KINDS, LISTS
 from ragbed.builder.web.ordered_tasks import in_order
 from ragbed.builder.web.page_cache import PageCache
+from ragbed.errors import UsageError
 from tests.builder.web.fetching import HTML, QUICK, Names, fetch
 from tests.servers.faulty_site import (
     Exchange,
@@ -275,3 +277,9 @@ def test_every_address_of_many_has_one_outcome(server: FaultServer, tmp_path: Pa
     found = _fetch_all(tmp_path, urls, Names())
     assert [one.url for one in found] == urls
     assert [one.outcome for one in found].count("ok") == 20
+
+
+def test_a_missing_library_is_named_with_the_command_that_installs_it() -> None:
+    need_extra("trafilatura")
+    with pytest.raises(UsageError, match=r"requires nowhere_to_be_found: pip install 'ragbed\[build\]'"):
+        need_extra("nowhere_to_be_found")

@@ -38,7 +38,7 @@ finally:
 """
 
 
-@pytest.mark.parametrize("delay_ms", [150, 153, 156, 159, 162, 165, 168])
+@pytest.mark.parametrize("delay_ms", [150, 156, 163])
 def test_a_signal_closes_the_stream(delay_ms: int) -> None:
     done = subprocess.run(
         [sys.executable, "-c", _PROGRAM, str(delay_ms / 1000)], check=False, capture_output=True, text=True, timeout=60
