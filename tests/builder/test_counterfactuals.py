@@ -173,12 +173,12 @@ def test_an_edit_must_leave_nothing_of_the_truth(question: Question, fake: str, 
 def test_published_passages_are_edited_more_thoroughly_than_they_were(rgb_dir: Path) -> None:
     faults = {"ours": 0, "published": 0}
     for item in Dataset("en_fact", rgb_dir / "en_fact.json").items():
-        for passage in item.passages:
-            if passage.edit_of is not None and item.fake is not None:
-                true = item.passages[passage.edit_of].text
+        for edited in item.passages:
+            if edited.edit_of is not None and item.fake is not None:
+                true = item.passages[edited.edit_of].text
                 ours = edit_passage(item, item.fake, true).text
                 faults["ours"] += bool(check_edit(item, item.fake, true, ours))
-                faults["published"] += bool(check_edit(item, item.fake, true, passage.text))
+                faults["published"] += bool(check_edit(item, item.fake, true, edited.text))
     assert faults == {"ours": 3, "published": 17}  # of 395
 
 

@@ -96,7 +96,7 @@ ARTICLES = [
 ]
 
 
-def draft(name: str, day: str | None = "2026-05-01", origin: str = "article") -> Draft:
+def probed(name: str, day: str | None = "2026-05-01", origin: str = "article") -> Draft:
     fields = {
         "id": name,
         "question": f"Who won the {name} Cup?",
@@ -140,7 +140,7 @@ def probe(
 def test_what_most_models_say_by_themselves_is_known(tmp_path: Path) -> None:
     models = ("m/a", "m/b", "m/c")
     replies = {"m/a": ["Ada Orsa"], "m/b": ["It was Ada Orsa."], "m/c": ["I do not know."]}
-    (found,) = probe(tmp_path, RecipeGate(models=models), [draft("Orsa")], replies)
+    (found,) = probe(tmp_path, RecipeGate(models=models), [probed("Orsa")], replies)
     assert isinstance(found, Probe)
     assert (found.known_by, found.is_known) == (("m/a", "m/b"), True)
 
@@ -148,18 +148,18 @@ def test_what_most_models_say_by_themselves_is_known(tmp_path: Path) -> None:
 def test_half_of_the_models_and_half_of_the_samples_are_not_most(tmp_path: Path) -> None:
     gate = RecipeGate(models=("m/a", "m/b"), samples=2)
     replies = {"m/a": ["Ada Orsa", "Ada Orsa"], "m/b": ["Ada Orsa", "nobody"]}
-    (found,) = probe(tmp_path, gate, [draft("Orsa")], replies)
+    (found,) = probe(tmp_path, gate, [probed("Orsa")], replies)
     assert isinstance(found, Probe)
     assert (found.known_by, found.is_known) == (("m/a",), False)
 
 
 def test_an_invented_question_that_nobody_knows_goes(tmp_path: Path) -> None:
-    found = probe(tmp_path, RecipeGate(), [draft("Orsa", None, "known")], {"m/own": ["Bob Miller"]})
+    found = probe(tmp_path, RecipeGate(), [probed("Orsa", None, "known")], {"m/own": ["Bob Miller"]})
     assert [one.outcome for one in found if isinstance(one, Reject)] == ["unknown"]
 
 
 def test_a_call_that_failed_is_neither_known_nor_unknown(tmp_path: Path) -> None:
-    found = probe(tmp_path, RecipeGate(), [draft("Orsa")], {"m/own": ["!"]})
+    found = probe(tmp_path, RecipeGate(), [probed("Orsa")], {"m/own": ["!"]})
     assert [(one.outcome, one.reason) for one in found if isinstance(one, Reject)] == [
         ("error", "the call to a model failed: timeout")
     ]
