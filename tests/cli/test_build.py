@@ -213,7 +213,7 @@ def test_a_build_ships_its_quality_report(shared: tuple[World, Path]) -> None:
     ):
         assert figures[name]["passed"] == "passed", figures[name]
     printed = type_command("build", "quality", str(folder / "out")).out
-    assert all(f" {name} " in printed for name in report["steps"])
+    assert all(f"\n{name} " in printed for name in report["steps"])
     assert "accepted" in printed
 
 
