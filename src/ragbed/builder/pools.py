@@ -30,9 +30,8 @@ from ragbed.retrieval.near_duplicates import find_near, unspaced
 from ragbed.schema import Case, Labelling, Passage, Question, Reject
 from ragbed.text import squeezed
 
-LABELS_STEP = "stances"
+LABELS_STEP, ANSWERS_STEP = "stances", "answers"
 _UNRELATED = "random"  # label of unrelated passages, which are not noise in the paper's sense
-ANSWERS_STEP = "answers"
 _SHOWN = 5  # maximum number of distracting passages in the reader's prompt; equals the number of documents in a case
 _MAX_OTHER = 60  # maximum number of characters in a response that may be another answer; a longer one is an explanation
 

@@ -43,40 +43,6 @@ _STOP_ZH = re.compile(
     "多少|什么|哪[些里位个国年天家]?|何时|何地|几[个名位次月号日]?|谁|是否|分别|怎[么样]|如何|为何|[的了是在和与及或于有被将会为从到由对中内后前其这那吗呢啊把让给当都也]"
     "|时间|日期|地点|名称|内容|人数|数量|情况|结果"
 )
-
-
-@lru_cache(maxsize=4096)
-def find_anchors(question: str, lang: Lang) -> frozenset[str]:
-    """Return the word stems (English) or character bigrams (Chinese) of a question, without stop words and years."""
-    folded = _YEAR.sub(" ", fold(question, lang))
-    if lang == "en":
-        return frozenset(_stem(word) for word in _LATIN.findall(_STOP_EN.sub(" ", folded)))
-    runs = [run for part in _STOP_ZH.split(folded) for run in _RUN.findall(part)]
-    return frozenset(term for run in runs for term in _bigrams(run))
-
-
-def find_years(text: str) -> frozenset[str]:
-    """Return the years in a normalised text."""
-    return frozenset(_YEAR.findall(text))
-
-
-def share_of(anchors: frozenset[str], text: str, lang: Lang) -> float:
-    """Return the share of a question's terms that occur in a normalised text, or 1 if the question has no terms."""
-    if not anchors:
-        return 1.0
-    if lang == "en":
-        return len(anchors & {_stem(word) for word in _LATIN.findall(text)}) / len(anchors)
-    return sum(anchor in text for anchor in anchors) / len(anchors)
-
-
-def _bigrams(run: str) -> list[str]:
-    return [run] if run.isascii() or len(run) == 1 else [run[at : at + 2] for at in range(len(run) - 1)]
-
-
-def _stem(word: str) -> str:
-    return _ENDINGS.sub("", word) if len(word) > 4 else word.removesuffix("'s")
-
-
 # The pool for each label. Mentions belong to no pool, because they contain the answer but do not support it.
 STANCES: dict[Label, Stance | None] = {
     "positive": "supports",
@@ -117,10 +83,40 @@ _MIN_DIGITS = 3
 _SHARE = re.compile(r"%|％|\bper ?cent|百分|分之|[半成]|half|halves|quarter|third|fifth|tenth", re.IGNORECASE)
 _WORD = re.compile(r"[\u3400-\u9fff]|[^\W\u3400-\u9fff]+")
 _SAME = 0.8  # minimum F1 score of the words of two answers that count as the same, e.g. with another article or plural
-
-
 # If a passage has different labels for the parts of an answer, the label that comes first in this list is used.
 _ORDER: tuple[Label, ...] = ("positive", "mention", "contradicting", "partial", "outdated", "related", "random")
+
+
+@lru_cache(maxsize=4096)
+def find_anchors(question: str, lang: Lang) -> frozenset[str]:
+    """Return the word stems (English) or character bigrams (Chinese) of a question, without stop words and years."""
+    folded = _YEAR.sub(" ", fold(question, lang))
+    if lang == "en":
+        return frozenset(_stem(word) for word in _LATIN.findall(_STOP_EN.sub(" ", folded)))
+    runs = [run for part in _STOP_ZH.split(folded) for run in _RUN.findall(part)]
+    return frozenset(term for run in runs for term in _bigrams(run))
+
+
+def find_years(text: str) -> frozenset[str]:
+    """Return the years in a normalised text."""
+    return frozenset(_YEAR.findall(text))
+
+
+def share_of(anchors: frozenset[str], text: str, lang: Lang) -> float:
+    """Return the share of a question's terms that occur in a normalised text, or 1 if the question has no terms."""
+    if not anchors:
+        return 1.0
+    if lang == "en":
+        return len(anchors & {_stem(word) for word in _LATIN.findall(text)}) / len(anchors)
+    return sum(anchor in text for anchor in anchors) / len(anchors)
+
+
+def _bigrams(run: str) -> list[str]:
+    return [run] if run.isascii() or len(run) == 1 else [run[at : at + 2] for at in range(len(run) - 1)]
+
+
+def _stem(word: str) -> str:
+    return _ENDINGS.sub("", word) if len(word) > 4 else word.removesuffix("'s")
 
 
 class AnswerMention(NamedTuple):

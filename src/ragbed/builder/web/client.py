@@ -1,4 +1,8 @@
-"""Send GET requests to public addresses only, one at a time per host. Failures raise `FetchFailed`."""
+"""Send GET requests to public addresses only, one at a time per host. Failures raise `FetchFailed`.
+
+A name may resolve to a different address between a check and the connection (DNS rebinding). An address is therefore
+checked when its socket is opened, regardless of the name, redirect or number format that led to it.
+"""
 
 from __future__ import annotations
 
@@ -56,7 +60,7 @@ FetchOutcome: TypeAlias = Literal[
     "cut",  # the connection was closed early
     "protocol",  # the response is not valid HTTP, or its content cannot be decompressed
     "server",  # the server failed temporarily, e.g. with HTTP status 503
-    "status",  # the HTTP status is another one than 200
+    "status",  # any other HTTP status than 200
     "redirect",  # too many redirects, or a redirect to an unsupported URL
     "type",  # documents of this type are not supported
     "size",  # the page is larger than allowed
