@@ -483,15 +483,15 @@ def test_a_trial_on_a_few_documents_estimates_the_number_of_items(
 ) -> None:
     monkeypatch.chdir(shared[1])
     recipe = tmp_path / "tried.toml"
-    words = ("build", "init", "docs", "-m", "openai-api/world/generator", "-o", str(recipe), "--trial", "20")
+    words = ("build", "init", "docs", "-m", "openai-api/world/generator", "-o", str(recipe), "--trial", "8")
     done = type_command(*words)
     assert done.code == 0, done.err
-    found = re.search(r"Trial on 20 documents: (\d+) questions written, (\d+) items? passed", done.err)
+    found = re.search(r"Trial on 8 documents: (\d+) questions written, (\d+) items? passed", done.err)
     assert found, done.err
     estimate = re.search(r"about (\d+) items \(95% interval (\d+) to (\d+)\), ([\d,]+) model calls", done.err)
     assert estimate, done.err
     documents = len(list((shared[1] / "docs").iterdir()))
-    assert int(estimate[1]) == round(int(found[2]) * documents / 20)
+    assert int(estimate[1]) == round(int(found[2]) * documents / 8)
     assert int(estimate[2]) <= int(estimate[1]) <= int(estimate[3])
     assert "The step `questions` rejects most" in done.err
     written = tomllib.loads(recipe.read_text())
