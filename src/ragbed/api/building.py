@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from ragbed.builder.build_context import Build
     from ragbed.builder.funnel import Delivery
     from ragbed.builder.model_calls import BuildModelClient, Request
-    from ragbed.builder.new_recipe import Survey, Trial
+    from ragbed.builder.new_recipe import RecipeTrial, Survey
     from ragbed.builder.pipeline import Done
     from ragbed.builder.quality import Quality
     from ragbed.builder.recipe import Recipe
@@ -189,7 +189,7 @@ class RecipeResult:
     path: Path
     recipe: Mapping[str, Any]
     survey: Survey | None = None
-    trial: Trial | None = None
+    trial: RecipeTrial | None = None
 
 
 @checked

@@ -209,7 +209,7 @@ def _quote(text: str) -> str:
     return json.dumps(text, ensure_ascii=False)  # every JSON string is also a valid TOML string
 
 
-class Trial(Struct, frozen=True, kw_only=True):
+class RecipeTrial(Struct, frozen=True, kw_only=True):
     """The result of a trial, and the estimate for all documents.
 
     Attributes:
@@ -264,7 +264,7 @@ class _CountingAsk:
         return total
 
 
-def try_recipe(build: Build, documents: Path, count: int, total: int) -> Trial:
+def try_recipe(build: Build, documents: Path, count: int, total: int) -> RecipeTrial:
     """Build items from a few documents.
 
     Args:
@@ -289,7 +289,7 @@ def try_recipe(build: Build, documents: Path, count: int, total: int) -> Trial:
     factor = total / max(1, tried)
     spread = 1.96 * sqrt(max(1, len(items)))  # the number of items per document is roughly Poisson-distributed
     dollars = ask.dollars()
-    return Trial(
+    return RecipeTrial(
         documents=tried,
         drafts=state.steps["questions"].made + sum(state.steps["questions"].rejected.values()),
         items=len(items),
