@@ -206,9 +206,9 @@ class _Passages(RecordIndex[Chunk]):
         with open(path, "ab") as sink:
             sink.truncate(done * 4 * width)  # remove the partial row left by a killed build
             for start in range(done, count, _BATCH):
-                build.watch(RANKING_STEP, start, count)
                 texts = [self._chunk(place).text for place in range(start, min(start + _BATCH, count))]
                 sink.write(encoder.encode(texts, "passage").vectors.astype(np.float32).tobytes())
+                build.watch(RANKING_STEP, start + len(texts), count)
         return np.memmap(path, np.float32, "r", shape=(count, width)) if count else np.zeros((0, width), np.float32)
 
     def _mark(self, build: Build, encoder: Encoder) -> str:
