@@ -135,7 +135,7 @@ def judge(
         1.0
     """
     from ragbed.analysis.judging.labels import check_unlabelled, read_labels
-    from ragbed.analysis.judging.results import CriterionJudgements, write_sample
+    from ragbed.analysis.judging.validation import CriterionJudgements, write_sample
     from ragbed.api.function_models import identify_functions
     from ragbed.api.model_calls import CallPlan, open_caller
 
@@ -157,9 +157,14 @@ def judge(
                 raise UsageError(
                     f"votes={votes} has no effect at temperature=0: all votes are identical. Remove one of them."
                 )
-            settings = {"criterion": criterion.name, "prompt": criterion.prompt}
             plan = CallPlan(
-                scope.folder(sampling, identify_functions(model)), settings, scope.cases, model, sampling, votes, budget
+                scope.folder(sampling, identify_functions(model)),
+                scope.settings(),
+                scope.cases,
+                model,
+                sampling,
+                votes,
+                budget,
             )
             planned.append((scope, plan))
         caller.pay_earlier_calls((plan.folder for _, plan in planned), budget)
@@ -167,7 +172,7 @@ def judge(
             names = [opened.name for opened in caller.run(plan).models]
             part = CriterionJudgements(scope, plan.folder, names, people)
             judged.append(part)
-            if any(cell.failed for cell in part.cells):
+            if any(counts.failed for counts in part.counts):
                 _tell_error(plan.folder, names, shown)
     if people is not None:
         people.keep({unit for part in judged for unit in part.units}, {part.scope.criterion.name for part in judged})
@@ -180,7 +185,7 @@ def judge(
         None if people is None else Records(row for part in judged for row in part.corrected_rates()),
         None if people is None else {"used": len(people.agreed), "left_out": dict(people.left_out)},
         None if sample is None or out is None else write_sample(judged, sample, local_path(out)),
-        sum(cell.failed for part in judged for cell in part.cells),
+        sum(counts.failed for part in judged for counts in part.counts),
     )
 
 

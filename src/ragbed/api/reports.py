@@ -157,7 +157,7 @@ def read_report(runs: Sequence[Path], names: Sequence[str], scorer: str, models:
         models: Names of the models, if they must be unique across more runs than these.
     """
     from ragbed.analysis.diagnosis.diagnosis_file import read_diagnoses
-    from ragbed.analysis.judging.cells import read_judged_cells
+    from ragbed.analysis.judging.rates import read_judged_cells
     from ragbed.analysis.run_cells import conditions_in, count_results, is_monitored, read_published, read_report_cells
     from ragbed.analysis.trials.columns import SCORERS
     from ragbed.reporting.tables import IncompleteRun, make_report

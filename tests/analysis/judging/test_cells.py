@@ -13,11 +13,9 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from ragbed.analysis.judging.cells import read_judged_cells
 from ragbed.analysis.judging.criteria import CRITERIA
-from ragbed.analysis.judging.judge_run import Scope, needs_judge, read_judgements
-from ragbed.analysis.judging.request import judge_case
-from ragbed.analysis.judging.tally import tabulate
+from ragbed.analysis.judging.judge_run import Scope, judge_case, needs_judge, read_judgements
+from ragbed.analysis.judging.rates import read_judged_cells, tabulate
 from ragbed.analysis.locale import read_words
 from ragbed.api.reports import read_report
 from ragbed.models.base import Sampling
@@ -61,9 +59,7 @@ def judge(
     replies = [stored for stored in scope.replies() if needs_judge(asked, stored)]
     with open_store(folder, create=True) as store:
         if not store.is_planned():
-            store.plan(
-                {"criterion": criterion, "prompt": asked.prompt}, [judge_case(asked, stored) for stored in replies]
-            )
+            store.plan(scope.settings(), [judge_case(asked, stored) for stored in replies])
         session, (model,) = store.begin_session([(name, "")])
         with store.transaction() as connection:
             for number, stored in enumerate(replies, 1):

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from ragbed.analysis.judging.criteria import CRITERIA
-from ragbed.analysis.judging.request import LONGEST, judge_case
+from ragbed.analysis.judging.judge_run import LONGEST, judge_case
 from ragbed.runs.store import StoredResult
 from ragbed.schema import Completion, Lang
 from tests.runs.harness import make_case

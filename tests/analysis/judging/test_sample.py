@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from ragbed.analysis.judging.criteria import CRITERIA
-from ragbed.analysis.judging.judge_run import Scope
-from ragbed.analysis.judging.request import judge_case
-from ragbed.analysis.judging.sample import draw_sample
-from ragbed.analysis.judging.verdict import Verdict
+from ragbed.analysis.judging.criteria import CRITERIA, Verdict
+from ragbed.analysis.judging.judge_run import Scope, judge_case
+from ragbed.analysis.judging.labels import draw_sample
 from ragbed.errors import UsageError
 from ragbed.runs.store import StoredResult
 from ragbed.schema import Completion

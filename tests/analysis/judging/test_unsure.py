@@ -11,7 +11,7 @@ import pytest
 from ragbed.analysis.judging import judge_run
 from ragbed.analysis.judging.criteria import CRITERIA
 from ragbed.analysis.judging.judge_run import Scope, is_unsure
-from ragbed.analysis.judging.sample import draw_sample
+from ragbed.analysis.judging.labels import draw_sample
 from ragbed.models.base import Sampling
 from ragbed.runs.store import StoredResult
 from ragbed.schema import Completion

@@ -10,9 +10,9 @@ from statistics import fmean
 import pytest
 from msgspec import structs
 
+from ragbed.analysis.judging.criteria import Verdict
 from ragbed.analysis.judging.labels import AgreedLabel
 from ragbed.analysis.judging.validation import JudgedResult, correct_rates, validate_judge
-from ragbed.analysis.judging.verdict import Verdict
 from ragbed.analysis.statistics.rates import Interval
 from ragbed.runs.condition import Condition
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from ragbed.analysis.judging.verdict import Verdict, read_verdict, settle, verdict_of
+from ragbed.analysis.judging.criteria import Verdict, read_verdict
+from ragbed.analysis.judging.judge_run import settle, verdict_of
 from ragbed.io.retry import RetryPolicy
 from ragbed.schema import Completion
 
