@@ -211,6 +211,10 @@ def _check(floor: Floor, cell: Cell, p: float, among: int) -> GateResult:
         return GateResult(name, "inconclusive", f"{message}; runs with a stopping condition cannot test this metric")
     if estimate.low >= floor.minimum:
         return GateResult(name, "passed", message)
+    if floor.minimum == 1 and estimate.value == 1:
+        return GateResult(
+            name, "passed", f"{message}; no number of questions can confirm 100%, but one failure refutes it"
+        )
     needed = _needed(partial(_decides, estimate, floor.minimum, _FALSE_ALARM / among), estimate.questions)
     if estimate.value >= floor.minimum:
         return GateResult(name, "passed", f"{message}; {needed} would be needed to confirm this")

@@ -283,20 +283,13 @@ def power(
 
     Example:
         >>> ragbed.power(drop=0.05, discordance=0.12)[0]["items"]
-        375
+        398
     """
-    from ragbed.analysis.statistics.planning import plan_drop, plan_items, plan_power
-
     check_range("items", items, 2, 100_000)
     check_range("power", power, 0.5, 0.999)
     check_range("alpha", alpha, 0.0001, 0.5)
-    designs, drops = _designs(discordance, base, alpha), _shares(DROPS if drop is None else drop, "drop")
-    if items is None:
-        plans = [plan_items(design, share, power) for share in drops for design in designs]
-    elif drop is None:
-        plans = [plan_drop(design, items, power) for design in designs]
-    else:
-        plans = [plan_power(design, items, share) for share in drops for design in designs]
+    drops = [None] if drop is None and items is not None else _shares(DROPS if drop is None else drop, "drop")
+    plans = [design.plan(share, items, power) for share in drops for design in _designs(discordance, base, alpha)]
     return Records(map(asdict, plans), f"Detecting a difference in accuracy (alpha {alpha:g}, target power {power:g})")
 
 

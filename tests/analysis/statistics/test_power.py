@@ -1,11 +1,19 @@
-"""Sample sizes and power against a table of known values and against simulation."""
+"""Sample sizes, detectable drops and power, against a table of known values and against simulation."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from ragbed.analysis.statistics.planning import paired_power, paired_size, unpaired_power, unpaired_size
+from ragbed.analysis.statistics.planning import (
+    Design,
+    paired_design,
+    paired_power,
+    paired_size,
+    unpaired_design,
+    unpaired_power,
+    unpaired_size,
+)
 from ragbed.analysis.statistics.testing import sign_test
 
 _RUNS = 40_000
@@ -42,3 +50,30 @@ def test_impossible_designs_are_refused(drop: float, discordance: float) -> None
 def test_a_drop_below_zero_is_refused() -> None:
     with pytest.raises(ValueError, match="would give a rate outside the range from 0 to 1"):
         unpaired_size(0.1, 0.2)
+
+
+DESIGNS = [paired_design(0.12), paired_design(times=3), unpaired_design(0.9)]
+
+
+@pytest.mark.parametrize("design", DESIGNS)
+def test_the_planned_size_reaches_the_power_and_one_less_does_not(design: Design) -> None:
+    plan = design.plan(0.06, None, 0.8)
+    assert plan.items is not None
+    assert plan.power == pytest.approx(0.8, abs=0.01)
+    assert (design.plan(0.06, plan.items, 0.8).power or 0) >= 0.8
+    assert (design.plan(0.06, plan.items - 1, 0.8).power or 1) < 0.8
+
+
+@pytest.mark.parametrize("design", DESIGNS)
+def test_the_planned_drop_is_the_smallest_that_is_detected(design: Design) -> None:
+    plan = design.plan(None, 400, 0.8)
+    assert plan.drop is not None
+    assert design.power(400, plan.drop) == pytest.approx(0.8, abs=1e-3)
+    assert design.power(400, plan.drop - 1e-3) < 0.8
+
+
+def test_an_impossible_drop_has_no_plan() -> None:
+    assert paired_design(0.04).plan(0.05, None, 0.8).items is None
+    assert unpaired_design(0.3).plan(0.4, None, 0.8).items is None
+    assert unpaired_design(0.02).plan(None, 40, 0.8).drop is None
+    assert paired_design(0.04).plan(0.05, 100, 0.8).power is None
