@@ -148,6 +148,7 @@ def _check_monitored(floor: Floor, cell: Cell, decided: Iterable[DecidedInterval
     """Check one cell of a monitored run. Responses that arrive after the decision do not change the result."""
     estimate, minimum = cell.estimate, floor.minimum
     is_below = estimate.high is not None and estimate.high < minimum
+    is_below |= minimum == 1 and estimate.value is not None and estimate.value < 1
     checked = _check(floor, cell, 0.0 if is_below else 1.0, among)
     decision = next((one for one in decided if one.high < minimum or one.low >= minimum), None)
     if decision is None or estimate.value is None:
@@ -209,12 +210,9 @@ def _check(floor: Floor, cell: Cell, p: float, among: int) -> GateResult:
         return GateResult(name, "failed", message)
     if estimate.low is None:
         return GateResult(name, "inconclusive", f"{message}; runs with a stopping condition cannot test this metric")
-    if estimate.low >= floor.minimum:
-        return GateResult(name, "passed", message)
-    if floor.minimum == 1 and estimate.value == 1:
-        return GateResult(
-            name, "passed", f"{message}; no number of questions can confirm 100%, but one failure refutes it"
-        )
+    if estimate.low >= floor.minimum or estimate.value >= floor.minimum == 1:
+        doubt = "; no number of questions can confirm 100%, but one failure refutes it" if floor.minimum == 1 else ""
+        return GateResult(name, "passed", message + doubt)
     needed = _needed(partial(_decides, estimate, floor.minimum, _FALSE_ALARM / among), estimate.questions)
     if estimate.value >= floor.minimum:
         return GateResult(name, "passed", f"{message}; {needed} would be needed to confirm this")

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
+from typing import Literal
 
 from msgspec import structs
 
@@ -141,7 +142,7 @@ def read_judged_cells(runs: Sequence[Path], labels: Mapping[tuple[Path, str], st
         runs: Folders of the runs.
         labels: The models' labels by run and model string; by default, the model strings.
     """
-    cells = []
+    cells: list[Cell] = []
     for run in runs:
         best: dict[tuple[str, str, Condition], tuple[tuple[int, float], JudgedCounts, Scope]] = {}
         for path in sorted((run / FOLDER).glob(f"*/{NAME}")):
@@ -190,7 +191,7 @@ def _to_cells(counts: JudgedCounts, scope: Scope, model: str) -> Iterator[Cell]:
         unsure=counts.undecided,
     )  # fmt: skip
     key = TrialGroup(model, condition.data, condition.lang, condition.profile)
-    of = "unsure" if scope.only_unsure else "all"
+    of: Literal["all", "unsure"] = "unsure" if scope.only_unsure else "all"
     yield Cell(condition.testbed, key, f"{JUDGED}{counts.judge}", of, estimate, place)
     if scope.criterion.then is not None and counts.yes:
         hits = [one for one in clusters if one["yes"]]
