@@ -73,12 +73,11 @@ _NEUTRAL_EN = """
     came went made gave won held set put got
 """
 _NEUTRAL = frozenset(_NEUTRAL_EN.split())
+
 _NEUTRAL_ZH = re.compile(
     rf"(?:{FRAME_ZH}|实现|列出|列明|给出|交出|取得|获得|公布|录得|超过|突破|报告|季度|总|全年|年度|公司|整体|最终|期内|[0-9年月日])+$"
 )
 _LONGEST_KIND_ZH = 4
-# Groups of contrasting characters, e.g. 男 and 女 (male and female), that distinguish two variants of a noun.
-_CONTRASTS_ZH = "男女 东西南北 上下 春夏秋冬 内外 前后 正副 大小 新旧 单双 城郊 初终 青成少老"
 _ASKED_FOR_ZH = re.compile(r"(.?)([\u4e00-\u9fff]{2})(?:分别)?(?:是|为|有|达到?)?(?:多少|几|什么)")
 
 
@@ -274,14 +273,9 @@ def _is_kind(word: str, terms: QuestionTerms) -> bool:
 
 
 def _other_kind_zh(trial: TrialContext, place: AnswerLocation) -> tuple[str, str] | None:
-    """Return the same for Chinese: a contrasting noun, or a narrower term than the one that the question asks for."""
+    """Return the same for Chinese: a narrower term than the one that the question asks for."""
     question, sentence = trial.terms.folded, _without_answer(place)
     usual = [right.sentence.folded for slot in trial.gold.slots for right in trial.places(slot)]
-    for mine, noun in ((question[at], question[at + 1 : at + 3]) for at in range(len(question) - 2)):
-        others = "".join(kinds.replace(mine, "") for kinds in _CONTRASTS_ZH.split() if mine in kinds)
-        for other in others if f"{mine}{noun}" not in sentence else "":
-            if f"{other}{noun}" in sentence:
-                return f"{mine}{noun}", f"{other}{noun}"
     if (requested := _ASKED_FOR_ZH.search(question)) is None:
         return None
     before, noun = requested.groups()
