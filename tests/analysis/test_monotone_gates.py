@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ragbed.analysis.gates import Floor, check_floors
-from ragbed.analysis.metrics import METRICS, NOT_SHARES, measure
+from ragbed.analysis.locale import find_metric
+from ragbed.analysis.metrics import METRICS, measure
 from ragbed.analysis.metrics.cells import Cell
 from ragbed.analysis.trials.rows import Trial, group_rows
 from ragbed.scoring.value import Value
@@ -65,7 +66,9 @@ def _states(cells: list[Cell], minimum: float) -> dict[tuple[object, ...], tuple
     found = dict[tuple[object, ...], tuple[float, int]]()
     for cell in cells:
         metric, value = cell.estimate.metric, cell.estimate.value
-        if cell.scope == "all" and cell.table in METRICS and metric not in NOT_SHARES and value is not None:
+        defined = find_metric(metric)
+        is_share = defined is None or defined.share
+        if cell.scope == "all" and cell.table in METRICS and is_share and value is not None:
             (checked,) = check_floors([Floor("", cell.table, metric, None, None, minimum)], [cell])
             key = (cell.table, metric, *sorted(cell.place.items(), key=str))
             found[key] = value, _RANKS[checked.state]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from msgspec import structs
 
-from ragbed.analysis.locale import read_words
+from ragbed.analysis.locale import find_metric, read_words
 from ragbed.analysis.metrics import METRICS, measure
 from ragbed.analysis.metrics.cells import Cell
 from ragbed.analysis.trials.rows import Trial, group_rows, to_trial
@@ -25,10 +25,6 @@ _REPEATS = 2
 
 SELECTOR = r"(?P<table>[\w-]+)\.(?P<metric>\w+)(?:@(?P<noise>[\d.]+))?(?::(?P<lang>en|zh))?"
 """The regular expression for selectors."""
-# Regular expressions for the names of metrics that share a definition, keyed by the name of the group.
-FAMILIES = {
-    "outcomes": r"(?:correct|misled|both|refused|other)_(?:un)?flagged",
-}
 _UNPREDICTABLE = frozenset({"own-retrieval"})  # tables whose cells depend on the documents that a system retrieves
 
 
@@ -52,15 +48,10 @@ def parse_selector(text: str, match: re.Match[str]) -> CellSelector:
     """
     if match["table"] not in METRICS:
         raise UnknownName("testbed", match["table"], METRICS)
-    if not _is_defined(match["metric"]):
+    if find_metric(match["metric"]) is None:
         raise UnknownName("metric", match["metric"], read_words("en").section("definitions"))
     noise = None if match["noise"] is None else float(match["noise"])
     return CellSelector(text, match["table"], match["metric"], noise, match["lang"])
-
-
-def _is_defined(metric: str) -> bool:
-    in_family = any(re.fullmatch(pattern, metric) for pattern in FAMILIES.values())
-    return in_family or metric in read_words("en").section("definitions")
 
 
 class PlannedCells:
@@ -97,7 +88,7 @@ def check_planned(selector: CellSelector, cells: Sequence[Cell]) -> list[Cell]:
     try:
         return select_cells(selector, cells)
     except UsageError:
-        metrics = [metric for metric in dict.fromkeys(cell.estimate.metric for cell in present) if _is_defined(metric)]
+        metrics = [metric for metric in dict.fromkeys(cell.estimate.metric for cell in present) if find_metric(metric)]
         has_others = metrics and selector.metric not in metrics
         others = f" The available metrics of {selector.table} are {', '.join(metrics)}." if has_others else ""
         kind = "condition" if selector.text.startswith("until=") else "gate"

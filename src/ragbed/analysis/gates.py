@@ -27,7 +27,7 @@ from ragbed.analysis.cell_selection import (
     select_cells,
 )
 from ragbed.analysis.comparison import Comparison, format_p, name_condition
-from ragbed.analysis.metrics import NOT_SHARES
+from ragbed.analysis.locale import find_metric
 from ragbed.analysis.metrics.cells import Cell, decided_for, interval_of
 from ragbed.analysis.run_cells import decided_in, is_monitored, read_report_cells
 from ragbed.analysis.statistics.planning import POWER
@@ -84,7 +84,8 @@ def parse_floor(text: str) -> Floor:
         selector, minimum = parse_selector(f"fail_under={text}", match), float(match["minimum"])
     except ValueError:
         raise UsageError(f"fail_under={text}: {_FORM}.") from None
-    if selector.metric in NOT_SHARES:
+    metric = find_metric(selector.metric)
+    if metric is not None and not metric.share:
         raise UsageError(f"fail_under={text}: {selector.metric} is not a rate, so it cannot have a minimum.")
     minimum /= 100 if match["per_cent"] else 1
     if not 0 <= minimum <= 1:

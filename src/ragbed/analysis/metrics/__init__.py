@@ -45,13 +45,6 @@ METRICS: dict[str, Callable[[CellBuilder], Iterator[Cell]]] = {
     "selective": selective.measure,
 }
 
-# Metrics that cannot have a minimum share, because they are other quantities or only points of a figure.
-NOT_SHARES = frozenset(
-    (
-        *("prompt_tokens", "searches", "tokens_per_correct", "dollars_per_correct", "position_p"),
-        *("threshold_at_5", "mean_confidence", "risk_by_coverage"),
-    )
-)
 _PLUGIN_SCORES = {"accuracy": "correct", "refusal": "refused", "error_detection": "flagged"}
 # Functions that select the questions on which several models are compared, keyed by table name.
 _COMMON = {"counterfactual": common_items, "conflict": conflict.same_priors}
