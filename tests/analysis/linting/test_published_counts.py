@@ -1,11 +1,14 @@
 """Counts of findings in the published files, so that a change of a rule is noticed.
 
-What the original code puts into prompts is in test_published_layouts.py.
+The prompts of the original code are tested in tests/testbeds/test_golden.py.
 """
 
 from __future__ import annotations
 
 import csv
+from collections import Counter
+from collections.abc import Sequence
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
@@ -13,6 +16,7 @@ import pytest
 from ragbed.analysis.linting import RULES, DatasetCheck, LintFinding
 from ragbed.analysis.linting.checker import RuleCount
 from ragbed.data import Dataset
+from ragbed.testbeds.settings import Settings
 
 Checked = dict[str, tuple[list[LintFinding], DatasetCheck]]
 PINS = {
@@ -62,3 +66,25 @@ def _cell(count: RuleCount | None) -> str:
     if count is None:
         return "0"
     return f"{count.items:,} ({count.documents:,})" if count.documents else f"{count.items:,}"
+
+
+_RATIOS = tuple(Fraction(fifths, 5) for fifths in range(6))
+
+
+@pytest.mark.parametrize(
+    ("file", "docs", "infeasible"),
+    [
+        ("zh_refine", 5, (0, 0, 0, 0, 0, 0)),
+        ("zh_int", 5, (6, 3, 5, 12, 100, 0)),  # noise 1 is asked of base items only
+        ("en_fact", 5, (62, 50, 37, 21, 17, 0)),
+        ("zh_refine", 10, (202, 164, 118, 6, 25, 37)),
+        ("zh_int", 10, (31, 17, 9, 4, 12, 0)),
+        ("en_fact", 10, (100, 97, 90, 88, 82, 0)),
+    ],
+)
+def test_mix_finds_the_same_items(file: str, docs: int, infeasible: Sequence[int], rgb_dir: Path) -> None:
+    check = DatasetCheck(
+        Dataset(file, rgb_dir / f"{file}.json"), [RULES["mix"]], Settings(noise=_RATIOS, num_docs=(docs,))
+    )
+    found = Counter(finding.where.partition("noise=")[2] for finding in check.findings())
+    assert [found[f"{float(ratio):g}"] for ratio in _RATIOS] == list(infeasible)
