@@ -262,7 +262,7 @@ def test_judged_metrics_have_a_table_with_the_number_of_undecided_cases() -> Non
     (table,) = report.tables
     assert [column.heading for column in table.columns] == ["refused"]
     told = FORMATS["md"](report)
-    assert "## Metrics from a judge model" in told
+    assert "## Metrics from a judge model or from human labels" in told
     assert "| m | en, robust, rejection, noise=1, judge j/1 | en | 5 | 300 (2 failed) | 25.0 [44.0, 56.0] |" in told
     assert "| m | en, robust, rejection, noise=1, judge j/2, 15 undecided | en | 5 | 300 (2 failed) | 50.0" in told
     assert "(at most 55.0)" in told

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,15 +13,23 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from ragbed.analysis.judging.criteria import Verdict
+from ragbed.analysis.judging.criteria import CRITERIA, Criterion, Verdict
 from ragbed.analysis.judging.judge_run import Scope, judge_case, needs_judge, read_judgements, verdict_on
-from ragbed.analysis.judging.labels import AgreedLabel, LabelledUnit, Labels, check_unlabelled, draw_sample
+from ragbed.analysis.judging.labels import AgreedLabel, LabelledUnit, Labels, check_unlabelled, draw_sample, read_labels
 from ragbed.analysis.judging.rates import JudgedCounts, tabulate
+from ragbed.analysis.metrics.cells import JUDGED, RULES, Cell, CellKey
 from ragbed.analysis.statistics.labels import Agreement, Corrected, agreement, prediction_powered
+from ragbed.analysis.statistics.rates import UNDEFINED, Interval, clustered_wilson
+from ragbed.analysis.trials.columns import TrialGroup
+from ragbed.analysis.trials.table import TrialTable
 from ragbed.io.jsonl import write_whole
 from ragbed.runs.condition import Condition, condition_of
 from ragbed.runs.store import StoredResult
+from ragbed.schema import Estimate
+from ragbed.scoring.value import Value
 
+LABELS = "labels.jsonl"  # the file in a run's folder with the labels that people give in the viewer
+_RULES = ("correct", "refused", "flagged")  # scores that labels correct
 TRUSTED = 0.8  # minimum lower confidence bound of Cohen's kappa for reporting a judge's rates without correction
 # Minimum number of labelled questions for a corrected rate. With ten labels, the interval spans half of the scale.
 MIN_QUESTIONS = 30
@@ -88,7 +97,7 @@ class CorrectedRate:
     """A judged rate over all conditions of a group, and the rate corrected by labels; None with too few labels."""
 
     n: int
-    judged: float
+    plain: Interval
     labels: int
     questions: int
     corrected: Corrected | None
@@ -141,11 +150,62 @@ def correct_rates(results: Iterable[JudgedResult]) -> dict[RateGroup, CorrectedR
     rates = {}
     for key, group in groups.items():
         if labelled := list(_labelled(group)):
-            judged = sum(result.as_number for result in group) / len(group)
+            plain = _plain_rate(group)
             questions = len({entry.result.question for entry in labelled})
             corrected = _correct(group, labelled) if questions >= MIN_QUESTIONS else None
-            rates[key] = CorrectedRate(len(group), judged, len(labelled), questions, corrected)
+            rates[key] = CorrectedRate(len(group), plain, len(labelled), questions, corrected)
     return rates
+
+
+def read_corrected_cells(runs: Sequence[Path], names: Mapping[tuple[Path, str], str] | None = None) -> list[Cell]:
+    """Return the rule-based rates of runs with labels: as they are, and corrected by the labels.
+
+    The rates are pooled over the conditions of each testbed. A rate with too few labels has no corrected value.
+
+    Args:
+        runs: Folders of the runs.
+        names: The models' labels by run and model string; by default, the model strings.
+    """
+    cells = []
+    for run in runs:
+        if not (run / LABELS).is_file():
+            continue
+        labels = read_labels(run / LABELS)
+        labelled = {unit.criterion for unit in labels.agreed}
+        criteria = [CRITERIA[name] for name in CRITERIA if name in labelled and CRITERIA[name].rule in _RULES]
+        with TrialTable(run) as table:
+            scored = list(table.scored()) if criteria else []
+        for criterion in criteria:
+            found = [pair for pair in scored if criterion.applies(pair[0].case)]
+            results = [_by_rules(criterion, stored, values or {}, labels) for stored, values in found]
+            for group, rate in correct_rates(results).items():
+                model = (names or {}).get((run, group.model), group.model)
+                cells += _corrected_cells(criterion.name, group._replace(model=model), rate)
+    return cells
+
+
+def _by_rules(criterion: Criterion, stored: StoredResult, values: Mapping[str, Value], labels: Labels) -> JudgedResult:
+    """Return a result with the verdict of the rules in place of a judge's."""
+    case = stored.case
+    label = labels.agreed.get(LabelledUnit(criterion.name, stored.model, case.case, stored.repeat))
+    question = (case.data, case.event or f"item {case.item}")
+    verdict = bool(values.get(criterion.rule or ""))
+    return JudgedResult(
+        condition_of(stored.model, case), question, verdict, label, is_settled=not needs_judge(criterion, stored)
+    )
+
+
+def _corrected_cells(metric: str, group: RateGroup, rate: CorrectedRate) -> Iterator[Cell]:
+    key = TrialGroup(group.model, group.data, group.lang, group.profile)
+    corrected = UNDEFINED if rate.corrected is None else rate.corrected.rate
+    for interval, labels in ((rate.plain, ""), (corrected, str(rate.labels))):
+        value = float(interval.value) if math.isfinite(interval.value) else None
+        low, high = interval.bounds
+        estimate = Estimate(
+            metric=metric, value=value, low=low, high=high, n=rate.n, questions=rate.questions, asked=rate.n, errors=0,
+            infeasible=0,
+        )  # fmt: skip
+        yield Cell(group.testbed, key, f"{JUDGED}{RULES}{labels}", "all", estimate, CellKey())
 
 
 class _Labelled(NamedTuple):
@@ -165,6 +225,13 @@ def _labelled(results: Iterable[JudgedResult]) -> Iterator[_Labelled]:
         if result.label is not None:
             label = result.label
             yield _Labelled(result, label.value, label.probability or uniform / len(judgeable), label.raters)
+
+
+def _plain_rate(group: Sequence[JudgedResult]) -> Interval:
+    hits, trials = Counter[tuple[str, str]](), Counter(result.question for result in group)
+    for result in group:
+        hits[result.question] += int(result.as_number)
+    return clustered_wilson([hits[question] for question in trials], list(trials.values()))
 
 
 def _correct(group: list[JudgedResult], labelled: list[_Labelled]) -> Corrected:
@@ -248,7 +315,7 @@ class CriterionJudgements:
         """Yield each judge's rates by testbed, pooled over conditions and corrected by the labels."""
         for judge, judged in self.labelled.items():
             for group, rate in correct_rates(judged).items():
-                counts = {"n": rate.n, "rate": rate.judged, "labels": rate.labels, "questions": rate.questions}
+                counts = {"n": rate.n, "rate": rate.plain.value, "labels": rate.labels, "questions": rate.questions}
                 value, low, high = (None, None, None) if rate.corrected is None else map(float, rate.corrected.rate)
                 yield (
                     {"judge": judge, "criterion": self.scope.criterion.name}
