@@ -6,12 +6,10 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from msgspec import structs
-
 from ragbed.analysis.locale import find_metric, read_words
 from ragbed.analysis.metrics import METRICS, measure
 from ragbed.analysis.metrics.cells import Cell
-from ragbed.analysis.trials.rows import Trial, group_rows, to_trial
+from ragbed.analysis.trials.rows import Trial, group_rows
 from ragbed.errors import UnknownName, UsageError
 from ragbed.schema import Case
 from ragbed.testbeds.prompts.strategies import MARK
@@ -68,8 +66,14 @@ class PlannedCells:
             return
         condition = (case.data, case.lang, case.testbed, case.noise, case.noise_real, case.true_ratio, case.k, case.arm)
         if self._first.setdefault(condition, case.item) == case.item:
-            trial = to_trial(case, "", 0, "ok", _VERDICTS)
-            self._trials += [structs.replace(trial, item="", cluster=None, repeat=repeat) for repeat in self._repeats]
+            self._trials += [
+                Trial(
+                    model="", data=case.data, item="", lang=case.lang, testbed=case.testbed, profile=case.profile,
+                    noise=case.noise, noise_real=case.noise_real, correct=case.true_ratio, k=case.k, arm=case.arm,
+                    seed=case.seed, slots=case.slots, repeat=repeat, scores=_VERDICTS,
+                )
+                for repeat in self._repeats
+            ]  # fmt: skip
 
     def cells(self, alpha: float | None = None) -> list[Cell]:
         """Return the predicted cells of the robust scorer. Only their keys are meaningful, not their values."""

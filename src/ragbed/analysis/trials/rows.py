@@ -18,7 +18,6 @@ from ragbed.analysis.trials.columns import (
     VerdictColumns,
     group_trials,
 )
-from ragbed.schema import Case
 from ragbed.scoring.value import Value
 from ragbed.testbeds import headline_score
 
@@ -45,29 +44,6 @@ class Trial(Struct, frozen=True, kw_only=True, gc=False):
     outcome: TrialOutcome = "ok"
     cluster: str | None = None  # the unit for resampling: the event that items share, or None for the item itself
     scores: Mapping[str, Value] | None = None  # scores by name, e.g. `code.correct`; None if there is no response
-
-
-def to_trial(case: Case, model: str, repeat: int, outcome: TrialOutcome, scores: Mapping[str, Value] | None) -> Trial:
-    """Return the trial of a case."""
-    return Trial(
-        model=model,
-        data=case.data,
-        item=case.item,
-        lang=case.lang,
-        testbed=case.testbed,
-        profile=case.profile,
-        noise=case.noise,
-        noise_real=case.noise_real,
-        correct=case.true_ratio,
-        k=case.k,
-        arm=case.arm,
-        seed=case.seed,
-        slots=case.slots,
-        repeat=repeat,
-        outcome=outcome,
-        cluster=case.event,
-        scores=None if scores is None else dict(scores),
-    )
 
 
 def group_rows(trials: Iterable[Trial], largest: int = 0) -> list[TrialColumns]:
