@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 import pytest
 from msgspec.structs import replace
 
-from ragbed.analysis.diagnosis.diagnosis_file import read_diagnoses
+from ragbed.analysis.diagnosis.summary import read_diagnoses
 from ragbed.analysis.locale import read_words
 from ragbed.analysis.metrics import measure
 from ragbed.analysis.run_cells import read_report_cells

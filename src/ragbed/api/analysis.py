@@ -248,7 +248,7 @@ def diagnose(
         'false refusal'
     """
     from ragbed.analysis.diagnosis.classify import diagnose_run
-    from ragbed.analysis.diagnosis.diagnosis_file import write_diagnoses
+    from ragbed.analysis.diagnosis.summary import write_diagnoses
     from ragbed.analysis.run_cells import is_monitored
 
     folder = run_folder(run)

@@ -156,7 +156,7 @@ def read_report(runs: Sequence[Path], names: Sequence[str], scorer: str, models:
         scorer: Scorer of the tables.
         models: Names of the models, if they must be unique across more runs than these.
     """
-    from ragbed.analysis.diagnosis.diagnosis_file import read_diagnoses
+    from ragbed.analysis.diagnosis.summary import read_diagnoses
     from ragbed.analysis.judging.rates import read_judged_cells
     from ragbed.analysis.judging.validation import read_corrected_cells
     from ragbed.analysis.run_cells import conditions_in, count_results, is_monitored, read_published, read_report_cells

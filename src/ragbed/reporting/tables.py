@@ -8,8 +8,7 @@ from datetime import UTC, datetime
 from functools import cached_property
 from typing import NamedTuple, TypeAlias
 
-from ragbed.analysis.diagnosis.diagnosis_file import RunDiagnosis
-from ragbed.analysis.diagnosis.summary import ErrorRow, read_error_rows
+from ragbed.analysis.diagnosis.summary import ErrorRow, RunDiagnosis, read_error_rows
 from ragbed.analysis.locale import Locale, read_words
 from ragbed.analysis.metrics import METRICS
 from ragbed.analysis.metrics.cells import JUDGED, RULES, Cell

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ragbed.analysis.diagnosis.diagnosis_file import read_diagnoses
-from ragbed.analysis.diagnosis.summary import read_error_rows
+from ragbed.analysis.diagnosis.summary import read_diagnoses, read_error_rows
 from ragbed.analysis.locale import read_words
 from ragbed.reporting.error_texts import error_columns, tell_errors
 from tests.cli.typed import type_command

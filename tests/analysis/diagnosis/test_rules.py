@@ -6,8 +6,8 @@ import pytest
 
 from ragbed.analysis.diagnosis.classify import diagnose_trial
 from ragbed.analysis.diagnosis.context import ClosedBookAnswers
-from ragbed.analysis.diagnosis.parsed_text import ParsedText
 from ragbed.analysis.diagnosis.records import Diagnosis
+from ragbed.analysis.diagnosis.texts import ParsedText
 from ragbed.runs.store import StoredResult
 from ragbed.schema import Answer, Case, Completion, Lang, Stance
 from ragbed.testbeds.prompts import REFUSAL

@@ -242,7 +242,7 @@ def test_labels_correct_the_rates_of_the_rules_in_a_report(labels: int, row: str
     else:
         assert corrected.low is not None
         assert corrected.high is not None
-        assert plain.value < corrected.low < 0.67 < corrected.high
+        assert (plain.value or 0) < corrected.low < 0.67 < corrected.high
     told = type_command("report", str(run), "-f", "md").out
     assert "rules, all conditions" in told
     assert row in told

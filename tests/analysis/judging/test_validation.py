@@ -144,7 +144,7 @@ def test_conditions_are_pooled_and_few_labels_give_no_estimate() -> None:
 
     (few,) = correct_rates(judged(10)).values()
     assert (few.n, few.labels, few.questions, few.corrected) == (90, 10, 10, None)
-    assert few.judged == pytest.approx(2 / 3)
+    assert few.plain.value == pytest.approx(2 / 3)
     assert _corrected(judged(30)).value == pytest.approx(1.0)
 
 

@@ -10,10 +10,10 @@ from typing import TypeAlias, get_args
 
 from msgspec import structs
 
-from ragbed.analysis.diagnosis import further_errors, integration_errors, noise_errors
+from ragbed.analysis.diagnosis import rules
 from ragbed.analysis.diagnosis.context import ClosedBookAnswers, Rule, TrialContext, is_right
-from ragbed.analysis.diagnosis.parsed_text import ParsedText
 from ragbed.analysis.diagnosis.records import Diagnosis, ErrorType, Source
+from ragbed.analysis.diagnosis.texts import ParsedText
 from ragbed.errors import UsageError
 from ragbed.runs.engines import Engine
 from ragbed.runs.engines.local import LocalEngine
@@ -30,18 +30,18 @@ Known: TypeAlias = dict[tuple[str, str, str, str, int], ClosedBookAnswers]
 _Part: TypeAlias = tuple[list[StoredResult], Known]
 
 RULES: dict[ErrorType, Rule] = {
-    "E1": noise_errors.find_distance,
-    "E2": noise_errors.find_uncertainty,
-    "E3": noise_errors.find_confusion,
-    "E4": integration_errors.find_merging,
-    "E5": integration_errors.find_ignoring,
-    "E6": integration_errors.find_misalignment,
-    "E7": integration_errors.find_noise_like,
-    "E8": further_errors.find_over_trust,
-    "E9": further_errors.find_over_refusal,
-    "E10": further_errors.find_data_error,
-    "E11": further_errors.find_failure,
-    "E12": further_errors.find_missing_evidence,
+    "E1": rules.find_distance,
+    "E2": rules.find_uncertainty,
+    "E3": rules.find_confusion,
+    "E4": rules.find_merging,
+    "E5": rules.find_ignoring,
+    "E6": rules.find_misalignment,
+    "E7": rules.find_noise_like,
+    "E8": rules.find_over_trust,
+    "E9": rules.find_over_refusal,
+    "E10": rules.find_data_error,
+    "E11": rules.find_failure,
+    "E12": rules.find_missing_evidence,
 }
 _TRIALS = 64  # number of trials per job; a job takes half a second if all answers are wrong
 

@@ -166,7 +166,7 @@ def read_corrected_cells(runs: Sequence[Path], names: Mapping[tuple[Path, str], 
         runs: Folders of the runs.
         names: The models' labels by run and model string; by default, the model strings.
     """
-    cells = []
+    cells: list[Cell] = []
     for run in runs:
         if not (run / LABELS).is_file():
             continue

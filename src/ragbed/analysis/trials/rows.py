@@ -11,7 +11,6 @@ from msgspec import Struct
 
 from ragbed.analysis.trials.columns import (
     CaseColumns,
-    CaseFields,
     Numbering,
     TrialColumns,
     TrialPart,
@@ -57,9 +56,9 @@ def group_rows(trials: Iterable[Trial], largest: int = 0) -> list[TrialColumns]:
         slot = trial.slots[0] if trial.slots else -1
         real = None if trial.noise_real is None else round(trial.noise_real, 3)
         feasible, headline = trial.outcome != "infeasible", headline_score(trial.testbed, trial.arm)
-        fields = CaseFields("", 0, slot, trial.seed, real, feasible, headline)
         condition = (trial.data, trial.lang, trial.testbed, *mix, trial.profile)
-        cases.add(number, condition, trial.item, trial.cluster, fields)
+        case = (slot, trial.seed, real, feasible, headline)
+        cases.add(number, condition, (trial.item, trial.cluster), case)
     part = TrialPart(
         cases=cases,
         verdicts=VerdictColumns([(trial.outcome, False, trial.scores or {}) for trial in rows]),
