@@ -13,7 +13,7 @@ from ragbed.analysis.gates import Floor, check_floors
 from ragbed.analysis.locale import find_metric
 from ragbed.analysis.metrics import METRICS, measure
 from ragbed.analysis.metrics.cells import Cell
-from ragbed.analysis.trials.rows import Trial, group_rows
+from ragbed.analysis.trials.columns import Trial, group_rows
 from ragbed.scoring.value import Value
 from tests.cli.typed import type_command
 

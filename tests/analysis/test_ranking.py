@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ragbed.analysis.comparison import ComparedCondition, ComparedQuestion, Side
-from ragbed.analysis.ranking import rank_models
+from ragbed.analysis.comparison import ComparedCondition, ComparedQuestion, Side, rank_models
 from ragbed.errors import UsageError
 
 NOISE = ComparedCondition("mini", "en", "noise", 0.0, 0.0, 5, "related")

@@ -16,15 +16,6 @@ from typing import NamedTuple
 
 from msgspec import structs
 
-from ragbed.analysis.cell_selection import (
-    SELECTOR,
-    CellSelector,
-    PlannedCells,
-    check_planned,
-    describe_cell,
-    parse_selector,
-    select_cells,
-)
 from ragbed.analysis.comparison import (
     ComparedCondition,
     ComparedQuestion,
@@ -37,7 +28,16 @@ from ragbed.analysis.comparison import (
     pair_scores,
     read_scores,
 )
-from ragbed.analysis.gates import Floor
+from ragbed.analysis.gates import (
+    SELECTOR,
+    CellSelector,
+    Floor,
+    PlannedCells,
+    check_planned,
+    describe_cell,
+    parse_selector,
+    select_cells,
+)
 from ragbed.analysis.metrics import measure_table
 from ragbed.analysis.metrics.cells import Cell, full_place, interval_of
 from ragbed.analysis.statistics.paired import changes

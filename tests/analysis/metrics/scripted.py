@@ -7,7 +7,7 @@ from functools import cache
 
 from ragbed.analysis.metrics import measure
 from ragbed.analysis.metrics.cells import Cell
-from ragbed.analysis.trials.rows import Trial, group_rows
+from ragbed.analysis.trials.columns import Trial, group_rows
 from ragbed.data.catalog import open_data
 from ragbed.models.scripted import SCRIPTS
 from ragbed.schema import Case

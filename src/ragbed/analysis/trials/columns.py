@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property, partial
 from itertools import islice
 from math import nan
 from pathlib import Path
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import msgspec
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from ragbed.analysis.trials.table import TrialTable
 from ragbed.errors import UsageError
 from ragbed.runs.prices import find_price, usage_cost
 from ragbed.schema import ScoreName
+from ragbed.scoring.value import Value
+from ragbed.testbeds import headline_score
 
 Floats: TypeAlias = NDArray[np.float64]
 Mask: TypeAlias = NDArray[np.bool_]
@@ -481,3 +484,56 @@ def _check_distinct(tables: Sequence[TrialTable], parts: Sequence[TrialPart]) ->
                     f"{name}). Use only one of the two runs."
                 )
         seen.update(calls.tolist())
+
+
+TrialOutcome: TypeAlias = Literal["ok", "truncated", "filtered", "error", "infeasible"]
+
+
+class Trial(Struct, frozen=True, kw_only=True, gc=False):
+    """A trial without its texts: condition, outcome and scores."""
+
+    model: str
+    data: str
+    item: str
+    lang: str
+    testbed: str
+    profile: str
+    noise: float | None
+    noise_real: float | None = None
+    correct: float = 0.0  # share of true documents, for counterfactual cases
+    k: int
+    arm: str = "related"
+    seed: int = 0
+    slots: tuple[int, ...] = ()
+    repeat: int = 0
+    outcome: TrialOutcome = "ok"
+    cluster: str | None = None  # the unit for resampling: the event that items share, or None for the item itself
+    scores: Mapping[str, Value] | None = None  # scores by name, e.g. `code.correct`; None if there is no response
+
+
+def group_rows(trials: Iterable[Trial], largest: int = 0) -> list[TrialColumns]:
+    """Group trials by model, dataset, language and profile (see `group_trials`)."""
+    shared = Numbering()
+    cases = CaseColumns(shared)
+    models: dict[str, int] = {}
+    rows = list(trials)
+    for number, trial in enumerate(rows):
+        mix = (trial.noise, trial.correct, trial.k, trial.arm)
+        slot = trial.slots[0] if trial.slots else -1
+        real = None if trial.noise_real is None else round(trial.noise_real, 3)
+        feasible, headline = trial.outcome != "infeasible", headline_score(trial.testbed, trial.arm)
+        condition = (trial.data, trial.lang, trial.testbed, *mix, trial.profile)
+        case = (slot, trial.seed, real, feasible, headline)
+        cases.add(number, condition, (trial.item, trial.cluster), case)
+    part = TrialPart(
+        cases=cases,
+        verdicts=VerdictColumns([(trial.outcome, False, trial.scores or {}) for trial in rows]),
+        labels=list(dict.fromkeys(trial.model for trial in rows)),
+        model=np.array([models.setdefault(trial.model, len(models)) for trial in rows], np.int64),
+        case=np.arange(len(rows)),
+        repeat=np.array([trial.repeat for trial in rows], np.int64),
+        score=np.arange(len(rows)),
+        dollars=np.full(len(rows), nan),
+        is_unpriced=np.zeros(len(rows), np.bool_),
+    )
+    return group_trials([part], shared, largest)
