@@ -18,6 +18,18 @@ from ragbed.analysis.linting.checker import RuleCount
 from ragbed.data import Dataset
 from ragbed.testbeds.settings import Settings
 
+
+@pytest.fixture(scope="session")
+def checked(rgb_dir: Path) -> dict[str, tuple[list[LintFinding], DatasetCheck]]:
+    """Return findings and counts by file, in the order of docs/reference/lint-rules.md."""
+    questions: dict[str, dict[int, str]] = {}
+    files = {}
+    for name in ("en_fact", "zh_int", "zh_refine"):
+        check = DatasetCheck(Dataset(name, rgb_dir / f"{name}.json"), list(RULES.values()), questions=questions)
+        files[name] = (list(check.findings()), check)
+    return files
+
+
 Checked = dict[str, tuple[list[LintFinding], DatasetCheck]]
 PINS = {
     "en_fact": "92f4b2330ee407f74fbd923197028ef5140cfbc1f4b4092efec2d4d10ae6c9e5",
