@@ -26,7 +26,6 @@ from ragbed.io.jsonl import write_whole
 from ragbed.runs.condition import Condition, condition_of
 from ragbed.runs.store import StoredResult
 from ragbed.schema import Estimate
-from ragbed.scoring.value import Value
 
 LABELS = "labels.jsonl"  # the file in a run's folder with the labels that people give in the viewer
 _RULES = ("correct", "refused", "flagged")  # scores that labels correct
@@ -107,16 +106,19 @@ def join_labels(
     scope: Scope, replies: Iterable[StoredResult], judgements: Mapping[str, Verdict], labels: Labels
 ) -> list[JudgedResult]:
     """Return the results with a judge's verdicts and the human labels."""
-    return [
-        JudgedResult(
-            condition_of(stored.model, stored.case),
-            (stored.case.data, stored.case.event or f"item {stored.case.item}"),
-            verdict_on(scope.criterion, stored, judgements),
-            labels.agreed.get(LabelledUnit(scope.criterion.name, stored.model, stored.case.case, stored.repeat)),
-            is_settled=not needs_judge(scope.criterion, stored),
-        )
-        for stored in replies
-    ]
+    criterion = scope.criterion
+    return [_join(criterion, stored, verdict_on(criterion, stored, judgements), labels) for stored in replies]
+
+
+def _join(criterion: Criterion, stored: StoredResult, verdict: Verdict, labels: Labels) -> JudgedResult:
+    case = stored.case
+    return JudgedResult(
+        condition_of(stored.model, case),
+        (case.data, case.event or f"item {case.item}"),
+        verdict,
+        labels.agreed.get(LabelledUnit(criterion.name, stored.model, case.case, stored.repeat)),
+        is_settled=not needs_judge(criterion, stored),
+    )
 
 
 def validate_judge(judge: str, criterion: str, results: Iterable[JudgedResult]) -> list[JudgeValidation]:
@@ -177,22 +179,14 @@ def read_corrected_cells(runs: Sequence[Path], names: Mapping[tuple[Path, str], 
             scored = list(table.scored()) if criteria else []
         for criterion in criteria:
             found = [pair for pair in scored if criterion.applies(pair[0].case)]
-            results = [_by_rules(criterion, stored, values or {}, labels) for stored, values in found]
+            results = [
+                _join(criterion, stored, bool((values or {}).get(criterion.rule or "")), labels)
+                for stored, values in found
+            ]
             for group, rate in correct_rates(results).items():
                 model = (names or {}).get((run, group.model), group.model)
                 cells += _corrected_cells(criterion.name, group._replace(model=model), rate)
     return cells
-
-
-def _by_rules(criterion: Criterion, stored: StoredResult, values: Mapping[str, Value], labels: Labels) -> JudgedResult:
-    """Return a result with the verdict of the rules in place of a judge's."""
-    case = stored.case
-    label = labels.agreed.get(LabelledUnit(criterion.name, stored.model, case.case, stored.repeat))
-    question = (case.data, case.event or f"item {case.item}")
-    verdict = bool(values.get(criterion.rule or ""))
-    return JudgedResult(
-        condition_of(stored.model, case), question, verdict, label, is_settled=not needs_judge(criterion, stored)
-    )
 
 
 def _corrected_cells(metric: str, group: RateGroup, rate: CorrectedRate) -> Iterator[Cell]:
@@ -315,18 +309,19 @@ class CriterionJudgements:
         """Yield each judge's rates by testbed, pooled over conditions and corrected by the labels."""
         for judge, judged in self.labelled.items():
             for group, rate in correct_rates(judged).items():
-                counts = {"n": rate.n, "rate": rate.plain.value, "labels": rate.labels, "questions": rate.questions}
                 value, low, high = (None, None, None) if rate.corrected is None else map(float, rate.corrected.rate)
-                yield (
-                    {"judge": judge, "criterion": self.scope.criterion.name}
-                    | group._asdict()
-                    | counts
-                    | {
-                        "corrected": value,
-                        "low": low,
-                        "high": high,
-                    }
-                )
+                yield {
+                    "judge": judge,
+                    "criterion": self.scope.criterion.name,
+                    **group._asdict(),
+                    "n": rate.n,
+                    "rate": rate.plain.value,
+                    "labels": rate.labels,
+                    "questions": rate.questions,
+                    "corrected": value,
+                    "low": low,
+                    "high": high,
+                }
 
     def validations(self) -> Iterator[dict[str, Any]]:
         """Yield each judge's agreement with human labels, by language."""
