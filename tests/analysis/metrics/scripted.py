@@ -12,7 +12,7 @@ from ragbed.data.catalog import open_data
 from ragbed.models.scripted import SCRIPTS
 from ragbed.schema import Case
 from ragbed.scoring import score
-from ragbed.testbeds import TESTBEDS
+from ragbed.testbeds import DEFAULT_TESTBEDS, TESTBEDS
 from ragbed.testbeds.settings import Settings
 from tests.items import untwinned
 
@@ -32,7 +32,8 @@ def lay_out(lang: str, profile: str, rotate: bool = False) -> tuple[Case, ...]:
     )
     datasets = open_data([f"ragbed-mini-{lang}_{kind}" for kind in ("base", "int", "fact")])
     kept = {item.id for data in datasets for item in untwinned(data.items())}
-    cases = (case for data in datasets for testbed in TESTBEDS.values() for case in testbed.cases(data, settings))
+    testbeds = [TESTBEDS[name] for name in DEFAULT_TESTBEDS]
+    cases = (case for data in datasets for testbed in testbeds for case in testbed.cases(data, settings))
     return tuple(case for case in cases if case.item in kept)
 
 
