@@ -23,6 +23,7 @@ from ragbed.analysis.statistics.rates import UNDEFINED, Interval, clustered_wils
 from ragbed.analysis.trials.columns import TrialGroup
 from ragbed.analysis.trials.table import TrialTable
 from ragbed.io.jsonl import write_whole
+from ragbed.io.locations import check_regular, place_inside
 from ragbed.runs.condition import Condition, condition_of
 from ragbed.runs.store import StoredResult
 from ragbed.schema import Estimate
@@ -170,13 +171,15 @@ def read_corrected_cells(runs: Sequence[Path], names: Mapping[tuple[Path, str], 
     """
     cells: list[Cell] = []
     for run in runs:
-        if not (run / LABELS).is_file():
+        path = place_inside(run, LABELS)
+        check_regular(path)
+        if not path.exists():
             continue
-        labels = read_labels(run / LABELS)
+        labels = read_labels(path)
         labelled = {unit.criterion for unit in labels.agreed}
         criteria = [CRITERIA[name] for name in CRITERIA if name in labelled and CRITERIA[name].rule in _RULES]
         with TrialTable(run) as table:
-            scored = list(table.scored()) if criteria else []
+            scored, is_monitored = list(table.scored()) if criteria else [], table.store.is_monitored()
         for criterion in criteria:
             found = [pair for pair in scored if criterion.applies(pair[0].case)]
             results = [
@@ -185,16 +188,17 @@ def read_corrected_cells(runs: Sequence[Path], names: Mapping[tuple[Path, str], 
             ]
             for group, rate in correct_rates(results).items():
                 model = (names or {}).get((run, group.model), group.model)
-                cells += _corrected_cells(criterion.name, group._replace(model=model), rate)
+                cells += _corrected_cells(criterion.name, group._replace(model=model), rate, is_monitored=is_monitored)
     return cells
 
 
-def _corrected_cells(metric: str, group: RateGroup, rate: CorrectedRate) -> Iterator[Cell]:
+def _corrected_cells(metric: str, group: RateGroup, rate: CorrectedRate, *, is_monitored: bool) -> Iterator[Cell]:
+    """Yield the plain and the corrected rate, without intervals if the number of questions was not fixed."""
     key = TrialGroup(group.model, group.data, group.lang, group.profile)
     corrected = UNDEFINED if rate.corrected is None else rate.corrected.rate
     for interval, labels in ((rate.plain, ""), (corrected, str(rate.labels))):
         value = float(interval.value) if math.isfinite(interval.value) else None
-        low, high = interval.bounds
+        low, high = (None, None) if is_monitored else interval.bounds
         estimate = Estimate(
             metric=metric, value=value, low=low, high=high, n=rate.n, questions=rate.questions, asked=rate.n, errors=0,
             infeasible=0,
