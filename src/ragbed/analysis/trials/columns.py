@@ -302,20 +302,20 @@ class TrialPart:
             measures={name: (places + count, values) for name, (places, values) in self.measures.items()},
         )
 
-    def columns(self) -> dict[str, Any]:
-        """Return the columns of all trials."""
-        outcome = self.verdicts.outcomes[self.score]
-        of_cases = {name: values for name, values in self.cases.columns.items() if name in _ARRAYS}
-        return {name: values[self.case] for name, values in of_cases.items()} | {
-            "repeat": self.repeat,
+    def columns(self, rows: Ints) -> dict[str, Any]:
+        """Return the columns of the given trials."""
+        case, score = self.case[rows], self.score[rows]
+        outcome = self.verdicts.outcomes[score]
+        return {name: values[case] for name, values in self.cases.columns.items() if name in _ARRAYS} | {
+            "repeat": self.repeat[rows],
             "outcome": outcome,
             "asked": outcome != _INFEASIBLE,
             "failed": np.isin(outcome, ("error", "filtered")),
             "filtered": outcome == "filtered",
             "truncated": outcome == "truncated",
-            "is_empty": self.verdicts.is_empty[self.score],
-            "dollars": self.dollars,
-            "is_unpriced": self.is_unpriced & np.isin(outcome, ("ok", "truncated")),
+            "is_empty": self.verdicts.is_empty[score],
+            "dollars": self.dollars[rows],
+            "is_unpriced": self.is_unpriced[rows] & np.isin(outcome, ("ok", "truncated")),
         }
 
     def scores(self, rows: Ints) -> dict[str, Floats]:
@@ -349,15 +349,13 @@ def group_trials(parts: Sequence[TrialPart], shared: Numbering, largest: int = 0
         largest: For a monitored run, the maximum number of planned trials per cluster and condition.
     """
     groups = [part.groups(shared) for part in parts]
-    columns = [part.columns() for part in parts]
     found = []
     for number, key in enumerate(list(shared.groups)):
         rows = [np.flatnonzero(group == number) for group in groups]
         size = sum(map(len, rows))
-        own: dict[str, Any] = {
-            name: np.concatenate([column[name][at] for column, at in zip(columns, rows, strict=True)])
-            for name in columns[0]
-        }
+        columns = [part.columns(at) for part, at in zip(parts, rows, strict=True)]
+        own: dict[str, Any] = {name: np.concatenate([column[name] for column in columns]) for name in columns[0]}
+        del columns  # a million trials would need twice the memory
         scores: dict[str, Floats] = {}
         start = 0
         for part, at in zip(parts, rows, strict=True):
