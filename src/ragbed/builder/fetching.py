@@ -41,7 +41,7 @@ class ReadingWorker:
 
     def __init__(self, cores: int) -> None:
         self._extractor = Extractor(cores)
-        self.room, self.spare = _QUEUED * cores, (_QUEUED - 1) * cores
+        self.room = _QUEUED * cores
 
     async def begin(self) -> str:
         """Return the version of the reader."""

@@ -73,7 +73,7 @@ def open_once(name: str) -> Encoder | TokenEncoder:
 
 
 class _EncodingWorker:
-    room, spare = 2, 1  # the worker encodes one batch while another waits in its queue
+    room = 2  # the worker encodes one batch while another waits in its queue
 
     def __init__(self, name: str, cores: int) -> None:  # noqa: ARG002 - the libraries choose the number of threads
         encoder = open_once(name)

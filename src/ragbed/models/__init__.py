@@ -23,7 +23,7 @@ from ragbed.errors import UnknownName, UsageError
 from ragbed.io.retry import RetryPolicy
 from ragbed.models.base import Model, Sampling
 from ragbed.models.presets import Preset
-from ragbed.models.providers.transport import Pacer
+from ragbed.models.providers.pacing import Pacer
 from ragbed.models.secrets import ApiKey, without_credentials
 from ragbed.models.suggestions import suggest_model
 from ragbed.plugins import find_part
@@ -125,7 +125,7 @@ class ModelConfig(Struct, frozen=True):
 
         pacer = Pacer(
             self.connections or _DEFAULT_CONNECTIONS * len(urls),
-            adaptive=self.connections is None,
+            slow_s=self.retry_policy.attempt_s / 2 if self.connections is None else None,
             per_s=None if self.per_minute is None else self.per_minute / 60,
             tokens_per_s=None if self.tokens_per_minute is None else self.tokens_per_minute / 60,
             servers=len(urls),

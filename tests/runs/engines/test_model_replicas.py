@@ -12,9 +12,9 @@ import pytest
 from ragbed.errors import UsageError
 from ragbed.models import ModelConfig, open_model
 from ragbed.models.base import lacks_language
-from ragbed.runs.engines.actor_pool import ActorPool
+from ragbed.runs.engines.actors import ActorPool
 from ragbed.runs.engines.base import ReplicaSpec
-from ragbed.runs.engines.model_replicas import ModelWorker, ReplicatedModel, WorkerResponse, share_wish
+from ragbed.runs.engines.ray import ModelWorker, ReplicatedModel, WorkerResponse, share_wish
 from tests.models.asking import case
 from tests.models.weights import SOUND, write_gguf
 from tests.servers.function_model import ModelRequest, function_model

@@ -27,9 +27,9 @@ from ragbed.data.native import to_line
 from ragbed.errors import RagbedError
 from ragbed.models import ModelConfig
 from ragbed.runs.engines import Engine, EngineSpec, ReplicaSpec, open_engine
-from ragbed.runs.engines.actor_pool import ActorPool
+from ragbed.runs.engines.actors import ActorPool
 from ragbed.runs.engines.local import LocalEngine
-from ragbed.runs.engines.model_replicas import ModelWorker
+from ragbed.runs.engines.ray import ModelWorker
 from ragbed.runs.status import read_status
 from tests.cli.typed import type_command
 from tests.items import base_item
@@ -302,7 +302,7 @@ def test_a_build_reads_cuts_and_encodes_to_the_same_bytes(nodes: Nodes, tmp_path
 class _Odd:
     """A worker with a different identity in every process."""
 
-    room, spare = 1, 0
+    room = 1
 
     async def begin(self) -> str:
         return str(os.getpid())

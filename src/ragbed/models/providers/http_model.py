@@ -16,7 +16,8 @@ from ragbed.models.base import Sampling, canonical
 from ragbed.models.failures import REJECTED, Failure, failed
 from ragbed.models.providers.context_window import ContextWindow
 from ragbed.models.providers.negotiation import Learned, Negotiation, adjust
-from ragbed.models.providers.transport import Pacer, Transport
+from ragbed.models.providers.pacing import Pacer
+from ragbed.models.providers.transport import Transport
 from ragbed.models.providers.urls import below, merge_headers, proxy_for, read_url
 from ragbed.models.secrets import ApiKey, without_secrets
 from ragbed.models.token_limit import TokenLimit

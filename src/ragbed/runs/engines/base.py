@@ -24,10 +24,6 @@ class Worker(Protocol[Job_contra, Result_co]):
     def room(self) -> int:
         """The maximum number of concurrent jobs, which may increase over time."""
 
-    @property
-    def spare(self) -> int:
-        """The part of `room` reserved for queued jobs, which keep the worker busy while results are sent."""
-
     async def begin(self) -> str:
         """Prepare the worker and return its identity, which must be the same for all workers in a pool."""
 
