@@ -18,7 +18,6 @@ from benches.torture.runs import RUN, copy_sound, make_sound, try_reading
 from ragbed.runs.store import open_store
 from ragbed.schema import Case, Completion, Document
 from tests.runs.harness import make_case
-from tests.runs.test_forged import make_endless_schema
 from tests.ui.viewer.runs import said, write_run
 
 _BATCH = 20
@@ -164,7 +163,6 @@ FORGERIES: dict[str, Forgery] = {
         *(f"CREATE VIEW v{n} AS SELECT a.* FROM v{n - 1} a, v{n - 1} b" for n in range(1, 40)),
         "CREATE VIEW meta AS SELECT * FROM v39",
     ),
-    "endless schema": lambda run: make_endless_schema(run / "run.sqlite"),
     "table with other columns": _sql(*_drop("results"), "CREATE TABLE results (model, item, x)"),
     # Values of the wrong type or size.
     "negative version": _sql("PRAGMA user_version = -7"),

@@ -14,9 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as some
 
 from ragbed.errors import RagbedError
-from ragbed.runs.cache import Cache, key_of, open_cache
-from ragbed.runs.cache_admin import look, prune
-from ragbed.runs.checksum import seal_of
+from ragbed.runs.cache import Cache, key_of, look, open_cache, prune
+from ragbed.runs.database import seal_of
 from ragbed.runs.execution import run
 from ragbed.runs.status import read_status
 from ragbed.schema import Case, Completion

@@ -10,8 +10,9 @@ import hashlib
 import math
 import sqlite3
 import time
-from collections.abc import Callable
-from contextlib import closing, suppress
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
@@ -21,7 +22,7 @@ import msgspec
 from ragbed.errors import MALFORMED_JSON, RagbedError
 from ragbed.io.file_lock import lock_file
 from ragbed.models.base import ENDED_EARLY
-from ragbed.runs.checksum import seal_of
+from ragbed.runs.database import seal_of
 from ragbed.schema import Completion
 
 # Finish reasons of incomplete responses, for model objects that do not report truncation as an outcome.
@@ -29,6 +30,10 @@ _INCOMPLETE = frozenset({*ENDED_EARLY, "max_tokens", "content_filter"})
 _SAVE_AT = 64  # number of unsaved responses that triggers a commit; a lost response costs only one call
 _VERSION = 2
 _FIX = "Set RAGBED_CACHE_DIR to another folder, or use cache=off."
+_ADMIN_FIX = (
+    "Check the permissions of the file and the free disk space, and rerun the command when no run is using the cache. "
+    "If the file is damaged, delete it."
+)
 _TABLE = """CREATE TABLE replies (key TEXT PRIMARY KEY, model TEXT NOT NULL, run TEXT NOT NULL, at REAL NOT NULL,
   seal INTEGER NOT NULL, completion BLOB NOT NULL) WITHOUT ROWID"""
 
@@ -183,3 +188,45 @@ def _open(path: Path) -> sqlite3.Connection:
         connection.close()
         raise
     return connection
+
+
+@dataclass(frozen=True)
+class CacheSize:
+    """The number of responses in a cache, and its size on disk, including the write-ahead log."""
+
+    path: str
+    entries: int = 0
+    megabytes: float = 0.0
+
+
+def look(path: Path) -> CacheSize:
+    """Measure a cache; a missing cache counts as empty and is not created."""
+    if not path.is_file():
+        return CacheSize(str(path))
+    with _opened(path) as connection:
+        (entries,) = connection.execute("SELECT COUNT(*) FROM replies").fetchone()
+    files = (path, path.with_name(f"{path.name}-wal"))
+    size = sum(file.stat().st_size for file in files if file.exists())
+    return CacheSize(str(path), entries, size / 1e6)
+
+
+def prune(path: Path, older_than_s: float) -> int:
+    """Remove responses of at least the given age (0 removes all), and return the number removed."""
+    if not path.is_file():
+        return 0
+    with _opened(path) as connection:
+        with connection:
+            before = time.time() - older_than_s if older_than_s else float("inf")
+            removed = connection.execute("DELETE FROM replies WHERE at <= ?", (before,)).rowcount
+        connection.execute("VACUUM")
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    return removed
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[sqlite3.Connection]:
+    try:
+        with closing(open_cache(path, _ADMIN_FIX)) as connection:
+            yield connection
+    except sqlite3.Error as error:
+        raise RagbedError(f"the response cache {path} cannot be used: {error}. {_ADMIN_FIX}") from error

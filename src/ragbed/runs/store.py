@@ -6,6 +6,7 @@ import sqlite3
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
@@ -13,10 +14,8 @@ import msgspec
 
 from ragbed.errors import MALFORMED_JSON, DataError, UsageError
 from ragbed.runs.call_order import order_calls
-from ragbed.runs.checksum import seal_of
-from ragbed.runs.database import NAME, StepLimit, close_written, naming, open_for_reading, open_for_writing
+from ragbed.runs.database import NAME, close_written, naming, open_for_reading, open_for_writing, seal_of
 from ragbed.runs.prices import Price, own_price
-from ragbed.runs.rows import Rows, StoredResult
 from ragbed.schema import Case, Completion
 
 __all__ = [
@@ -75,6 +74,18 @@ _BY_CASE = f"SELECT {_RESULT} FROM cases c CROSS JOIN results r ON r.item = c.id
 _T = TypeVar("_T")
 
 
+class StoredResult(msgspec.Struct, frozen=True):
+    """A stored result with its case."""
+
+    case: Case
+    model: str
+    repeat: int
+    completion: Completion
+    request: str = ""  # the request's key in the response cache
+    cached: int = 0  # when the response was received, in seconds since 1970, if it came from the cache
+    number: int = 0  # the case's number in the run
+
+
 class Called(msgspec.Struct, frozen=True):
     """A finished call, or the calls for a case; the calls of an unfinished case are stored as its turns.
 
@@ -119,23 +130,20 @@ class RunStore:
     Args:
         path: The file.
         connection: A connection to it.
-        limit: The step limit for queries, if the file is open only for reading.
-        lost: The number of commits that were lost because the write-ahead log is damaged.
+        writes: Whether the connection may write.
     """
 
-    def __init__(
-        self, path: Path, connection: sqlite3.Connection, limit: StepLimit | None = None, lost: int = 0
-    ) -> None:
-        self.path, self.connection, self._limit, self.lost = path, connection, limit, lost
-        self.rows = Rows(path)
+    def __init__(self, path: Path, connection: sqlite3.Connection, *, writes: bool) -> None:
+        self.path, self.connection, self._writes = path, connection, writes
         self._encoder = msgspec.json.Encoder()
+        self._last_case: tuple[tuple[object, ...], Case] | None = None
         self.wanted: set[str] | None = None  # names of the cases to call; None for all
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._limit is None:
+        if self._writes:
             close_written(self.connection)
         else:
             self.connection.close()
@@ -383,7 +391,7 @@ class RunStore:
             numbers = {number for _, number, _, _ in calls}
             places = ",".join("?" * len(numbers))
             found = self.read(f"{_CASE.replace('name', 'id, name')} WHERE id IN ({places})", tuple(numbers))
-            cases = {number: self.rows.case(*columns) for number, *columns in found}
+            cases = {number: self._case(*columns) for number, *columns in found}
             yield from [CallRequest(model, number, repeat, cases[number], size) for _, number, repeat, size in calls]
 
     def work(self, model: int) -> tuple[int, int]:
@@ -417,13 +425,13 @@ class RunStore:
         for number, columns in enumerate(self.read(f"{_CASE} ORDER BY {'name' if by_name else 'id'}"), 1):
             if number > most:
                 raise self.damaged("the list of cases")
-            yield self.rows.case(*columns)
+            yield self._case(*columns)
 
     def cases_after(self, number: int, limit: int) -> Iterator[tuple[int, Case]]:
         """Yield up to `limit` feasible cases after the given case number, with their numbers."""
         query = f"{_CASE.replace('name', 'id, name')} WHERE feasible AND id > ? ORDER BY id LIMIT ?"
         for found, *columns in self.read(query, (number, limit)):
-            yield found, self.rows.case(*columns)
+            yield found, self._case(*columns)
 
     def planned_after(self, number: int, limit: int, kind: type[_T]) -> Iterator[tuple[int, _T]]:
         """Yield up to `limit` cases after the given case number, decoded as another type with fewer fields."""
@@ -431,9 +439,9 @@ class RunStore:
         query = f"{_CASE.replace('name', 'id, name')} WHERE id > ? ORDER BY id LIMIT ?"
         for found, *columns in self.read(query, (number, limit)):
             try:
-                yield found, decode(self.rows.line(*columns))
+                yield found, decode(self._line(*columns))
             except MALFORMED_JSON as error:
-                raise self.rows.damaged(f"case {columns[0]}", error) from error
+                raise self.damaged(f"case {columns[0]}", error) from error
 
     def last_case(self) -> int:
         """Return the highest case number, or 0 if there are no cases."""
@@ -466,10 +474,10 @@ class RunStore:
             most = self._ledger_rows("results")
             for number, (name, _) in sorted(models.items(), key=lambda pair: pair[1] if by_name else pair):
                 for row in self.read(query, (number,)):
-                    rows, seals = rows + 1, seals + self.rows.check(row)
+                    rows, seals = rows + 1, seals + self._check(row)
                     if rows > most:
                         raise self.damaged("the list of results")
-                    yield self.rows.stored(name, row)
+                    yield self._stored(name, row)
             if not self.is_whole(rows, seals):
                 raise self.damaged("the list of results")
 
@@ -483,23 +491,23 @@ class RunStore:
         query = f"SELECT r.number, {_RESULTS} WHERE r.number > ? ORDER BY r.number LIMIT ?"
         for found, *columns in self.read(query, (number, limit)):
             row = tuple(columns)
-            seal = self.rows.check(row)
-            yield found, self.rows.stored(models[row[0]][0], row), seal
+            seal = self._check(row)
+            yield found, self._stored(models[row[0]][0], row), seal
 
     def results_of(self, case: str, limit: int) -> Iterator[StoredResult]:
         """Yield the results for one case, sorted by model and repeat, with at most `limit` results per model."""
         for number, (name, _) in self.models().items():
             query = f"{_BY_CASE} WHERE c.name = ? AND r.model = ? ORDER BY r.repeat LIMIT ?"
             for row in self.read(query, (case, number, limit)):
-                self.rows.check(row)
-                yield self.rows.stored(name, row)
+                self._check(row)
+                yield self._stored(name, row)
 
     def result(self, model: int, case: str, repeat: int) -> StoredResult | None:
         """Return a model's result for one case and repeat, or None if there is none."""
         query = f"{_BY_CASE} WHERE c.name = ? AND r.model = ? AND r.repeat = ?"
         for row in self.read(query, (case, model, repeat)):
-            self.rows.check(row)
-            return self.rows.stored("", row)
+            self._check(row)
+            return self._stored("", row)
         return None
 
     def has_response(self, model: int, number: int, repeat: int) -> bool:
@@ -511,8 +519,8 @@ class RunStore:
         """Yield the failed calls to a model, each with its session and its result."""
         query = f"SELECT {_RESULTS} WHERE r.model = ? AND r.outcome = 'error' ORDER BY r.item, r.repeat"
         for row in self.read(query, (model,)):
-            self.rows.check(row)
-            yield CallKey(model, row[1], row[2]), row[3], self.rows.completion(row)
+            self._check(row)
+            yield CallKey(model, row[1], row[2]), row[3], self._completion(row)
 
     def is_whole(self, rows: int, seals: int) -> bool:
         """Return whether the number of results and the sum of their checksums match the ledger."""
@@ -542,8 +550,6 @@ class RunStore:
 
     def read(self, query: str, values: Sequence[object] | dict[str, object] = ()) -> Iterator[tuple[Any, ...]]:
         """Yield the rows of a read-only query."""
-        if self._limit is not None:
-            self._limit.restart()
         with naming(self.path, "read"):
             # `yield from` would also close the cursor of an abandoned generator, which fails once the store is closed.
             for row in self.connection.execute(query, values):  # noqa: UP028
@@ -570,16 +576,57 @@ class RunStore:
             raise self.damaged("the ledger")
         return int(found[0][0])
 
-    def damaged(self, what: str) -> DataError:
+    # Methods that validate and decode rows. The decoders are made on first use, because an import reads few rows.
+
+    @cached_property
+    def _case_decoder(self) -> msgspec.json.Decoder[Case]:
+        return msgspec.json.Decoder(Case)
+
+    @cached_property
+    def _completion_decoder(self) -> msgspec.json.Decoder[Completion]:
+        return msgspec.json.Decoder(Completion)
+
+    def _check(self, row: tuple[Any, ...]) -> int:
+        """Validate a result and return its checksum."""
+        *fields, seal, completion = row[:9]
+        if not isinstance(seal, int) or seal_of(completion, *fields) != seal:
+            raise self.damaged(f"the result of case {row[1]}")
+        return seal
+
+    def _stored(self, model: str, row: tuple[Any, ...]) -> StoredResult:
+        """Decode a result and its case."""
+        _, number, repeat, _, request, _, cached, _, _, *case = row
+        return StoredResult(self._case(*case), model, repeat, self._completion(row), str(request), cached, number)
+
+    def _completion(self, row: tuple[Any, ...]) -> Completion:
+        try:
+            return self._completion_decoder.decode(row[8])
+        except MALFORMED_JSON as error:
+            raise self.damaged(f"the result of case {row[1]}", error) from error
+
+    def _case(self, *columns: object) -> Case:
+        if self._last_case is not None and columns == self._last_case[0]:  # often repeats of one case
+            return self._last_case[1]
+        try:
+            case = self._case_decoder.decode(self._line(*columns))
+        except MALFORMED_JSON as error:
+            raise self.damaged(f"case {columns[0]}", error) from error
+        self._last_case = columns, case
+        return case
+
+    def _line(self, name: object, feasible: object, seal: object, line: object) -> bytes:
+        """Validate a case and return its JSON."""
+        if not isinstance(line, bytes) or seal_of(line, name, feasible) != seal:
+            raise self.damaged(f"case {name}")
+        return line
+
+    def damaged(self, what: str, error: Exception | None = None) -> DataError:
         """Return the error for stored data that has changed since it was written."""
-        return self.rows.damaged(what)
+        cause = f" ({error})" if error else ""
+        return DataError(self.path, f"{what} is damaged{cause}; restore the file from a backup")
 
 
 def open_store(folder: Path, *, create: bool) -> RunStore:
     """Open the run in a folder for reading or, if `create` is set, for writing, which requires the run's lock."""
     path = folder / NAME
-    if create:
-        connection, lost = open_for_writing(path)
-        return RunStore(path, connection, lost=lost)
-    connection = open_for_reading(path)
-    return RunStore(path, connection, StepLimit(path, connection))
+    return RunStore(path, open_for_writing(path) if create else open_for_reading(path), writes=create)
