@@ -43,7 +43,6 @@ from ragbed.runs.store import (
     RunStore,
     StoredResult,
 )
-from ragbed.runs.time_left import TimeLeft
 from ragbed.runs.turns import EpisodeFactory, make_calls, plan_calls, starts_over
 from ragbed.runs.writer import Writer
 from ragbed.schema import Case, Completion
@@ -85,8 +84,6 @@ class CallProgress(msgspec.Struct):
 class _PendingResult(msgspec.Struct, frozen=True):
     durable: asyncio.Future[None]
     result: StoredResult
-    seal: int
-    size: int
 
 
 class StoppingRule(Protocol):
@@ -150,7 +147,7 @@ class CallLoop:
         is_cached = not (isinstance(self.model, AnsweringAfresh) or getattr(self.model, "replays", False))
         self._cache = self.session.cache if is_cached else None
         self._posting = self.model if isinstance(self.model, Posting) else None
-        self._time_left = TimeLeft(0, 0)
+        self._started = time.monotonic()
         self._ignores_others = not self.identity and not self.session.reuses_all
         self._turns = self.session.store.turns(self.number)
         self._billed = dict(self._billed_failures())
@@ -174,9 +171,8 @@ class CallLoop:
             pending = self._leave_out(pending, store.wanted)
         if rule is not None:
             rule.begin(store, self.number)
-        if rule is not None:
             pending = itertools.takewhile(lambda _: not rule.is_over(self.model.name), pending)
-        self._time_left = TimeLeft(*store.work(self.number))
+        self._started = time.monotonic()
         async with asyncio.TaskGroup() as group:
             if isinstance(self.model, Parking):
                 self._parking = self.model
@@ -196,7 +192,6 @@ class CallLoop:
                 yield request
             else:
                 self.progress.total -= 1
-                self._time_left.skip(request.size)
 
     def _billed_failures(self) -> Iterator[tuple[tuple[int, int], tuple[str, str]]]:
         """Yield a row that keeps the usage of each failed call once the result of a retry replaces the failure."""
@@ -229,7 +224,6 @@ class CallLoop:
         for request in pending:
             calls = await plan_calls(request.case, self.model, self.session.episodes)
             stored = self._turns.pop((request.number, request.repeat), [])
-            number = self._breaker.start()
             try:
                 called = await make_calls(
                     calls, partial(self._call, request, waiting), stored, partial(self._store_turn, request)
@@ -241,7 +235,7 @@ class CallLoop:
                 self._breaker.has_responses = True
                 await self._settle(waiting)
                 continue
-            self._breaker.learn(called.completion, number)
+            self._breaker.learn(called.completion)
             if self._workers > self._concurrency():
                 break
         self._workers -= 1
@@ -360,7 +354,7 @@ class CallLoop:
         # The retry of a failed case continues with the call that failed, unless it starts over.
         if completion.steps and (completion.outcome != "error" or starts_over(completion)):
             self.session.writer.put(FORGET_TURNS, request.turn_range())
-        return _PendingResult(self.session.writer.put(RECORD, row), result, row[-2], request.size)
+        return _PendingResult(self.session.writer.put(RECORD, row), result)
 
     async def _settle(self, waiting: list[_PendingResult]) -> None:
         """Wait until results are on disk, and report each of them."""
@@ -368,13 +362,12 @@ class CallLoop:
             last = waiting.pop(0)
             await last.durable
             completion, cached = last.result.completion, last.result.cached
-            if cached:
-                self._time_left.skip(last.size)
-            else:
-                self._time_left.add(last.size, completion.latency_s)
-            self.progress.count(completion, cached=cached > 0)
-            self.progress.seconds_left = self._time_left.seconds(self._workers)
-            self.watch(self.progress)
+            progress = self.progress
+            progress.count(completion, cached=cached > 0)
+            if progress.finished:
+                each_s = (time.monotonic() - self._started) / progress.finished
+                progress.seconds_left = each_s * (progress.total - progress.done)
+            self.watch(progress)
             if self.session.rule is not None:
                 self.session.rule.take(last.result)
             if self.session.kept is not None:

@@ -33,6 +33,7 @@ __all__ = [
     "Called",
     "RunStore",
     "StoredResult",
+    "open_scored",
     "open_store",
 ]
 
@@ -118,10 +119,9 @@ class CallKey(msgspec.Struct, frozen=True):
 
 
 class CallRequest(CallKey, frozen=True):
-    """A call to make; `size` is the length of the input, in the same unit for all of the model's cases."""
+    """A call to make."""
 
     case: Case
-    size: int = 0
 
 
 class RunStore:
@@ -383,22 +383,16 @@ class RunStore:
         return self._read_pending(table, model)
 
     def _read_pending(self, table: str, model: int) -> Iterator[CallRequest]:
-        query = f"""SELECT p.rowid, p.id, p.repeat, p.size FROM temp.{table} p WHERE p.rowid > :last AND {_IS_PENDING}
+        query = f"""SELECT p.rowid, p.id, p.repeat FROM temp.{table} p WHERE p.rowid > :last AND {_IS_PENDING}
           ORDER BY p.rowid LIMIT {_BATCH}"""  # noqa: S608 - names of ours
         last = 0
         while calls := list(self.read(query, {"last": last, "model": model})):
             last = calls[-1][0]
-            numbers = {number for _, number, _, _ in calls}
+            numbers = {number for _, number, _ in calls}
             places = ",".join("?" * len(numbers))
             found = self.read(f"{_CASE.replace('name', 'id, name')} WHERE id IN ({places})", tuple(numbers))
             cases = {number: self._case(*columns) for number, *columns in found}
-            yield from [CallRequest(model, number, repeat, cases[number], size) for _, number, repeat, size in calls]
-
-    def work(self, model: int) -> tuple[int, int]:
-        """Return the number of pending calls to a model and the sum of their sizes; call `pending` first."""
-        query = f"SELECT COUNT(*), COALESCE(SUM(size), 0) FROM temp.calls_{model} p WHERE {_IS_PENDING}"  # noqa: S608
-        ((calls, size),) = self.read(query, {"model": model})
-        return calls, size
+            yield from [CallRequest(model, number, repeat, cases[number]) for _, number, repeat in calls]
 
     def question_order(self, model: int) -> Iterator[tuple[int, int]]:
         """Yield the case number and repeat of each call in evaluation order, after `pending` with `by_question`."""
@@ -630,3 +624,20 @@ def open_store(folder: Path, *, create: bool) -> RunStore:
     """Open the run in a folder for reading or, if `create` is set, for writing, which requires the run's lock."""
     path = folder / NAME
     return RunStore(path, open_for_writing(path) if create else open_for_reading(path), writes=create)
+
+
+def open_scored(folder: Path) -> RunStore:
+    """Open a run whose responses can be scored.
+
+    Raises:
+        UsageError: The run is a judge's, whose responses are verdicts.
+    """
+    store = open_store(folder, create=False)
+    if "criterion" not in store.settings():
+        return store
+    store.connection.close()
+    judged = folder.absolute().parent.parent  # judges' runs are in RUN/judge/CRITERION
+    where = f": {judged}" if (judged / NAME).is_file() else ""
+    raise UsageError(
+        f"{folder} contains a judge's model calls, not an evaluation run. Choose the run that was judged{where}."
+    )

@@ -17,8 +17,7 @@ from ragbed.analysis.diagnosis.records import Diagnosis, ErrorType, Source
 from ragbed.errors import UsageError
 from ragbed.runs.engines import Engine
 from ragbed.runs.engines.local import LocalEngine
-from ragbed.runs.scoring import open_scored
-from ragbed.runs.store import StoredResult
+from ragbed.runs.store import StoredResult, open_scored
 from ragbed.schema import Case, Outcome
 from ragbed.scoring.robust.verdict import judge
 from ragbed.testbeds.closed_book import CLOSED_BOOK

@@ -19,8 +19,7 @@ from ragbed.analysis.trials.columns import TrialGroup
 from ragbed.io.locations import place_inside
 from ragbed.runs.condition import Condition, condition_of
 from ragbed.runs.database import NAME, EmptyRun
-from ragbed.runs.scoring import open_scored
-from ragbed.runs.store import StoredResult, open_store
+from ragbed.runs.store import StoredResult, open_scored, open_store
 from ragbed.schema import Estimate
 
 # Suffix of the metrics for the share of correct answers among responses with the verdict "yes" (CR).

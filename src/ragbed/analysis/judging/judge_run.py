@@ -13,8 +13,7 @@ from ragbed.analysis.judging.criteria import Criterion
 from ragbed.analysis.judging.request import judge_case
 from ragbed.analysis.judging.verdict import Verdict, settle, verdict_of
 from ragbed.io.locations import place_inside
-from ragbed.runs.scoring import open_scored
-from ragbed.runs.store import StoredResult, open_store
+from ragbed.runs.store import StoredResult, open_scored, open_store
 from ragbed.schema import Case
 from ragbed.scoring import score
 
