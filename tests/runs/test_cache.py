@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import sqlite3
 from contextlib import closing
@@ -68,19 +67,17 @@ def test_a_run_can_be_resumed_on_another_server_with_the_same_model(tmp_path: Pa
 def test_a_response_is_found_before_and_after_it_is_written_also_by_another_process(tmp_path: Path) -> None:
     keys = [f"{number:03}" for number in range(200)]
 
-    async def use() -> list[str | None]:
-        first, second = (Cache(tmp_path / "cache", run, pytest.fail) for run in ("first", "second"))
-        assert second.find(keys[0]) is None
-        for key in keys[:100]:  # more than are written at once
-            first.keep(key, "test/talking", Completion(outcome="ok", reply=key, finish="stop"))
-        found = [first.find(key) for key in keys]
-        await first.close()
-        found += [second.find(key) for key in keys]
-        await second.close()
-        assert {each.run for each in found if each is not None} == {"first"}
-        return [None if each is None else each.completion.reply for each in found]
-
-    assert asyncio.run(use()) == 2 * [*keys[:100], *[None] * 100]
+    first, second = (Cache(tmp_path / "cache", run, pytest.fail) for run in ("first", "second"))
+    assert second.find(keys[0]) is None
+    for key in keys[:100]:  # more than are written at once
+        first.keep(key, "test/talking", Completion(outcome="ok", reply=key, finish="stop"))
+    found = [first.find(key) for key in keys]
+    first.close()
+    found += [second.find(key) for key in keys]
+    second.close()
+    assert {each.run for each in found if each is not None} == {"first"}
+    responses = [None if each is None else each.completion.reply for each in found]
+    assert responses == 2 * [*keys[:100], *[None] * 100]
 
 
 def test_a_request_that_cannot_be_created_does_not_affect_the_cases_before_it(tmp_path: Path) -> None:

@@ -5,7 +5,6 @@ Several processes may share one file. If the cache fails, the failure is reporte
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 import math
 import sqlite3
@@ -69,7 +68,7 @@ def is_whole(completion: Completion) -> bool:
 
 
 class Cache:
-    """A file of cached responses, used from an event loop; lookups run in the loop and writes in a thread.
+    """A file of cached responses.
 
     Args:
         path: The file; it and its folder are created if necessary.
@@ -80,21 +79,18 @@ class Cache:
     def __init__(self, path: Path, run: str, tell: Callable[[str], None]) -> None:
         self._path, self.run, self._tell = path, run, tell
         self._unsaved: dict[str, _Entry] = {}
-        self._saving: asyncio.Task[None] | None = None
-        self._connections: tuple[sqlite3.Connection, ...] = ()  # for reading and for writing
-        self._is_usable = False
+        self._connection: sqlite3.Connection | None = None
         try:
-            self._connections = open_cache(path), open_cache(path)
-            self._is_usable = True
+            self._connection = open_cache(path)
         except RagbedError as error:
             tell(f"{error} The run continues without the cache.")
 
     def find(self, key: str) -> CachedResponse | None:
         """Return the response that is stored under a key, or None if there is none or it is damaged."""
         entry = self._unsaved.get(key)
-        if entry is None and self._is_usable:
+        if entry is None and self._connection is not None:
             try:
-                entry = self._connections[0].execute("SELECT * FROM replies WHERE key = ?", (key,)).fetchone()
+                entry = self._connection.execute("SELECT * FROM replies WHERE key = ?", (key,)).fetchone()
             except sqlite3.Error as error:
                 self._abandon(error)
         if entry is not None:
@@ -106,45 +102,38 @@ class Cache:
 
     def keep(self, key: str, model: str, completion: Completion) -> None:
         """Store a response if it is complete."""
-        if not self._is_usable or not is_whole(completion):
+        if self._connection is None or not is_whole(completion):
             return
         encoded, fields = msgspec.json.encode(completion), (key, model, self.run, time.time())
         self._unsaved[key] = (*fields, seal_of(encoded, *fields), encoded)
-        if len(self._unsaved) >= _SAVE_AT and (self._saving is None or self._saving.done()):
-            self._saving = asyncio.create_task(self._save())
+        if len(self._unsaved) >= _SAVE_AT:
+            self._save()
 
-    async def close(self) -> None:
+    def close(self) -> None:
         """Write the remaining responses and close the file."""
-        if self._saving is not None:
-            await self._saving
-        if self._unsaved and self._is_usable:
-            await self._save()
-        for connection in self._connections:
-            connection.close()
+        self._save()
+        if self._connection is not None:
+            self._connection.close()
 
-    async def _save(self) -> None:
-        entries = list(self._unsaved.values())
-
-        def write() -> None:
-            with self._connections[1] as connection:
-                connection.executemany("INSERT OR REPLACE INTO replies VALUES (?, ?, ?, ?, ?, ?)", entries)
-
-        try:
-            await asyncio.to_thread(write)
-        except sqlite3.Error as error:
-            self._abandon(error)
-        for entry in entries:
-            if self._unsaved[entry[0]] is entry:
-                del self._unsaved[entry[0]]
+    def _save(self) -> None:
+        if self._connection is not None:
+            try:
+                with self._connection as connection:
+                    insert = "INSERT OR REPLACE INTO replies VALUES (?, ?, ?, ?, ?, ?)"
+                    connection.executemany(insert, self._unsaved.values())
+            except sqlite3.Error as error:
+                self._abandon(error)
+        self._unsaved.clear()
 
     @cached_property
     def _decoder(self) -> msgspec.json.Decoder[Completion]:
         return msgspec.json.Decoder(Completion)
 
     def _abandon(self, error: BaseException) -> None:
-        if self._is_usable:
+        if self._connection is not None:
             self._tell(f"{_unusable(self._path, error)} The run continues without the cache.")
-            self._is_usable = False
+            self._connection.close()
+            self._connection = None
 
 
 def open_cache(path: Path, fix: str = _FIX) -> sqlite3.Connection:

@@ -91,8 +91,8 @@ class CircuitBreaker:
         answered = self.has_responses if kind in REJECTED else self._answered
         fix = "Add credit or wait until the quota is renewed." if kind == "quota" else self._advice
         self._fatal_fix = "" if answered or (kind == "protocol" and self.has_responses) else fix
-        # Rejections arrive sooner than responses, so rejections of the first prompts must not end a run early.
-        max_fatal = _MAX_FATAL if answered or kind == "request" else _MAX_FATAL_BEFORE_RESPONSE
+        max_fatal = _MAX_FATAL if answered else _MAX_FATAL_BEFORE_RESPONSE
+        # If the messages of rejections differ, the first questions may be the cause.
         rejects = kind == "request" and not self.has_responses and self._rejected_in_a_row >= _MAX_FATAL
         if self._fatal_in_a_row < max_fatal and self._in_a_row < _MAX_ERRORS and not rejects:
             return

@@ -276,7 +276,7 @@ def _open_session(store: RunStore, job: Job, number: int, stack: AsyncExitStack)
         connection = stack.enter_context(closing(connect(store.path)))
     cache = None if job.cache is None else Cache(job.cache, str(store.planned_at()), job.tell)
     if cache is not None:
-        stack.push_async_callback(cache.close)
+        stack.callback(cache.close)
     writer = Writer(store.path, connection)
     stack.push_async_callback(writer.close)
     if job.follower is not None:

@@ -18,25 +18,6 @@ from ragbed.runs.database import NAME, close_written, naming, open_for_reading, 
 from ragbed.runs.prices import Price, own_price
 from ragbed.schema import Case, Completion
 
-__all__ = [
-    "ANSWERED",
-    "COUNT_CASES",
-    "FORGET",
-    "FORGET_TURNS",
-    "INTEND",
-    "LOSE",
-    "NOTE",
-    "RECORD",
-    "REPLACED",
-    "CallKey",
-    "CallRequest",
-    "Called",
-    "RunStore",
-    "StoredResult",
-    "open_scored",
-    "open_store",
-]
-
 _BATCH = 32  # number of cases to read in one step
 _MAX_DIGITS = 9  # maximum number of digits in a stored integer
 _ADD_CASE = "INSERT INTO cases (name, feasible, seal, line) VALUES (?, ?, ?, ?)"

@@ -139,10 +139,7 @@ class HttpModel(ABC):
                     await self._settled.wait()
             before, sent = sent, self._adjusted(body)
             if before == sent and self.negotiation.learn(
-                failure,
-                msgspec.json.decode(sent),
-                may_stream=self.may_stream,
-                has_responded=self._noted is not None,
+                failure, msgspec.json.decode(sent), may_stream=self.may_stream
             ):
                 sent, leads = self._adjusted(body), True
                 self._settled.clear()
