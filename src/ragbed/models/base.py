@@ -141,21 +141,16 @@ class StatelessModel:
 
 
 @runtime_checkable
-class Parking(Protocol):
-    """A model that parks cases while its server requires a pause, so that other cases can be sent.
+class Growing(Protocol):
+    """A model whose concurrency grows during a run.
 
-    Otherwise, a server that answers every twentieth call with `Retry-After: 89` would stop all calls.
     Call `isinstance` once per model, not once per call, because it takes longer than all other work for a call.
 
     Attributes:
-        make_room: Called when a case is parked or the concurrency grows, so that the runner can send more cases.
+        make_room: Called when the concurrency has grown, so that the runner can send more cases.
     """
 
     make_room: Callable[[], object]
-
-    @property
-    def parked(self) -> int:
-        """The number of parked cases, which do not count as running."""
 
 
 class RequestMeter:

@@ -23,8 +23,8 @@ if the server sends no code.
 | filter | blocked by the provider's content filter; the outcome is `filtered` instead of `error` | no |
 | length | the token limit was used up before the answer; the outcome is `truncated` instead of `error` | no |
 
-Pacing and retries are implemented here because no HTTP client or retry library covers several servers, billed responses
-that cannot be used, and cases that are parked while a server requires a pause.
+Pacing and retries are implemented here because no HTTP client or retry library covers several servers and billed
+responses that cannot be used.
 """
 
 from __future__ import annotations

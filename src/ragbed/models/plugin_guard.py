@@ -45,7 +45,7 @@ def open_contained(open_provider: Callable[[ModelConfig], Model], config: ModelC
     methods["complete"] = _contained("complete", model.complete)
     if isinstance(model, Posting):  # the runner prefers this method to `complete`
         methods["complete_request"] = _contained("complete_request", model.complete_request)
-    # The methods are replaced on the object itself, because a model may have additional methods, e.g. of `Parking`.
+    # The methods are replaced on the object itself, because a model may have additional methods, e.g. of `Growing`.
     for name, method in methods.items():
         object.__setattr__(model, name, method)
     return model

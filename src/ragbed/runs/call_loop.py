@@ -17,8 +17,8 @@ import msgspec
 from ragbed.models.base import (
     ENDED_EARLY,
     AnsweringAfresh,
+    Growing,
     Model,
-    Parking,
     Posting,
     PrefixReusing,
     WorkerLost,
@@ -136,7 +136,6 @@ class CallLoop:
     progress: CallProgress
     watch: Callable[[CallProgress], None]
     _workers: int = 0
-    _parking: Parking | None = None
 
     def __post_init__(self) -> None:
         # Cache keys also contain the base URLs and the sampling parameters that the user has set.
@@ -174,8 +173,7 @@ class CallLoop:
             pending = itertools.takewhile(lambda _: not rule.is_over(self.model.name), pending)
         self._started = time.monotonic()
         async with asyncio.TaskGroup() as group:
-            if isinstance(self.model, Parking):
-                self._parking = self.model
+            if isinstance(self.model, Growing):
                 self.model.make_room = lambda: self._start_workers(group, pending)
             self._start_workers(group, pending)
         self._tell_fix()
@@ -205,7 +203,7 @@ class CallLoop:
                 yield (call.number, call.repeat), (key, msgspec.json.encode(usages).decode())
 
     def _start_workers(self, group: asyncio.TaskGroup, pending: Iterator[CallRequest]) -> None:
-        while self._workers < self._concurrency():
+        while self._workers < self.model.concurrency:
             self._workers += 1
             work = self._work(pending)
             try:
@@ -213,10 +211,6 @@ class CallLoop:
             except RuntimeError:  # the task group is shutting down; do not schedule more work
                 work.close()
                 return
-
-    def _concurrency(self) -> int:
-        """Return the maximum number of concurrent cases, including cases paused at the server's request."""
-        return self.model.concurrency + (0 if self._parking is None else self._parking.parked)
 
     async def _work(self, pending: Iterator[CallRequest]) -> None:
         """Make calls one by one. Rows are written in order, so a result is stored before the next call is recorded."""
@@ -236,7 +230,7 @@ class CallLoop:
                 await self._settle(waiting)
                 continue
             self._breaker.learn(called.completion)
-            if self._workers > self._concurrency():
+            if self._workers > self.model.concurrency:
                 break
         self._workers -= 1
         await self._settle(waiting)

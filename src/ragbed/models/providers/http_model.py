@@ -95,7 +95,6 @@ class HttpModel(ABC):
         self.advice = f"Check {service.to_check}, the model name ({service.remote}), the URL ({urls}) and {way}."
         self._transport = Transport(proxies, self._all_headers, keys, service.pacer, service.retry_policy)
         self._transport.probe.when_open = self._allow_concurrency
-        self._transport.when_parked = lambda: self.make_room()  # noqa: PLW0108  # the runner replaces make_room
         self.limit, self.negotiation = TokenLimit(service.sampling), Negotiation(fixed | service.fixed)
         self.window = ContextWindow(service.context_length)
         self._settled = asyncio.Event()
@@ -222,11 +221,6 @@ class HttpModel(ABC):
     async def close(self) -> None:
         """Close the connections."""
         await self._transport.close()
-
-    @property
-    def parked(self) -> int:
-        """The number of cases that are waiting because the server requested a pause."""
-        return self._transport.parked
 
     def _allow_concurrency(self) -> None:
         """Accept as many concurrent cases as the pacer allows.

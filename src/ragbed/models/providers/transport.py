@@ -29,11 +29,6 @@ _SLOW_S = 2.0
 _LOOK_UP_S = 5.0
 # Maximum number of attempts if no connection has ever succeeded; in that case, the URL is probably wrong.
 _FIRST_CONNECT_ATTEMPTS = 3
-# A case that has to wait for at least this many seconds is parked, and another case is sent in the meantime.
-_PARK_S = 2.0
-# Maximum number of parked cases, as a multiple of the concurrency. The number is limited, because after a crash,
-# parked cases count as sent.
-_MAX_PARKED = 8
 # Time limit in seconds and maximum size of requests for batches, whose files are large.
 _LONG_S, _MAX_BATCH_BYTES = 600.0, 1 << 30
 
@@ -98,14 +93,7 @@ class Transport:
         hidden = [*keys, *(key for url in urls for key in secrets_in(url))]
         self.scrubber = Scrubber(hidden)
         self._response_scrubber = Scrubber([key for key in hidden if not key.in_messages_only])
-        self._parked = 0
-        self.when_parked: Callable[[], object] = lambda: None
         self.probe = _ServerProbe()
-
-    @property
-    def parked(self) -> int:
-        """The number of parked cases, up to a maximum; further cases count as running, so that no new cases start."""
-        return min(self._parked, _MAX_PARKED * self._pacer.most)
 
     async def post(
         self,
@@ -148,7 +136,7 @@ class Transport:
                 pause = self._pause_before_retry(attempt, failure, self._pacer.clock() - begin)
                 if pause is None:
                     return failed(failure, attempt, usage)
-                await self._wait(pause)
+                await asyncio.sleep(pause)
             else:
                 self.probe.answered(None)
                 meter.settle(completion)
@@ -245,18 +233,6 @@ class Transport:
             end = f"{asked}, but a case times out after {policy.item_s:,.6g} s"
         failure.detail += f"; {end}"
         return None
-
-    async def _wait(self, pause: float) -> None:
-        if pause < _PARK_S:
-            await asyncio.sleep(pause)
-            return
-        self._parked += 1
-        try:
-            if self._parked <= _MAX_PARKED * self._pacer.most:
-                self.when_parked()
-            await asyncio.sleep(pause)
-        finally:
-            self._parked -= 1
 
     async def _attempt(
         self, lane: ServerLane, body: bytes, parse: Callable[[bytes], Completion], left_s: float

@@ -219,8 +219,8 @@ class ModelWorker:
 
     @property
     def room(self) -> int:
-        """The model's concurrency plus the number of cases paused at the server's request."""
-        return self._model.concurrency + getattr(self._model, "parked", 0)
+        """The model's concurrency."""
+        return self._model.concurrency
 
     async def begin(self) -> str:
         """Return the model's identity. Parameters will be reported again, as an earlier report may have been lost."""
@@ -262,8 +262,6 @@ class ReplicatedModel:
         sent: The parameters that a replica most recently sent to its server, without the prompt.
         negotiated: The changes that this replica has made for its server.
     """
-
-    parked = 0
 
     def __init__(self, model: Model, pool: ActorPool, max_cases: int | None) -> None:
         self.name, self.advice, self.request = model.name, model.advice, model.request
