@@ -20,7 +20,7 @@ from ragbed.builder.web.extract import Extractor
 from ragbed.builder.web.fetch import Fetcher
 from ragbed.builder.web.page_cache import PageCache
 from ragbed.builder.web.reader_process import ReadResult
-from ragbed.runs.engines.base import Engine, Worker
+from ragbed.runs.engines import Engine, Worker
 
 _FORMAT = 5  # version of the stored results; increase it when documents are read differently
 # Number of documents queued per child process, which reads one at a time. The queue keeps the process busy, and sending

@@ -28,7 +28,7 @@ from ragbed.runs.call_loop import CallLoop, CallProgress, Session, StoppingRule
 from ragbed.runs.circuit_breaker import CHANGE_OPTION, CircuitOpen
 from ragbed.runs.database import EmptyRun, connect, naming
 from ragbed.runs.decided import keep_decided
-from ragbed.runs.engines.base import Engine
+from ragbed.runs.engines import Engine
 from ragbed.runs.lock import hold
 from ragbed.runs.store import NOTE, RunStore, StoredResult, open_store
 from ragbed.runs.turns import EpisodeFactory, starts_over

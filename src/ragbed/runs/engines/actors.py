@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 from ragbed import __version__
 from ragbed.errors import RagbedError
 from ragbed.models.base import WorkerLost
-from ragbed.runs.engines.base import ReplicaSpec, Worker
+from ragbed.runs.engines import ReplicaSpec, Worker
 
 _MAX_ENDS = 5  # maximum number of times in a row that a worker may die without finishing a job
 # Seconds between checks for a free node, and seconds until the user is warned that there is none.

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, TypeVar
 from msgspec.structs import replace
 
 from ragbed.errors import RagbedError
-from ragbed.runs.engines.base import Worker
+from ragbed.runs.engines import Worker
 
 if TYPE_CHECKING:
     from concurrent.futures import Future, ProcessPoolExecutor

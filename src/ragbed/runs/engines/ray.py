@@ -27,6 +27,7 @@ from ragbed import __version__, environment
 from ragbed.errors import RagbedError, UsageError
 from ragbed.models import ModelConfig, open_model
 from ragbed.models.base import Model
+from ragbed.runs.engines import ReplicaSpec, Worker
 from ragbed.runs.engines.actors import (
     WARN_AFTER_S,
     ActorPool,
@@ -36,7 +37,6 @@ from ragbed.runs.engines.actors import (
     lacks_ragbed,
     shorten,
 )
-from ragbed.runs.engines.base import ReplicaSpec, Worker
 from ragbed.schema import Case, Completion
 from ragbed.testbeds.search.corpora import SearchCorpus
 
@@ -200,10 +200,10 @@ class RayEngine:
 
 
 class WorkerResponse(NamedTuple):
-    """A completion and, if they or the changes to them are new, the parameters that the worker sent to its server."""
+    """A completion, and the parameters that the worker sent to its server, with a description of the changes to them."""
 
     completion: Completion
-    sent: Mapping[str, Any] | None
+    sent: Mapping[str, Any]
     negotiated: str
 
 
@@ -214,26 +214,17 @@ class ModelWorker:
         # This code runs on another machine, whose own environment provides all variables that are not sent.
         environ = dict(environment.variables()) | dict(wish.environ)
         self._model = open_model(spec, lambda name: replace(wish, model=name, environ=environ))
-        self.close = self._model.close
-        self._reported: tuple[Mapping[str, Any], str] = ({}, "")
+        self.begin, self.close = self._model.identity, self._model.close
 
     @property
     def room(self) -> int:
         """The model's concurrency."""
         return self._model.concurrency
 
-    async def begin(self) -> str:
-        """Return the model's identity. Parameters will be reported again, as an earlier report may have been lost."""
-        self._reported = ({}, "")
-        return await self._model.identity()
-
     async def do(self, job: tuple[Case, int]) -> WorkerResponse:
         """Call the model with a case and its repeat number."""
         completion = await self._model.complete(*job)
-        sent: Mapping[str, Any] = getattr(self._model, "sent", {})
-        report = (sent, getattr(self._model, "negotiated", ""))
-        is_new, self._reported = report != self._reported, report
-        return WorkerResponse(completion, sent if is_new else None, report[1])
+        return WorkerResponse(completion, getattr(self._model, "sent", {}), getattr(self._model, "negotiated", ""))
 
 
 def share_wish(wish: ModelConfig, count: int) -> ModelConfig:
@@ -280,9 +271,8 @@ class ReplicatedModel:
     async def complete(self, case: Case, repeat: int = 0) -> Completion:
         """Call a replica with a case."""
         response: WorkerResponse = await self._pool.do((case, repeat))
-        if response.sent is not None:
-            # A replica whose calls have all failed reports only its changes.
-            self.sent, self.negotiated = response.sent or self.sent, response.negotiated
+        # A replica whose calls have all failed reports only its changes.
+        self.sent, self.negotiated = response.sent or self.sent, response.negotiated
         return response.completion
 
     def _fit(self) -> None:
