@@ -15,7 +15,6 @@ from ragbed.text import storable
 
 if TYPE_CHECKING:
     from ragbed.models.providers.batches import BatchService
-    from ragbed.models.providers.context_window import ContextWindow
     from ragbed.models.providers.negotiation import Learned, Negotiation
     from ragbed.models.token_limit import TokenLimit
 
@@ -189,12 +188,17 @@ class Batching(Protocol):
     Attributes:
         limit: The token limit for its requests.
         negotiation: The parameters that the server has turned out to accept or reject.
-        window: The model's context window.
     """
 
     limit: TokenLimit
     negotiation: Negotiation
-    window: ContextWindow
+
+    def check_length(self, case: Case, max_tokens: int) -> None:
+        """Check that a prompt and its response fit into the context length that the user set.
+
+        Raises:
+            Failure: They do not fit.
+        """
 
     def open_batches(self) -> BatchService:
         """Return the provider's batch service."""

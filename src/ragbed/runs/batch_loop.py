@@ -210,7 +210,7 @@ class BatchLoop(CallLoop):
         while True:
             limit = self._waiting[call].max_tokens if call in self._waiting else self._batching.limit.start
             try:
-                await self._batching.window.check(request.case, limit)
+                self._batching.check_length(request.case, limit)
             except Failure as failure:
                 completion = self._conclude(_SentCall("", call, request, limit, b""), failed(failure, 0))
                 if completion is not None:

@@ -14,7 +14,6 @@ import msgspec
 from ragbed.io.retry import RetryPolicy
 from ragbed.models.base import Sampling, canonical
 from ragbed.models.failures import REJECTED, Failure, failed
-from ragbed.models.providers.context_window import ContextWindow
 from ragbed.models.providers.negotiation import Learned, Negotiation, adjust
 from ragbed.models.providers.pacing import Pacer
 from ragbed.models.providers.transport import Transport
@@ -22,12 +21,14 @@ from ragbed.models.providers.urls import below, merge_headers, proxy_for, read_u
 from ragbed.models.secrets import ApiKey, without_secrets
 from ragbed.models.token_limit import TokenLimit
 from ragbed.schema import Case, Completion
+from ragbed.text import estimate_tokens
 
 _SECRET_HEADER = re.compile("auth|key|token|cookie|secret|password", re.IGNORECASE)
 # Matches a date or version at which a provider has fixed a model: 2024-07-18, 20250514, 08-2024, 2411, 0613 or 001.
 _DATED = re.compile(
     r"(?<!\d)(?:20\d\d-?[01]\d(?:-?[0-3]\d)?|[01]\d-20\d\d|2\d(?:0[1-9]|1[0-2])|(?:0[1-9]|1[0-2])[0-3]\d|00\d)(?!\d)"
 )
+_PER_MESSAGE = 16  # maximum number of tokens that a chat template adds to each message, and to the prompt as a whole
 _PROMPT_FIELDS = ("messages", "prompt", "system")  # request fields that differ from case to case
 
 
@@ -75,7 +76,6 @@ class HttpModel(ABC):
         sent: The parameters of the last request that got a response, without the prompt.
         limit: The token limit for requests.
         negotiation: The parameters that the server has turned out to accept or reject.
-        window: The model's context window.
         header_names: The names of the headers that the user has set.
     """
 
@@ -96,7 +96,6 @@ class HttpModel(ABC):
         self._transport = Transport(proxies, self._all_headers, keys, service.pacer, service.retry_policy)
         self._transport.probe.when_open = self._allow_concurrency
         self.limit, self.negotiation = TokenLimit(service.sampling), Negotiation(fixed | service.fixed)
-        self.window = ContextWindow(service.context_length)
         self._settled = asyncio.Event()
         self._settled.set()
         self.sent: Mapping[str, Any] = {}
@@ -112,13 +111,31 @@ class HttpModel(ABC):
 
         async def call(max_tokens: int) -> Completion:
             try:
-                await self.window.check(case, max_tokens)
+                self.check_length(case, max_tokens)
             except Failure as failure:
                 return failed(failure, 0)
             body = request if max_tokens == self.limit.first else canonical(self._body(case, max_tokens))
             return await self._post(body, case, max_tokens)
 
         return await self.limit.complete(case, call)
+
+    def check_length(self, case: Case, max_tokens: int) -> None:
+        """Check that a prompt and its response fit into the context length that the user set; see `Batching`."""
+        tokens = self._service.context_length
+        if tokens is None:
+            return
+        text = "\n".join(message.content for message in case.messages)
+        added = _PER_MESSAGE * (len(case.messages) + 1)
+        # No text has more tokens than bytes.
+        if len(text.encode("utf-8", "surrogatepass")) + added + max_tokens <= tokens:
+            return
+        estimate = estimate_tokens(text) + added
+        if estimate + max_tokens > tokens:
+            raise Failure(
+                "too-long",
+                f"the prompt (up to {estimate:,} tokens, an upper estimate) and the response (up to {max_tokens:,} "
+                f"tokens) do not fit in the context window of {tokens:,} tokens",
+            )
 
     async def _post(self, body: bytes, case: Case, max_tokens: int) -> Completion:
         """Post a body with the parameters that the server accepts.

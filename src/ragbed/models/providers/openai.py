@@ -17,7 +17,6 @@ from ragbed.models.base import CONTEXT_FULL, ENDED_EARLY, canonical, completed, 
 from ragbed.models.failures import Failure, decode_json, from_status
 from ragbed.models.logprobs import read_confidence
 from ragbed.models.presets import Preset
-from ragbed.models.providers.context_window import reported_context
 from ragbed.models.providers.dialects import CompatibleProvider, response_format
 from ragbed.models.providers.http_model import HttpModel, ServiceConfig
 from ragbed.models.providers.streaming import is_stream, join_events
@@ -164,18 +163,7 @@ class OpenAIModel(HttpModel):
         found = [entry, props, *(_find(page, "models", "name", (remote, f"{remote}:latest")) for page in tags)]
         fields = {name: value for one in found for name, value in one.items()
                   if name in _FIXED and value not in (None, remote)}  # fmt: skip
-        context = reported_context(entry, props)
-        if context is not None:  # use the server's tokenizer, and its context length unless the user has set one
-            body = {"content": ""} if props else {"model": remote, "prompt": ""}
-            if self._service.context_length is None:
-                self.window.tokens = min(context, self.window.tokens or context)
-            self.window.count = partial(self._count_tokens, base.with_path("/tokenize"), body)
         return hashlib.sha256(canonical(fields)).hexdigest()[:16] if fields else "" if any(found) else None
-
-    async def _count_tokens(self, url: URL, fields: dict[str, str], text: str) -> int | None:
-        body = canonical({name: value or text for name, value in fields.items()})
-        tokens = (await self._transport.look_up(url, body)).get("tokens")
-        return len(tokens) if isinstance(tokens, list) else None
 
     def open_batches(self) -> OpenAIBatches:
         """Return the server's batch service; see `Batching`."""

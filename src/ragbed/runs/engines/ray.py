@@ -200,7 +200,7 @@ class RayEngine:
 
 
 class WorkerResponse(NamedTuple):
-    """A completion, and the parameters that the worker sent to its server, with a description of the changes to them."""
+    """A completion, the parameters that the worker sent to its server, and a description of the changes to them."""
 
     completion: Completion
     sent: Mapping[str, Any]
