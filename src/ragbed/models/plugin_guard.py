@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 import msgspec
 
 from ragbed.errors import PluginFailed, RagbedError
-from ragbed.models.base import MODEL_ATTRIBUTES, Model, Posting, WorkerLost
+from ragbed.models.base import MODEL_ATTRIBUTES, Model, WorkerLost
 from ragbed.models.failures import Failure, failed
 from ragbed.schema import Case, Completion
 from ragbed.text import storable
@@ -42,9 +42,9 @@ def open_contained(open_provider: Callable[[ModelConfig], Model], config: ModelC
             return _checked(str, await inner_identity())
 
     methods: dict[str, Callable[..., object]] = {"request": request, "identity": identity}
-    methods["complete"] = _contained("complete", model.complete)
-    if isinstance(model, Posting):  # the runner prefers this method to `complete`
-        methods["complete_request"] = _contained("complete_request", model.complete_request)
+    for name in ("complete", "complete_request"):  # the second one belongs to `Posting`
+        if hasattr(model, name):
+            methods[name] = _contained(name, getattr(model, name))
     # The methods are replaced on the object itself, because a model may have additional methods, e.g. of `Growing`.
     for name, method in methods.items():
         object.__setattr__(model, name, method)
