@@ -19,13 +19,12 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ragbed import plugins
-from ragbed.errors import UnknownName, UsageError
+from ragbed.errors import UnknownName, UsageError, nearest_name
 from ragbed.io.retry import RetryPolicy
 from ragbed.models.base import Model, Sampling
 from ragbed.models.presets import Preset
 from ragbed.models.providers.pacing import Pacer
 from ragbed.models.secrets import ApiKey, without_credentials
-from ragbed.models.suggestions import suggest_model
 from ragbed.plugins import find_part
 from ragbed.text import storable_name
 
@@ -204,8 +203,7 @@ def _hf(config: ModelConfig) -> Model:
 
 
 def _scripted(config: ModelConfig) -> Model:
-    from ragbed.models.scripted import SCRIPTS, ScriptedModel
-    from ragbed.models.search_agents import AGENTS, SearchAgent
+    from ragbed.models.scripted import AGENTS, SCRIPTS, ScriptedModel, SearchAgent
 
     if config.model in AGENTS:
         return SearchAgent(config.model)
@@ -318,6 +316,22 @@ def parse_model(spec: str) -> tuple[str, str, Callable[[ModelConfig], Model]]:
     return provider, model, open_provider
 
 
+# Patterns for the start of a model's name, each with the provider that serves such models.
+_FAMILIES = (
+    (r"(chat)?gpt|o[1345](-|$)|davinci", "openai"),
+    (r"claude", "anthropic"),
+    (r"gemini", "gemini"),
+    (r"deepseek", "deepseek"),
+    (r"qw[eq]n?", "dashscope"),
+    (r"(chat)?glm", "zhipu"),
+    (r"(mi[sx]tral|ministral|magistral|codestral)", "mistral"),
+)
+_COMPANIES = {"google": "gemini", "claude": "anthropic", "gpt": "openai", "alibaba": "dashscope", "zhipuai": "zhipu"}
+# Companies that are not built-in providers and not organizations on Hugging Face, but whose servers have OpenAI's API.
+_COMPATIBLE = ("deepinfra", "fireworks", "minimax", "moonshot", "perplexity", "stepfun", "volcengine", "xai")
+_LIKENESS = 0.7  # minimum similarity (0 to 1) between a mistyped provider name and a known one
+
+
 def _describe_unknown(spec: str, provider: str, known: Sequence[str]) -> str:
     near = suggest_model(spec, known)
     hint = "" if near is None else f" Did you mean {near}?"
@@ -325,6 +339,32 @@ def _describe_unknown(spec: str, provider: str, known: Sequence[str]) -> str:
         f"model={spec}: {provider!r} is not a known provider.{hint} A model string has the form provider/model; "
         f"the providers are {', '.join(known)}."
     )
+
+
+def suggest_model(spec: str, providers: Sequence[str]) -> str | None:
+    """Suggest a correction for a model string with an unknown provider, or return None."""
+    if spec.endswith(".gguf"):
+        return f"llamacpp/{spec}"
+    first, separator, rest = re.match(r"([^/:]*)([/:]?)(.*)", spec).groups()  # type: ignore[union-attr]  # always matches
+    if rest and (provider := _nearest_provider(first.lower(), providers)):
+        return f"{provider}/{rest}"
+    if separator == "/":
+        return f"hf/{spec}" if first and rest else None  # probably a Hugging Face repository
+    if separator == ":":
+        return f"ollama/{spec}"  # probably a model with a tag, e.g. qwen2.5:7b
+    for pattern, provider in _FAMILIES:
+        if re.match(pattern, spec.lower()):
+            return f"{provider}/{spec}" if provider in providers else f"openai-api/{provider}/{spec}"
+    return None
+
+
+def _nearest_provider(name: str, providers: Sequence[str]) -> str | None:
+    if name in _COMPATIBLE:
+        return f"openai-api/{name}"
+    company = _COMPANIES.get(name)
+    if company in providers:
+        return company
+    return nearest_name(name, providers, _LIKENESS)
 
 
 _OPTIONS = {

@@ -16,8 +16,7 @@ from typing import Any, TypeAlias
 
 import msgspec
 
-from ragbed.models.failures import REJECTED, Failure
-from ragbed.models.server_errors import ServerError
+from ragbed.models.failures import REJECTED, Failure, ServerError
 
 _LIMITS = ("max_tokens", "max_completion_tokens")
 # Parameters that may be omitted. If an error message names several of them, the first one in this order is omitted.

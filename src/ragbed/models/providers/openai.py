@@ -14,7 +14,7 @@ from msgspec import structs
 from yarl import URL
 
 from ragbed.models.base import CONTEXT_FULL, ENDED_EARLY, canonical, completed, read_served
-from ragbed.models.failures import Failure, decode_json, from_status
+from ragbed.models.failures import Failure, decode_json, from_status, read_minimax_status
 from ragbed.models.logprobs import read_confidence
 from ragbed.models.presets import Preset
 from ragbed.models.providers.dialects import CompatibleProvider, response_format
@@ -22,7 +22,6 @@ from ragbed.models.providers.http_model import HttpModel, ServiceConfig
 from ragbed.models.providers.streaming import is_stream, join_events
 from ragbed.models.providers.urls import below
 from ragbed.models.providers.usage import read_usage
-from ragbed.models.server_errors import read_minimax_status
 from ragbed.models.token_limit import has_reasoned
 from ragbed.schema import Case, Completion, Lang, Message, Served, ToolCall
 from ragbed.testbeds.search.protocol import TOOL, read_texts, tool_parameters
