@@ -153,7 +153,7 @@ class RunSpec:
         cache: Whether to reuse cached responses: auto (not those that other runs received from models without an
             identity, which may have changed), reuse (all) or off.
         engine: Where the work runs: local, or ray for a Ray cluster.
-        cluster: Ray cluster to join: HOST:PORT of its head node, or `auto`; default: a new local cluster.
+        cluster: Ray cluster to join: HOST:PORT of its head node; default: a new local cluster.
         replicas: Number of replicas of each model on the cluster; default: 1.
         gpus_per_replica: Number of GPUs per replica; default: 0.
         cpus_per_replica: Number of CPUs per replica; default: 1.

@@ -126,19 +126,6 @@ async def arun(job: Job, watch: Callable[[str, CallProgress], None]) -> None:
         await _run_models(store, job, watch, ShutdownHandler(signals=False))
 
 
-@contextmanager
-def _hold_or_remove(folder: Path) -> Iterator[None]:
-    """Lock a folder. If it is new and its run makes no calls, remove it: a mistyped command leaves no empty run."""
-    is_new = not folder.exists()
-    with hold(folder):  # remove the folder only while holding the lock: another process may have created it
-        try:
-            yield
-        except RagbedError:
-            if is_new and not _has_session(folder):
-                shutil.rmtree(folder, ignore_errors=True)
-            raise
-
-
 def _has_session(folder: Path) -> bool:
     """Return whether a run has a session, in which calls may have been made, or cannot be read."""
     try:
@@ -152,18 +139,24 @@ def _has_session(folder: Path) -> bool:
 
 @contextmanager
 def _opened(job: Job) -> Iterator[RunStore]:
-    """Open a new or existing run and plan its cases."""
-    with _hold_or_remove(job.folder), open_store(job.folder, create=True) as store:
-        _plan(store, job)
-        if job.names:
-            store.name_models(job.names)
-        if job.prices:
-            with store.transaction() as connection:
-                rows = [(f"price.{model}", amounts) for model, amounts in job.prices.items()]
-                connection.executemany(NOTE, rows)
-        if job.budget is not None:
-            pay_earlier_calls(store, job.budget, job.tell)
-        yield store
+    """Open a new or existing run and plan its cases. A mistyped command, which makes no calls, leaves no new folder."""
+    is_new = not job.folder.exists()
+    with hold(job.folder):  # remove the folder only while holding the lock: another process may have created it
+        try:
+            with open_store(job.folder, create=True) as store:
+                _plan(store, job)
+                if job.names:
+                    store.name_models(job.names)
+                with store.transaction() as connection:
+                    rows = [(f"price.{model}", amounts) for model, amounts in job.prices.items()]
+                    connection.executemany(NOTE, rows)
+                if job.budget is not None:
+                    pay_earlier_calls(store, job.budget, job.tell)
+                yield store
+        except RagbedError:
+            if is_new and not _has_session(job.folder):
+                shutil.rmtree(job.folder, ignore_errors=True)
+            raise
 
 
 def _plan(store: RunStore, job: Job) -> None:

@@ -89,7 +89,7 @@ class EngineSpec(Struct, frozen=True):
     """The engine chosen by the user, with its options."""
 
     engine: str = "local"
-    # Address of a Ray cluster: "auto" for the user's running cluster on this machine, or None for a new one.
+    # Address of the head node of a Ray cluster, or None for a new cluster.
     cluster: str | None = None
     share: ReplicaSpec = field(default_factory=ReplicaSpec)  # number and resources of each model's replicas
     workers: int | None = None  # number of processes for the local engine

@@ -45,7 +45,6 @@ _AHEAD = 3  # maximum number of running and queued jobs per core
 _RETRIES = 20  # maximum number of retries if a job's worker dies; after that, the job itself is the likely cause
 _CONNECT_S = 5.0
 _OWN = "local"  # Ray's address for a new cluster
-_RUNNING = "auto"  # Ray's address for the cluster that `ray start` started on this machine
 # The preface and SETTINGS frame of an HTTP/2 (or gRPC) client, to which a server responds with its own SETTINGS.
 _SETTINGS = b"\x04"
 _HELLO = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes(3) + _SETTINGS + bytes(5)
@@ -71,8 +70,8 @@ class RayEngine:
     """An engine that runs work on a Ray cluster.
 
     Args:
-        address: The head node's address, e.g. 10.0.0.1:6379; `auto` for this user's cluster on this machine; or `local`
-            or None for a new cluster on this machine, which only this process can use.
+        address: The head node's address, e.g. 10.0.0.1:6379; `local` or None for a new cluster on this machine, which
+            only this process can use.
         share: The number of replicas of each model and the resources for each replica.
         tell: Called with messages for the user.
 
@@ -135,9 +134,6 @@ class RayEngine:
         if address == _OWN:
             self._start(quiet)
             return
-        if address == _RUNNING:
-            address = _find_running(self._ray)
-            self._tell(f"Using the Ray cluster at {address}.")
         _check_token(self._ray, address, _check_address(address, self._ray.util.get_node_ip_address()))
         try:
             self._ray.init(address=address, **quiet)
@@ -329,26 +325,6 @@ def _reload_token() -> None:
 
     Config.initialize("")
     AuthenticationTokenLoader.instance().reset_cache()
-
-
-def _find_running(ray: Any) -> str:
-    """Return the address of the cluster last started on this machine with `ray start`, if it belongs to this user."""
-    import psutil  # type: ignore[import-untyped]  # a dependency of Ray
-
-    address = ray._private.utils.read_ray_address()
-    if not address:
-        raise UsageError(
-            "cluster=auto: no Ray cluster is running on this machine. Start one with `ray start --head`, or omit "
-            "`cluster` to use a temporary local cluster."
-        )
-    user = psutil.Process().username()
-    for process in psutil.process_iter(["cmdline", "username"]):
-        if process.info["username"] == user and f"--gcs-address={address}" in (process.info["cmdline"] or ()):
-            return str(address)
-    raise UsageError(
-        f"cluster=auto: the Ray cluster at {address} is no longer running or belongs to another user, who could "
-        f"read your API keys. To join another user's cluster, use cluster={address}."
-    )
 
 
 def _check_address(address: str, own_ip: str) -> str:
