@@ -41,17 +41,14 @@ def open_contained(open_provider: Callable[[ModelConfig], Model], config: ModelC
         with _reporting(f"provider {provider!r} failed in identity()"):
             return _checked(str, await inner_identity())
 
-    methods: dict[str, Callable[..., object]] = {"request": request, "identity": identity}
-    for name in ("complete", "complete_request"):  # the second one belongs to `Posting`
-        if hasattr(model, name):
-            methods[name] = _contained(name, getattr(model, name))
-    # The methods are replaced on the object itself, because a model may have additional methods, e.g. of `Growing`.
+    # The methods are replaced on the object itself, because a model may have additional methods.
+    methods = {"request": request, "identity": identity, "complete": _contained(model.complete)}
     for name, method in methods.items():
         object.__setattr__(model, name, method)
     return model
 
 
-def _contained(name: str, call: Callable[..., Awaitable[object]]) -> Callable[..., Awaitable[Completion]]:
+def _contained(call: Callable[..., Awaitable[object]]) -> Callable[..., Awaitable[Completion]]:
     """Return a method that calls a model and returns an outcome even if the plug-in's own method fails."""
 
     async def contained(*arguments: object) -> Completion:
@@ -62,11 +59,11 @@ def _contained(name: str, call: Callable[..., Awaitable[object]]) -> Callable[..
         except Exception as error:  # a plug-in may raise anything
             return failed(Failure("server", f"{type(error).__name__}: {error}"))
         if not isinstance(completion, Completion):
-            return failed(Failure("protocol", f"{name}() returned a {type(completion).__name__}, not a Completion"))
+            return failed(Failure("protocol", f"complete() returned a {type(completion).__name__}, not a Completion"))
         try:  # a struct does not check its fields when it is created, and a run with an invalid one cannot be read
             return msgspec.convert(msgspec.to_builtins(completion, enc_hook=_to_plain), Completion)
         except (TypeError, msgspec.ValidationError) as error:
-            return failed(Failure("protocol", f"{name}() returned an invalid Completion: {error}"))
+            return failed(Failure("protocol", f"complete() returned an invalid Completion: {error}"))
 
     return contained
 

@@ -14,15 +14,7 @@ from typing import Any, Protocol
 
 import msgspec
 
-from ragbed.models.base import (
-    ENDED_EARLY,
-    AnsweringAfresh,
-    Growing,
-    Model,
-    Posting,
-    PrefixReusing,
-    WorkerLost,
-)
+from ragbed.models.base import ENDED_EARLY, Model, WorkerLost
 from ragbed.models.failures import Failure, failed
 from ragbed.runs.budget import Budget, BudgetDenied, CallMeter
 from ragbed.runs.cache import Cache, key_of
@@ -143,9 +135,8 @@ class CallLoop:
         self._breaker = CircuitBreaker(
             self.model.name, self.model.advice, self.session.parameter_fix, has_responses=self.progress.done > 0
         )
-        is_cached = not (isinstance(self.model, AnsweringAfresh) or getattr(self.model, "replays", False))
+        is_cached = not (getattr(self.model, "answers_afresh", False) or getattr(self.model, "replays", False))
         self._cache = self.session.cache if is_cached else None
-        self._posting = self.model if isinstance(self.model, Posting) else None
         self._started = time.monotonic()
         self._ignores_others = not self.identity and not self.session.reuses_all
         self._turns = self.session.store.turns(self.number)
@@ -154,7 +145,7 @@ class CallLoop:
         self._meter: CallMeter | None = None
         if self.session.budget is not None:
             # Only HTTP models in this process reserve each request; others may repeat one with a higher token limit.
-            repeats = self._posting is None and "auto" in self.cache_identity.split()
+            repeats = not getattr(self.model, "meters_requests", False) and "auto" in self.cache_identity.split()
             self._meter = CallMeter(self.session.budget, self.model.name, self.session.tell, repeats=repeats)
         self._call_log = CallLog(self.session.store, self.session.writer, self.model, self.session.tell)
 
@@ -164,7 +155,7 @@ class CallLoop:
         Calls in flight are always completed, because they are billed.
         """
         store, repeats, rule = self.session.store, self.session.repeats, self.session.rule
-        by_prompt = isinstance(self.model, PrefixReusing) and rule is None
+        by_prompt = getattr(self.model, "reuses_prefixes", False) and rule is None
         pending = store.pending(self.number, repeats, by_prompt=by_prompt, by_question=rule is not None)
         if store.wanted is not None:
             pending = self._leave_out(pending, store.wanted)
@@ -173,8 +164,9 @@ class CallLoop:
             pending = itertools.takewhile(lambda _: not rule.is_over(self.model.name), pending)
         self._started = time.monotonic()
         async with asyncio.TaskGroup() as group:
-            if isinstance(self.model, Growing):
-                self.model.make_room = lambda: self._start_workers(group, pending)
+            if hasattr(self.model, "make_room"):
+                growing: Any = self.model
+                growing.make_room = lambda: self._start_workers(group, pending)
             self._start_workers(group, pending)
         self._tell_fix()
 
@@ -241,14 +233,11 @@ class CallLoop:
             self.session.writer.put(ANSWERED, (request.model, request.number, request.repeat))
         self.session.writer.put(NOTE, (request.turn_key(turn), msgspec.json.encode(called).decode()))
 
-    async def _complete(self, request: CallRequest, case: Case, body: bytes) -> Completion:
+    async def _complete(self, request: CallRequest, case: Case) -> Completion:
         """Repeat the call until it has an outcome. A call whose worker died is recorded, as it may have been billed."""
         for lost in range(_MAX_WORKERS_LOST):
             try:
-                if self._posting is not None:
-                    completion = await self._posting.complete_request(body, case)
-                else:
-                    completion = await self.model.complete(case, request.repeat)
+                completion = await self.model.complete(case, request.repeat)
             except asyncio.CancelledError:
                 if (task := asyncio.current_task()) is None or task.cancelling():
                     raise
@@ -288,7 +277,7 @@ class CallLoop:
         try:
             await self.session.writer.put(INTEND, self._intent(request))
             await self._settle(waiting)
-            completion = await self._complete(request, case, body)
+            completion = await self._complete(request, case)
             if self._meter is not None:
                 self._meter.settle_rest(completion)
         except BudgetDenied:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from statistics import fmean, stdev
 
 from ragbed.errors import RagbedError
-from ragbed.models.base import Model, Posting, RateLimited
+from ragbed.models.base import Model
 from ragbed.runs.circuit_breaker import CircuitBreaker, CircuitOpen
 from ragbed.runs.prices import Price, cost_of, find_price, own_price
 from ragbed.runs.store import Called
@@ -70,7 +70,7 @@ async def forecast(
     count = min(PROBES, len(cases))
     probes = [by_length[(2 * index + 1) * len(cases) // (2 * count)] for index in range(count)]
     # Models that are called over HTTP limit their connections themselves.
-    free = asyncio.Semaphore(PROBES if isinstance(model, Posting) else model.concurrency)
+    free = asyncio.Semaphore(PROBES if getattr(model, "meters_requests", False) else model.concurrency)
 
     async def call(request: Case) -> Called:
         return Called(await model.complete(request), "")
@@ -102,8 +102,8 @@ async def forecast(
     tokens_in = round(per_char * chars)
     tokens_out = round(fmean((reply.usage or {}).get("out", 0) for _, reply in pairs) * trials)
     seconds = fmean(reply.latency_s or 0.0 for _, reply in pairs) * trials / model.concurrency
-    if isinstance(model, RateLimited) and not batch:
-        seconds = max(seconds, model.least_s(calls, tokens_in + tokens_out))
+    if (least_s := getattr(model, "least_s", None)) is not None and not batch:
+        seconds = max(seconds, least_s(calls, tokens_in + tokens_out))
     low, value, high = _forecast_cost(_find_price(model.name, own, batch=batch), pairs, trials)
     return Forecast(
         model=model.name,

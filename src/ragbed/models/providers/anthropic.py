@@ -98,7 +98,7 @@ class AnthropicModel(HttpModel):
 
     @property
     def calls_tools(self) -> bool:
-        """Whether the model can use tools (see `ToolCalling`); it cannot if thinking is enabled."""
+        """Whether the model can use tools; it cannot if thinking is enabled."""
         return self._service.sampling.thinking in (None, False)
 
     def _parser(self, case: Case, max_tokens: int | None = None) -> Callable[[bytes], Completion]:  # noqa: ARG002

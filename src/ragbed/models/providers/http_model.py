@@ -81,6 +81,7 @@ class HttpModel(ABC):
 
     path: str  # path of the API method relative to the base URL
     may_stream = False  # whether streamed responses can be parsed
+    meters_requests = True
 
     def __init__(self, service: ServiceConfig, fixed: frozenset[str] = frozenset()) -> None:
         self.name, self.concurrency = service.name, 1
@@ -104,18 +105,13 @@ class HttpModel(ABC):
 
     async def complete(self, case: Case, repeat: int = 0) -> Completion:  # noqa: ARG002  # a server samples by itself
         """Call the server, retrying as needed."""
-        return await self.complete_request(self.request(case), case)
-
-    async def complete_request(self, request: bytes, case: Case) -> Completion:
-        """Call the server with the bytes that `request` returned; see `Posting`."""
 
         async def call(max_tokens: int) -> Completion:
             try:
                 self.check_length(case, max_tokens)
             except Failure as failure:
                 return failed(failure, 0)
-            body = request if max_tokens == self.limit.first else canonical(self._body(case, max_tokens))
-            return await self._post(body, case, max_tokens)
+            return await self._post(canonical(self._body(case, max_tokens)), case, max_tokens)
 
         return await self.limit.complete(case, call)
 

@@ -172,7 +172,7 @@ class OpenAIModel(HttpModel):
 
     @property
     def calls_tools(self) -> bool:
-        """Whether the model can use tools, which must be sent with chat messages; see `ToolCalling`."""
+        """Whether the model can use tools, which must be sent with chat messages."""
         return self._preset is None
 
     def _parser(self, case: Case, max_tokens: int | None = None) -> Callable[[bytes], Completion]:
