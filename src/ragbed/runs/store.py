@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import cached_property
+from itertools import islice
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
@@ -44,9 +45,6 @@ TURN = "turn."  # prefix of the keys under which the turns of unfinished cases a
 # A call has an answer if it has a result from the same or a later session.
 _IS_ANSWERED = """EXISTS (SELECT 1 FROM results r WHERE (r.model, r.item, r.repeat) = (i.model, i.item, i.repeat)
   AND r.session >= i.session)"""
-# The conditions read only indexes, so that even a run with a million results can be resumed within seconds.
-_IS_PENDING = """(NOT EXISTS (SELECT 1 FROM results WHERE (model, item, repeat) = (:model, p.id, p.repeat))
-  OR EXISTS (SELECT 1 FROM results WHERE (model, outcome, item, repeat) = (:model, 'error', p.id, p.repeat)))"""
 _CASE = "SELECT name, feasible, seal, line FROM cases"
 _RESULT = """r.model, r.item, r.repeat, r.session, r.request, r.outcome, r.cached, r.seal, r.completion,
   c.name, c.feasible, c.seal, c.line"""
@@ -118,6 +116,7 @@ class RunStore:
         self.path, self.connection, self._writes = path, connection, writes
         self._encoder = msgspec.json.Encoder()
         self._last_case: tuple[tuple[object, ...], Case] | None = None
+        self._orders: dict[int, list[tuple[int, int]]] = {}
         self.wanted: set[str] | None = None  # names of the cases to call; None for all
 
     def __enter__(self) -> Self:
@@ -360,24 +359,22 @@ class RunStore:
             by_question: Whether to shuffle by question instead of using the plan order.
         """
         with naming(self.path, "read"):
-            table = order_calls(self.connection, model, repeats, by_prompt=by_prompt, by_question=by_question)
-        return self._read_pending(table, model)
+            order = order_calls(self.connection, repeats, by_prompt=by_prompt, by_question=by_question)
+        self._orders[model] = order
+        done = set(self.read("SELECT item, repeat FROM results WHERE model = ? AND outcome != 'error'", (model,)))
+        return self._read_calls(model, (call for call in order if call not in done))
 
-    def _read_pending(self, table: str, model: int) -> Iterator[CallRequest]:
-        query = f"""SELECT p.rowid, p.id, p.repeat FROM temp.{table} p WHERE p.rowid > :last AND {_IS_PENDING}
-          ORDER BY p.rowid LIMIT {_BATCH}"""  # noqa: S608 - names of ours
-        last = 0
-        while calls := list(self.read(query, {"last": last, "model": model})):
-            last = calls[-1][0]
-            numbers = {number for _, number, _ in calls}
+    def _read_calls(self, model: int, calls: Iterator[tuple[int, int]]) -> Iterator[CallRequest]:
+        while some := list(islice(calls, _BATCH)):
+            numbers = sorted({number for number, _ in some})
             places = ",".join("?" * len(numbers))
-            found = self.read(f"{_CASE.replace('name', 'id, name')} WHERE id IN ({places})", tuple(numbers))
+            found = self.read(f"{_CASE.replace('name', 'id, name')} WHERE id IN ({places})", numbers)
             cases = {number: self._case(*columns) for number, *columns in found}
-            yield from [CallRequest(model, number, repeat, cases[number]) for _, number, repeat in calls]
+            yield from [CallRequest(model, number, repeat, cases[number]) for number, repeat in some]
 
-    def question_order(self, model: int) -> Iterator[tuple[int, int]]:
-        """Yield the case number and repeat of each call in evaluation order, after `pending` with `by_question`."""
-        yield from self.read(f"SELECT id, repeat FROM temp.calls_{model} ORDER BY rowid")  # noqa: S608 - a name of ours
+    def question_order(self, model: int) -> list[tuple[int, int]]:
+        """Return the case number and repeat of each call in evaluation order, after `pending` with `by_question`."""
+        return self._orders[model]
 
     def orphans(self) -> list[tuple[str, str, int]]:
         """Return (model, case, repeat) for each lost call, which may have been billed but has no stored result."""
