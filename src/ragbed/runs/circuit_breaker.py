@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 
 from ragbed.errors import RagbedError
@@ -50,6 +51,8 @@ class CircuitBreaker:
         self.has_responses, self._answered = has_responses, False
         self._in_a_row = self._fatal_in_a_row = self._rejected_in_a_row = 0
         self._last_request_error = self._fatal_fix = ""
+        self._started = self._awaited = 0  # numbers of calls; 0 means none
+        self._running: set[int] = set()  # the numbers of the calls in flight
 
     @property
     def rejects_all(self) -> bool:
@@ -73,12 +76,23 @@ class CircuitBreaker:
         self._in_a_row += 1
         self._rejected_in_a_row = self._rejected_in_a_row + 1 if _kind(completion) in REJECTED else 0
 
-    def learn(self, completion: Completion) -> None:
+    def start(self) -> int:
+        """Return the number of a call that is about to be made."""
+        self._started += 1
+        self._running.add(self._started)
+        return self._started
+
+    def learn(self, completion: Completion, call: int = 0) -> None:
         """Count the outcome of a case.
+
+        Args:
+            completion: The outcome.
+            call: The number of the call, if it has one.
 
         Raises:
             CircuitOpen: The model should not be called again.
         """
+        self._running.discard(call)
         kind = _kind(completion)
         if kind == "exception":  # Calling a local function is free, and its author needs all tracebacks.
             return
@@ -92,9 +106,14 @@ class CircuitBreaker:
         fix = "Add credit or wait until the quota is renewed." if kind == "quota" else self._advice
         self._fatal_fix = "" if answered or (kind == "protocol" and self.has_responses) else fix
         max_fatal = _MAX_FATAL if answered else _MAX_FATAL_BEFORE_RESPONSE
-        # If the messages of rejections differ, the first questions may be the cause.
-        rejects = kind == "request" and not self.has_responses and self._rejected_in_a_row >= _MAX_FATAL
-        if self._fatal_in_a_row < max_fatal and self._in_a_row < _MAX_ERRORS and not rejects:
+        is_over = self._fatal_in_a_row >= max_fatal
+        if kind == "request" and not self.has_responses:
+            # If the messages of rejections differ, the first questions may be the cause. Rejections arrive sooner than
+            # responses, so wait for the calls in flight.
+            is_over = is_over or self._rejected_in_a_row >= _MAX_FATAL
+            self._awaited = (self._awaited or self._started) if is_over else 0
+            is_over = is_over and min(self._running, default=math.inf) > self._awaited
+        if not is_over and self._in_a_row < _MAX_ERRORS:
             return
         if self.rejects_all:
             raise RequestsRejected(
