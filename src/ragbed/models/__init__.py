@@ -129,11 +129,7 @@ class ModelConfig(Struct, frozen=True):
             tokens_per_s=None if self.tokens_per_minute is None else self.tokens_per_minute / 60,
             servers=len(urls),
         )
-        to_check = f"the key ({variable})"
-        return ServiceConfig(
-            name, remote, urls, key, self.sampling, pacer, self.retry_policy, to_check, self.environ, self.headers,
-            self.context_length, is_custom, self.fixed,
-        )  # fmt: skip
+        return ServiceConfig(name, remote, urls, key, pacer, f"the key ({variable})", self, is_custom)
 
 
 def _compatible(name: str) -> Callable[[ModelConfig], Model]:

@@ -7,12 +7,11 @@ import hashlib
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from ragbed.io.retry import RetryPolicy
-from ragbed.models.base import Sampling, canonical
+from ragbed.models.base import canonical
 from ragbed.models.failures import REJECTED, Failure, failed
 from ragbed.models.providers.negotiation import Learned, Negotiation, adjust
 from ragbed.models.providers.pacing import Pacer
@@ -22,6 +21,9 @@ from ragbed.models.secrets import ApiKey, without_secrets
 from ragbed.models.token_limit import TokenLimit
 from ragbed.schema import Case, Completion
 from ragbed.text import estimate_tokens
+
+if TYPE_CHECKING:
+    from ragbed.models import ModelConfig
 
 _SECRET_HEADER = re.compile("auth|key|token|cookie|secret|password", re.IGNORECASE)
 # Matches a date or version at which a provider has fixed a model: 2024-07-18, 20250514, 08-2024, 2411, 0613 or 001.
@@ -33,37 +35,27 @@ _PROMPT_FIELDS = ("messages", "prompt", "system")  # request fields that differ 
 
 
 class ServiceConfig(msgspec.Struct, frozen=True):
-    """A model's connection settings: name, URLs, key and limits.
+    """A model's connection settings.
 
     Attributes:
         name: The model string.
         remote: The model's name on the server.
         urls: Base URLs; each call goes to the server with the most spare capacity.
         key: The API key.
-        sampling: Sampling parameters.
         pacer: The pacer for all calls.
-        retry_policy: Time limits and maximum numbers of attempts.
         to_check: What the user should check first if no call succeeds.
-        environ: Environment variables for proxies.
-        headers: Additional headers set by the user.
-        context_length: The context length set by the user.
+        config: The settings that the user has made.
         is_custom: Whether the URLs are the user's rather than the provider's own.
-        fixed: The sampling parameters that the user set.
     """
 
     name: str
     remote: str
     urls: Sequence[str]
     key: ApiKey | None
-    sampling: Sampling
     pacer: Pacer
-    retry_policy: RetryPolicy
-    to_check: str = "the key"
-    environ: Mapping[str, str] = {}
-    headers: Mapping[str, str] = {}
-    context_length: int | None = None
+    to_check: str
+    config: ModelConfig
     is_custom: bool = False
-    fixed: frozenset[str] = frozenset()
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.name!r})"  # the environment and the headers may contain keys
@@ -85,22 +77,22 @@ class HttpModel(ABC):
 
     def __init__(self, service: ServiceConfig, fixed: frozenset[str] = frozenset()) -> None:
         self.name, self.concurrency = service.name, 1
-        self._service = service
+        self._service, self._config = service, service.config
         self._bases = [read_url(url, service.name) for url in service.urls]
         urls = ", ".join(map(without_secrets, self._bases))
         self.make_room: Callable[[], object] = lambda: None
-        keys = [*([] if service.key is None else [service.key]), *_header_secrets(service.headers)]
-        proxies = {below(url, self.path): proxy_for(url, service.environ) for url in self._bases}
+        keys = [*([] if service.key is None else [service.key]), *_header_secrets(service.config.headers)]
+        proxies = {below(url, self.path): proxy_for(url, service.config.environ) for url in self._bases}
         relays = ", ".join(sorted({without_secrets(proxy) for proxy in proxies.values() if proxy is not None}))
         way = f"the proxy ({relays})" if relays else "the network"
         self.advice = f"Check {service.to_check}, the model name ({service.remote}), the URL ({urls}) and {way}."
-        self._transport = Transport(proxies, self._all_headers, keys, service.pacer, service.retry_policy)
+        self._transport = Transport(proxies, self._all_headers, keys, service.pacer, service.config.retry_policy)
         self._transport.probe.when_open = self._allow_concurrency
-        self.limit, self.negotiation = TokenLimit(service.sampling), Negotiation(fixed | service.fixed)
+        self.limit, self.negotiation = TokenLimit(service.config.sampling), Negotiation(fixed | service.config.fixed)
         self._settled = asyncio.Event()
         self._settled.set()
         self.sent: Mapping[str, Any] = {}
-        self.header_names = sorted(service.headers)
+        self.header_names = sorted(service.config.headers)
         self._noted: tuple[int, str] | None = None  # the token limit and the negotiated parameters in `sent`
 
     async def complete(self, case: Case, repeat: int = 0) -> Completion:  # noqa: ARG002  # a server samples by itself
@@ -117,7 +109,7 @@ class HttpModel(ABC):
 
     def check_length(self, case: Case, max_tokens: int) -> None:
         """Check that a prompt and its response fit into the context length that the user set; see `Batching`."""
-        tokens = self._service.context_length
+        tokens = self._config.context_length
         if tokens is None:
             return
         text = "\n".join(message.content for message in case.messages)
@@ -192,7 +184,7 @@ class HttpModel(ABC):
         """
         bases = self._bases if self._service.is_custom else []
         urls = sorted(without_secrets(base).rstrip("/") for base in bases)
-        parts = [self.limit.scope, *urls, *sorted(self._service.fixed), *_hash_headers(self._service.headers)]
+        parts = [self.limit.scope, *urls, *sorted(self._config.fixed), *_hash_headers(self._config.headers)]
         return " ".join(filter(None, parts))
 
     def least_s(self, calls: int, tokens: int) -> float:
@@ -245,7 +237,7 @@ class HttpModel(ABC):
         self.make_room()
 
     def _all_headers(self) -> Mapping[str, str]:
-        return merge_headers(self._headers(), self._service.headers) if self._service.headers else self._headers()
+        return merge_headers(self._headers(), self._config.headers)
 
     def _headers(self) -> Mapping[str, str]:
         key = self._service.key

@@ -121,11 +121,11 @@ class OpenAIModel(HttpModel):
         self._preset, self._provider, self._official = preset, provider, official
         if preset is not None and preset.served_by == "completions":
             self.path = "completions"
-        self._fields = provider.fields(service.sampling, service.name)
+        self._fields = provider.fields(service.config.sampling, service.name)
         super().__init__(service, frozenset(self._fields))
 
     def _body(self, case: Case, max_tokens: int) -> Mapping[str, object]:
-        sampling = self._service.sampling
+        sampling = self._config.sampling
         body: dict[str, object] = {"model": self._service.remote, self._provider.max_tokens: max_tokens}
         if sampling.temperature is not None:
             body["temperature"] = sampling.temperature
@@ -177,7 +177,7 @@ class OpenAIModel(HttpModel):
 
     def _parser(self, case: Case, max_tokens: int | None = None) -> Callable[[bytes], Completion]:
         return partial(
-            parse_chat, logprobs=self._service.sampling.logprobs, with_tools=case.tools, max_tokens=max_tokens
+            parse_chat, logprobs=self._config.sampling.logprobs, with_tools=case.tools, max_tokens=max_tokens
         )
 
 
