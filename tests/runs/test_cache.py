@@ -233,18 +233,14 @@ def test_a_cache_without_its_table_is_named_with_the_fix(tmp_path: Path) -> None
     path = tmp_path / "replies.db"
     with closing(open_cache(path)) as connection:
         connection.execute("DROP TABLE replies")
-    with pytest.raises(
-        RagbedError, match=r"no such table: replies\. Check the permissions .* If the file is damaged, delete it\."
-    ):
+    with pytest.raises(RagbedError, match=r"no such table: replies\. .* If the file is damaged, delete it\."):
         look(path)
 
 
 def test_another_file_is_no_cache_to_be_pruned(tmp_path: Path) -> None:
     path = tmp_path / "replies.db"
     path.write_text("junk" * 1_000)
-    with pytest.raises(
-        RagbedError, match=r"file is not a database\. Check the permissions .* If the file is damaged, delete it\."
-    ):
+    with pytest.raises(RagbedError, match=r"file is not a database\. .* If the file is damaged, delete it\."):
         prune(path, 0)
 
 

@@ -28,11 +28,7 @@ from ragbed.schema import Completion
 _INCOMPLETE = frozenset({*ENDED_EARLY, "max_tokens", "content_filter"})
 _SAVE_AT = 64  # number of unsaved responses that triggers a commit; a lost response costs only one call
 _VERSION = 2
-_FIX = "Set RAGBED_CACHE_DIR to another folder, or use cache=off."
-_ADMIN_FIX = (
-    "Check the permissions of the file and the free disk space, and rerun the command when no run is using the cache. "
-    "If the file is damaged, delete it."
-)
+_FIX = "Set RAGBED_CACHE_DIR to another folder, or use cache=off. If the file is damaged, delete it."
 _TABLE = """CREATE TABLE replies (key TEXT PRIMARY KEY, model TEXT NOT NULL, run TEXT NOT NULL, at REAL NOT NULL,
   seal INTEGER NOT NULL, completion BLOB NOT NULL) WITHOUT ROWID"""
 
@@ -136,12 +132,8 @@ class Cache:
             self._connection = None
 
 
-def open_cache(path: Path, fix: str = _FIX) -> sqlite3.Connection:
+def open_cache(path: Path) -> sqlite3.Connection:
     """Open a cache, creating it if necessary.
-
-    Args:
-        path: The file.
-        fix: What the user can do if the file cannot be used.
 
     Raises:
         RagbedError: The file cannot be used.
@@ -153,12 +145,12 @@ def open_cache(path: Path, fix: str = _FIX) -> sqlite3.Connection:
         with lock_file(path.with_name(f"{path.name}.lock"), wait_s=math.inf):
             return _open(path)
     except (sqlite3.Error, OSError) as error:
-        raise _unusable(path, error, fix) from error
+        raise _unusable(path, error) from error
 
 
-def _unusable(path: Path, error: BaseException, fix: str = _FIX) -> RagbedError:
+def _unusable(path: Path, error: BaseException) -> RagbedError:
     reason = str(getattr(error, "strerror", None) or error).rstrip(".")
-    return RagbedError(f"the response cache {path} cannot be used: {reason}. {fix}")
+    return RagbedError(f"the response cache {path} cannot be used: {reason}. {_FIX}")
 
 
 def _open(path: Path) -> sqlite3.Connection:
@@ -215,7 +207,7 @@ def prune(path: Path, older_than_s: float) -> int:
 @contextmanager
 def _opened(path: Path) -> Iterator[sqlite3.Connection]:
     try:
-        with closing(open_cache(path, _ADMIN_FIX)) as connection:
+        with closing(open_cache(path)) as connection:
             yield connection
     except sqlite3.Error as error:
-        raise RagbedError(f"the response cache {path} cannot be used: {error}. {_ADMIN_FIX}") from error
+        raise _unusable(path, error) from error

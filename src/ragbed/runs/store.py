@@ -393,10 +393,8 @@ class RunStore:
 
     def cases(self, *, by_name: bool = False) -> Iterator[Case]:
         """Yield every case in the plan, including infeasible ones, in plan order or sorted by name."""
-        most = self._ledger_rows("cases")
-        for number, columns in enumerate(self.read(f"{_CASE} ORDER BY {'name' if by_name else 'id'}"), 1):
-            if number > most:
-                raise self.damaged("the list of cases")
+        self.size(1)  # checks the number of cases
+        for columns in self.read(f"{_CASE} ORDER BY {'name' if by_name else 'id'}"):
             yield self._case(*columns)
 
     def cases_after(self, number: int, limit: int) -> Iterator[tuple[int, Case]]:
@@ -446,10 +444,10 @@ class RunStore:
             most = self._ledger_rows("results")
             for number, (name, _) in sorted(models.items(), key=lambda pair: pair[1] if by_name else pair):
                 for row in self.read(query, (number,)):
-                    rows, seals = rows + 1, seals + self._check(row)
-                    if rows > most:
-                        raise self.damaged("the list of results")
                     yield self._stored(name, row)
+                    rows, seals = rows + 1, seals + row[7]
+                    if rows > most:
+                        break
             if not self.is_whole(rows, seals):
                 raise self.damaged("the list of results")
 
@@ -462,25 +460,18 @@ class RunStore:
         models = self.models()
         query = f"SELECT r.number, {_RESULTS} WHERE r.number > ? ORDER BY r.number LIMIT ?"
         for found, *columns in self.read(query, (number, limit)):
-            row = tuple(columns)
-            seal = self._check(row)
-            yield found, self._stored(models[row[0]][0], row), seal
+            yield found, self._stored(models.get(columns[0], ("",))[0], tuple(columns)), columns[7]
 
     def results_of(self, case: str, limit: int) -> Iterator[StoredResult]:
         """Yield the results for one case, sorted by model and repeat, with at most `limit` results per model."""
         for number, (name, _) in self.models().items():
             query = f"{_BY_CASE} WHERE c.name = ? AND r.model = ? ORDER BY r.repeat LIMIT ?"
-            for row in self.read(query, (case, number, limit)):
-                self._check(row)
-                yield self._stored(name, row)
+            yield from (self._stored(name, row) for row in self.read(query, (case, number, limit)))
 
     def result(self, model: int, case: str, repeat: int) -> StoredResult | None:
         """Return a model's result for one case and repeat, or None if there is none."""
         query = f"{_BY_CASE} WHERE c.name = ? AND r.model = ? AND r.repeat = ?"
-        for row in self.read(query, (case, model, repeat)):
-            self._check(row)
-            return self._stored("", row)
-        return None
+        return next((self._stored("", row) for row in self.read(query, (case, model, repeat))), None)
 
     def has_response(self, model: int, number: int, repeat: int) -> bool:
         """Return whether a call has a result that is not an error."""
@@ -491,7 +482,6 @@ class RunStore:
         """Yield the failed calls to a model, each with its session and its result."""
         query = f"SELECT {_RESULTS} WHERE r.model = ? AND r.outcome = 'error' ORDER BY r.item, r.repeat"
         for row in self.read(query, (model,)):
-            self._check(row)
             yield CallKey(model, row[1], row[2]), row[3], self._completion(row)
 
     def is_whole(self, rows: int, seals: int) -> bool:
@@ -558,21 +548,17 @@ class RunStore:
     def _completion_decoder(self) -> msgspec.json.Decoder[Completion]:
         return msgspec.json.Decoder(Completion)
 
-    def _check(self, row: tuple[Any, ...]) -> int:
-        """Validate a result and return its checksum."""
-        *fields, seal, completion = row[:9]
-        if not isinstance(seal, int) or seal_of(completion, *fields) != seal:
-            raise self.damaged(f"the result of case {row[1]}")
-        return seal
-
     def _stored(self, model: str, row: tuple[Any, ...]) -> StoredResult:
-        """Decode a result and its case."""
+        """Validate and decode a result and its case."""
         _, number, repeat, _, request, _, cached, _, _, *case = row
         return StoredResult(self._case(*case), model, repeat, self._completion(row), str(request), cached, number)
 
     def _completion(self, row: tuple[Any, ...]) -> Completion:
+        *fields, seal, completion = row[:9]
+        if not isinstance(seal, int) or seal_of(completion, *fields) != seal:
+            raise self.damaged(f"the result of case {row[1]}")
         try:
-            return self._completion_decoder.decode(row[8])
+            return self._completion_decoder.decode(completion)
         except MALFORMED_JSON as error:
             raise self.damaged(f"the result of case {row[1]}", error) from error
 
