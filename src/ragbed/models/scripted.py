@@ -104,7 +104,7 @@ def _once(case: Case) -> Act:
     return _conclude(case) if _turn(case) else _search(case.question)
 
 
-def _oracle(case: Case) -> Act:
+def _search_oracle(case: Case) -> Act:
     """Search for each part of the answer, and answer once all parts are found."""
     turn = _turn(case)
     if turn < len(case.answer):
@@ -126,7 +126,7 @@ AGENTS: dict[str, Callable[[Case], Act]] = {
     "search-never": lambda case: join_answer(case.answer),
     "search-endless": lambda case: _search(case.question),
     "search-malformed": lambda case: MALFORMED[_turn(case) % len(MALFORMED)],
-    "search-oracle": _oracle,
+    "search-oracle": _search_oracle,
     "search-gullible": _gullible,
 }
 
