@@ -107,9 +107,9 @@ class BatchLoop(CallLoop):
                 "folder to resume."
             ) from None
         finally:
-            if self.session.budget is not None:
+            if self.session.job.budget is not None:
                 for _ in (cost for costs in self._reserved.values() for cost in costs):
-                    self.session.budget.abandon()
+                    self.session.job.budget.abandon()
         if self._refused is not None:
             raise CircuitOpen(
                 f"{self.model.name}: the provider rejected a batch: {self._refused}. {self.model.advice} If the "
@@ -130,8 +130,8 @@ class BatchLoop(CallLoop):
             model.negotiation.add(again.learned)
             if again.first is not None:
                 model.limit.thinks |= has_reasoned(again.first)
-                if self.session.budget is not None:
-                    self.session.budget.pay(self.model.name, again.first)
+                if self.session.job.budget is not None:
+                    self.session.job.budget.pay(self.model.name, again.first)
 
     # Methods that submit batches.
 
@@ -159,7 +159,7 @@ class BatchLoop(CallLoop):
         limits: list[int] = []
         key, learned, size = secrets.token_hex(8), dict(self._batching.negotiation.learned), 0
         self._waits_for_budget = False
-        for request in self.session.store.pending(self.number, self.session.repeats):
+        for request in self.session.store.pending(self.number, self.session.job.repeats):
             call = (request.number, request.repeat)
             if len(requests) >= self._max_lines:
                 break
@@ -194,7 +194,7 @@ class BatchLoop(CallLoop):
             is_first: Whether this is the first request of the next batch and the model has no batch in progress.
             is_sent: Whether an earlier session has submitted the batch.
         """
-        budget = self.session.budget
+        budget = self.session.job.budget
         if budget is None:
             return True
         cost = budget.highest_cost(self.model.name, body, batch=True)
@@ -260,7 +260,9 @@ class BatchLoop(CallLoop):
         batch.stored = replace(batch.stored, remote=remote)
         await self._save(batch, "submitted")
         self._open.append(batch)
-        self.session.tell(f"{self.model.name}: submitted {counted(len(batch.requests), 'request')} in batch {remote}.")
+        self.session.job.tell(
+            f"{self.model.name}: submitted {counted(len(batch.requests), 'request')} in batch {remote}."
+        )
 
     async def _find(self, stored: StoredBatch, within_s: float) -> str | None:
         """Return the provider's ID of a batch, which may be listed late, or None if it does not exist."""
@@ -298,7 +300,7 @@ class BatchLoop(CallLoop):
         if stored.remote is not None:
             self._open.append(batch)
             return
-        self.session.tell(
+        self.session.job.tell(
             f"{self.model.name}: looking for a batch of {counted(stored.count, 'request')} whose submission was not "
             "confirmed. A new batch may be listed up to two minutes late."
         )
@@ -322,7 +324,7 @@ class BatchLoop(CallLoop):
             done = sum(batch.remote.done for batch in self._open if batch.remote is not None)
             if done > shown:
                 total = sum(len(batch.requests) for batch in self._open)
-                self.session.tell(f"{self.model.name}: {done:,} of {total:,} batch requests are done.")
+                self.session.job.tell(f"{self.model.name}: {done:,} of {total:,} batch requests are done.")
                 shown = done
             await asyncio.sleep(pause)
             pause = min(_LONGEST_POLL_S, 1.5 * pause)
@@ -382,7 +384,7 @@ class BatchLoop(CallLoop):
             remote = await self._service.look(remote.id)
         foreign, double = len(found.keys() - expected), len(lines) - len(found)
         if foreign or double:
-            self.session.tell(
+            self.session.job.tell(
                 f"{self.model.name}: batch {remote.id} contains {foreign:,} results for unknown requests and "
                 f"{double:,} duplicate results, which are ignored."
             )
@@ -406,8 +408,8 @@ class BatchLoop(CallLoop):
         if last is not None:
             self._call_log.add(last)
             self.progress.count_tokens(last)
-            if self.session.budget is not None:
-                self.session.budget.pay(self.model.name, last)
+            if self.session.job.budget is not None:
+                self.session.job.budget.pay(self.model.name, last)
             completion = self._conclude(sent, last)
         if completion is not None:
             await self._end(sent.request, completion)
@@ -432,9 +434,9 @@ class BatchLoop(CallLoop):
             await self.session.writer.put(FORGET, (self._key_of(call),))
 
     async def _close(self, batch: _OpenBatch) -> None:
-        if self.session.budget is not None:
+        if self.session.job.budget is not None:
             for cost in self._reserved.pop(batch.stored.key, ()):
-                self.session.budget.release(cost)
+                self.session.job.budget.release(cost)
         learned, thinks = dict(self._batching.negotiation.learned), self._batching.limit.thinks
         batch.stored = replace(batch.stored, calls=[], limits=[], learned=learned, thinks=thinks)
         await self._save(batch, "collected")

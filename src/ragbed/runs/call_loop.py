@@ -4,22 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-import logging
 import time
 from collections import Counter
 from collections.abc import Callable, Container, Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
 
 from ragbed.models.base import ENDED_EARLY, Model, WorkerLost
 from ragbed.models.failures import Failure, failed
-from ragbed.runs.budget import Budget, BudgetDenied, CallMeter
+from ragbed.runs.budget import BudgetDenied, CallMeter
 from ragbed.runs.cache import Cache, key_of
 from ragbed.runs.call_log import CallLog
-from ragbed.runs.circuit_breaker import CHANGE_OPTION, CircuitBreaker
+from ragbed.runs.circuit_breaker import CircuitBreaker
 from ragbed.runs.decided import DecidedInterval
 from ragbed.runs.prices import usages_made
 from ragbed.runs.store import (
@@ -35,10 +34,13 @@ from ragbed.runs.store import (
     RunStore,
     StoredResult,
 )
-from ragbed.runs.turns import EpisodeFactory, make_calls, plan_calls, starts_over
+from ragbed.runs.turns import make_calls, plan_calls, starts_over
 from ragbed.runs.writer import Writer
 from ragbed.schema import Case, Completion
 from ragbed.text import storable
+
+if TYPE_CHECKING:
+    from ragbed.runs.execution import Job
 
 _MAX_WORKERS_LOST = 10  # maximum number of cluster workers that may die during one case before the case fails
 
@@ -95,20 +97,13 @@ class StoppingRule(Protocol):
 
 
 class Session(msgspec.Struct, frozen=True):
-    """The state shared by all models in a run; `kept` is called with each stored result."""
+    """The state shared by all models in a session of a run."""
 
+    job: Job
     store: RunStore
     writer: Writer
     number: int
     cache: Cache | None
-    reuses_all: bool
-    budget: Budget | None
-    repeats: int
-    kept: Callable[[StoredResult], None] | None = None
-    rule: StoppingRule | None = None
-    episodes: EpisodeFactory | None = None
-    tell: Callable[[str], None] = logging.getLogger("ragbed").warning
-    parameter_fix: str = CHANGE_OPTION
 
 
 @dataclass
@@ -133,28 +128,28 @@ class CallLoop:
         # Cache keys also contain the base URLs and the sampling parameters that the user has set.
         self.cache_identity = " ".join(filter(None, [self.identity, getattr(self.model, "cache_scope", "")]))
         self._breaker = CircuitBreaker(
-            self.model.name, self.model.advice, self.session.parameter_fix, has_responses=self.progress.done > 0
+            self.model.name, self.model.advice, self.session.job.parameter_fix, has_responses=self.progress.done > 0
         )
         is_cached = not (getattr(self.model, "answers_afresh", False) or getattr(self.model, "replays", False))
         self._cache = self.session.cache if is_cached else None
         self._started = time.monotonic()
-        self._ignores_others = not self.identity and not self.session.reuses_all
+        self._ignores_others = not self.identity and not self.session.job.reuses_all
         self._turns = self.session.store.turns(self.number)
         self._billed = dict(self._billed_failures())
         self._has_told_of_others = False
         self._meter: CallMeter | None = None
-        if self.session.budget is not None:
+        if self.session.job.budget is not None:
             # Only HTTP models in this process reserve each request; others may repeat one with a higher token limit.
             repeats = not getattr(self.model, "meters_requests", False) and "auto" in self.cache_identity.split()
-            self._meter = CallMeter(self.session.budget, self.model.name, self.session.tell, repeats=repeats)
-        self._call_log = CallLog(self.session.store, self.session.writer, self.model, self.session.tell)
+            self._meter = CallMeter(self.session.job.budget, self.model.name, self.session.job.tell, repeats=repeats)
+        self._call_log = CallLog(self.session.store, self.session.writer, self.model, self.session.job.tell)
 
     async def run(self) -> None:
         """Make pending calls until every case has an outcome, the stopping rule is met or the budget is spent.
 
         Calls in flight are always completed, because they are billed.
         """
-        store, repeats, rule = self.session.store, self.session.repeats, self.session.rule
+        store, repeats, rule = self.session.store, self.session.job.repeats, self.session.job.rule
         by_prompt = getattr(self.model, "reuses_prefixes", False) and rule is None
         pending = store.pending(self.number, repeats, by_prompt=by_prompt, by_question=rule is not None)
         if store.wanted is not None:
@@ -173,7 +168,7 @@ class CallLoop:
     def _tell_fix(self) -> None:
         """Tell the user what to do if every call has failed."""
         if fix := self._breaker.fix:
-            self.session.tell(f"{self.model.name}: {fix}")
+            self.session.job.tell(f"{self.model.name}: {fix}")
 
     def _leave_out(self, pending: Iterator[CallRequest], wanted: Container[str]) -> Iterator[CallRequest]:
         """Yield the calls for wanted cases; an earlier command with another selection may have planned further ones."""
@@ -208,7 +203,7 @@ class CallLoop:
         """Make calls one by one. Rows are written in order, so a result is stored before the next call is recorded."""
         waiting: list[_PendingResult] = []
         for request in pending:
-            calls = await plan_calls(request.case, self.model, self.session.episodes)
+            calls = await plan_calls(request.case, self.model, self.session.job.episodes)
             stored = self._turns.pop((request.number, request.repeat), [])
             number = self._breaker.start()
             try:
@@ -309,7 +304,7 @@ class CallLoop:
         if self._ignores_others and found.run != self._cache.run:
             if not self._has_told_of_others:
                 self._has_told_of_others = True
-                self.session.tell(
+                self.session.job.tell(
                     f"{self.model.name} has no identity that shows whether it has changed, so cached responses from "
                     "other runs are not reused. To reuse them, set cache=reuse."
                 )
@@ -352,10 +347,10 @@ class CallLoop:
                 each_s = (time.monotonic() - self._started) / progress.finished
                 progress.seconds_left = each_s * (progress.total - progress.done)
             self.watch(progress)
-            if self.session.rule is not None:
-                self.session.rule.take(last.result)
-            if self.session.kept is not None:
-                self.session.kept(last.result)
+            if self.session.job.rule is not None:
+                self.session.job.rule.take(last.result)
+            if self.session.job.follower is not None:
+                self.session.job.follower.take(last.result)
 
 
 def _without_surrogates(completion: Completion) -> Completion:

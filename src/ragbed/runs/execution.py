@@ -274,11 +274,7 @@ def _open_session(store: RunStore, job: Job, number: int, stack: AsyncExitStack)
     stack.push_async_callback(writer.close)
     if job.follower is not None:
         stack.callback(asyncio.create_task(_follow(job.follower, store)).cancel)
-    kept = None if job.follower is None else job.follower.take
-    return Session(
-        store, writer, number, cache, job.reuses_all, job.budget, job.repeats, kept, job.rule, job.episodes, job.tell,
-        job.parameter_fix,
-    )  # fmt: skip
+    return Session(job, store, writer, number, cache)
 
 
 async def _close_models(models: Sequence[Model]) -> None:
