@@ -139,7 +139,7 @@ class RunSpec:
         header: Additional request headers, each as `Name: value`.
         seed_model: Random seed passed to the model.
         context_length: Context length of the models in tokens; a longer case is not sent and ends as `error: too-long`.
-            Default: what the server or the weights report.
+            Default: that of the weights or the server.
         preset: Name of a system in the paper whose prompt format and sampling to use.
         trust_remote_code: Allow running the code in a pinned `hf/` revision.
         max_connections: Maximum number of concurrent requests; default: adaptive, up to 64.
