@@ -23,6 +23,7 @@ from ragbed.errors import UnknownName, UsageError, nearest_name
 from ragbed.io.retry import RetryPolicy
 from ragbed.models.base import Model, Sampling
 from ragbed.models.presets import Preset
+from ragbed.models.providers.dialects import COMPATIBLE, CompatibleProvider, any_provider, find_urls
 from ragbed.models.providers.pacing import Pacer
 from ragbed.models.secrets import ApiKey, without_credentials
 from ragbed.plugins import find_part
@@ -30,7 +31,6 @@ from ragbed.text import storable_name
 
 if TYPE_CHECKING:
     from ragbed.data.corpus import Corpora
-    from ragbed.models.providers.dialects import CompatibleProvider
     from ragbed.models.providers.http_model import ServiceConfig
 
 # Maximum number of concurrent connections. Each connection uses a file descriptor, a task and resources on the server,
@@ -136,8 +136,6 @@ def _compatible(name: str) -> Callable[[ModelConfig], Model]:
     """Return a function that opens models from the named provider, which must be listed in `dialects.py`."""
 
     def open_compatible(config: ModelConfig) -> Model:
-        from ragbed.models.providers.dialects import COMPATIBLE
-
         return _open_compatible(config, COMPATIBLE[name], f"{name}/{config.model}", config.model)
 
     return open_compatible
@@ -148,8 +146,6 @@ def _openai_api(config: ModelConfig) -> Model:
 
     `<NAME>_BASE_URL` contains one or more URLs, separated by commas, and `<NAME>_API_KEY` contains the key.
     """
-    from ragbed.models.providers.dialects import any_provider
-
     name, _, remote = config.model.partition("/")
     if not name or not remote:
         raise UsageError(
@@ -159,7 +155,6 @@ def _openai_api(config: ModelConfig) -> Model:
 
 
 def _open_compatible(config: ModelConfig, provider: CompatibleProvider, name: str, remote: str) -> Model:
-    from ragbed.models.providers.dialects import find_urls
     from ragbed.models.providers.openai import OpenAIModel
 
     is_custom = bool(config.environ.get(provider.base, "").strip())
@@ -246,13 +241,8 @@ def _replay(config: ModelConfig) -> Model:
     return config.open_replay(config.model)
 
 
-# The provider names in `dialects.py`, repeated here because that module is imported only when a model is opened.
-COMPATIBLE_NAMES = (
-    "openai", "azure", "gemini", "mistral", "deepseek", "dashscope", "zhipu", "siliconflow", "openrouter", "together",
-    "groq", "bedrock", "vllm", "sglang", "ollama", "lmstudio",
-)  # fmt: skip
 PROVIDERS: dict[str, Callable[[ModelConfig], Model]] = {
-    **{name: _compatible(name) for name in COMPATIBLE_NAMES},
+    **{name: _compatible(name) for name in COMPATIBLE},
     "anthropic": _anthropic,
     "openai-api": _openai_api,
     "llamacpp": _llamacpp,
