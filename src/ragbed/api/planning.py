@@ -154,6 +154,8 @@ def _check_batch(spec: RunSpec, models: Sequence[Model]) -> None:
             "`batch` supports only the default prompt with a single call per case. Omit `strategies`, "
             "`preset` and confidence=stated."
         )
+    if spec.until:
+        raise UsageError("`batch` sends all cases at once, so `until` cannot stop early. Omit one of these options.")
     for model in models:
         if not isinstance(model, Batching):
             raise UsageError(
