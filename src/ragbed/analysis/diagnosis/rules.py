@@ -1,0 +1,500 @@
+"""The rules for error types: functions that yield the evidence for one type.
+
+E1 to E3 are errors with one piece of evidence. E1: the question's subject is named far from the answer. E2: the
+response states a guess, a rumour or a preliminary figure as fact; whether a document predates the event is not checked,
+because cases do not include document dates.
+E3: the sentence with the wrong answer is about another year, ordinal, name or kind, e.g. 2018 instead of 2022, or
+automotive revenue (汽车业务营收) instead of revenue (营收). A different kind is weak evidence, so it counts only if the
+right answer was not far from the subject (unlike in E1). In the paper's first example, the US Open is confused with the
+Qatar Open.
+
+E4 to E7 are errors on questions with several parts. E8 to E12, which the paper does not list, are caused by the model,
+the data, the call or the search: over-trust of false documents, false refusal, data error, generation failure, and
+evidence not found.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from itertools import pairwise, takewhile
+from typing import NamedTuple
+
+from msgspec import structs
+
+from ragbed.analysis.diagnosis.context import AnswerLocation, TrialContext
+from ragbed.analysis.diagnosis.records import Evidence, tell
+from ragbed.analysis.diagnosis.response_answers import GivenAnswer, is_alike
+from ragbed.analysis.diagnosis.texts import (
+    FRAME_ZH,
+    STOP,
+    YEAR,
+    QuestionTerms,
+    ordinals_in,
+    stem,
+    take_apart,
+    tokens,
+    years_in,
+)
+from ragbed.scoring.retrieval import parts_of, supported_share
+from ragbed.scoring.robust.alignment import find_aligned, text_around
+from ragbed.scoring.robust.gold import GoldSlot
+from ragbed.scoring.robust.match import Mention
+from ragbed.scoring.robust.patterns import any_of
+from ragbed.scoring.search import has_support
+from ragbed.testbeds.integration import INTEGRATION
+from ragbed.testbeds.search.episode import ENDINGS
+from ragbed.text import contains_slot, counted
+
+FAR_TOKENS = 60  # distance, in words or Chinese characters, above which subject and answer count as far apart
+FAR_SENTENCES = 2  # minimum distance in sentences that counts as far; adjacent sentences are near
+
+# Pronouns that can refer to a subject named earlier.
+PRONOUN = re.compile(r"\b(?:he|him|his|she|her|hers|they|them|their|theirs)\b|[他她它]|其(?!他|它|实|中|余)")
+
+_HEDGES_EN = """
+    (?<![0-9]_)may(?!_[0-9]) might could would_(?:be|become|have) expects? expected(?!_to_have) (?:is|are)_set_to
+    tipped_(?:to|for|as) rumou?r(?:s|ed)? reportedly allegedly supposedly purportedly believes? believed speculat\\w+
+    probabl[ey] possibl[ey] perhaps maybe likely unlikely predict\\w* forecast\\w* projected anticipat\\w+ counting_on
+    in_talks attached_(?:to|as) (?:has|have)_attached will_be_(?:called|named) hopes?_to aims?_to plans?_to considering
+    contender favou?rites? odds bookmakers? gossip whispers? insiders? smart_money hearsay unconfirmed tentative
+    provisional\\w* preliminar\\w+ pre-order\\w* estimat\\w+ guess\\w* sources_say leaked leaks? due_to_be subject_to
+    (?:first|early|earlier|initial|interim|partial|hurried|rough|quick|unofficial)_(?:count|tally|return|bulletin|estimate|figure|result|report|number|note|word|reading|draft|drawing|plan|tender|poll)s?
+    (?:said|thought)_to(?:_be|_have) suggests? consensus pencilled_in aim(?:s|ing)_(?:at|for) exit_polls?
+    (?:later|since)_(?:corrected|revised|amended) before_the_amendments
+    first_(?:announced|put|thought) initially so_far not_yet still_(?:to|sealed|missing|out|being) in_the_belief
+"""
+_HEDGES_ZH = (
+    "或将|可能|预计|有望|据传|爆料|传闻|拟[由将于以让在定]|或许|也许|料将|将会?是?由|预测|预期|预估|估计|推测|猜测|看好|据悉将|"
+    "据称|据说|疑似|大概|恐将|或[为是由在达至以可卖]|恐怕|(?<!新)希望(?!小学|工程|集团|杯|之)|争取|力争|押注|计划|打算|呼声|热门|内定|消息人士|知情人士|人士称|人士透露|小道消息|坊间|"
+    "谣传|网传|盛传|赔率|盘口|初步|初值|初稿|快报[称数曾显]|份快报|草案|草稿|标书|估算|估为|暂定|暂时|暂列|尚未|未经证实|最初|起初|原定|预售[价页]|曝光|泄露|"
+    "接触|洽谈|磋商|商谈|有意|考虑|(?:首[次份]|部分|早先|早期|仓促|临时|粗略|非正式)的?(?:统计|估计|通报|计数|数据|数字|消息|结果)|"
+    "[还尚](?:没|未)(?:有|被)?(?:算|计|报|扣|核|公布|确认)|修[改订正]之?前|作了?[更修]正|还剩[^，。]{1,6}未|首轮(?:表决|投票|统计|计票)|首份"
+)
+_HEDGE = re.compile(rf"\b{any_of(_HEDGES_EN)}\b|{_HEDGES_ZH}")
+
+_NAME = re.compile(r"(?<=[a-z0-9,] )[A-Z][a-z]\w*")  # a capitalised word within a sentence; Chinese has no capitals
+_UNMATCHED = "other"  # key of the evidence text for a sentence that contains the answer but does not match the question
+_CLAUSE = re.compile(r"[,;:、。]|\band\b|\bwhile\b|而")
+_WORD = re.compile(r"[A-Za-z][A-Za-z'’-]*")
+# Words that do not change the meaning of the noun that follows them.
+_NEUTRAL_EN = """
+    maximum minimum preliminary provisional
+    total overall whole entire main actual final own same such its new current exact official reported following
+    next last previous other another second-hand annual company group team country record decisive took take takes
+    came went made gave won held set put got
+"""
+_NEUTRAL = frozenset(_NEUTRAL_EN.split())
+
+_NEUTRAL_ZH = re.compile(
+    rf"(?:{FRAME_ZH}|实现|列出|列明|给出|交出|取得|获得|公布|录得|超过|突破|报告|季度|总|全年|年度|公司|整体|最终|期内|[0-9年月日])+$"
+)
+_LONGEST_KIND_ZH = 4
+_ASKED_FOR_ZH = re.compile(r"(.?)([\u4e00-\u9fff]{2})(?:分别)?(?:是|为|有|达到?)?(?:多少|几|什么)")
+
+
+def find_distance(trial: TrialContext) -> Iterator[Evidence]:
+    """Yield each wrongly answered part whose answer is far from the subject's name in every supporting document.
+
+    Distance is not the cause if the response uses the sentence with the right answer, uses a sentence that clearly
+    gives the wrong answer for the subject, or only copies a document.
+    """
+    if trial.judged is None or trial.judged.refused or trial.reply.is_copy:
+        return
+    origins = [places[0] for _, places in trial.origins if places]
+    has_parts = len(trial.gold.slots) > 1
+    if any(_is_plain(trial, place) for place in origins) or (has_parts and not trial.reply.wrong):
+        return
+    used = {(place.document, place.sentence.number) for place in origins}
+    for part in trial.missing:
+        bearing = [place for place in trial.places(trial.gold.slots[part]) if trial.stance(place) == "supports"]
+        if any((place.document, place.sentence.number) in used for place in bearing):
+            continue
+        terms = take_apart(trial.parts[part].text, trial.case.lang) if trial.parts else trial.terms
+        far = [_far(terms, place) for place in bearing]
+        if far and far[0] is not None and None not in far:
+            yield structs.replace(far[0], part=part) if has_parts else far[0]
+
+
+def _is_plain(trial: TrialContext, place: AnswerLocation) -> bool:
+    """Return whether a non-supporting sentence contains all years and at least half of the names in the question."""
+    terms, folded = trial.terms, place.sentence.folded
+    if trial.stance(place) == "supports":
+        return False
+    return terms.years <= years_in(folded) and 2 * len(terms.names_in(folded)) >= len(terms.names)
+
+
+def _far(terms: QuestionTerms, place: AnswerLocation) -> Evidence | None:
+    """Return evidence that an answer is far from the subject, or None if the answer is near it."""
+    sentence = place.sentence
+    if not (terms.names or terms.years) or terms.anchors_in(sentence.folded):
+        return None
+    earlier = place.page.sentences[: sentence.number]
+    between = list(takewhile(lambda before: not terms.names_in(before.folded), reversed(earlier)))
+    if len(between) == len(earlier):  # no earlier sentence names the subject
+        return None
+    gap = sum(len(tokens(before.folded)) for before in between)
+    pronoun = PRONOUN.search(sentence.folded)
+    if gap <= FAR_TOKENS and len(between) + 1 < FAR_SENTENCES and pronoun is None:
+        return None
+    return Evidence(
+        type="E1",
+        **tell("far", sentences=len(between) + 1, count=counted(len(between) + 1, "sentence")),
+        **place.fields,
+        cue=pronoun[0] if pronoun else None,
+        asked=", ".join(terms.names_in(earlier[-len(between) - 1].folded)),
+        distance=gap,
+    )
+
+
+def find_uncertainty(trial: TrialContext) -> Iterator[Evidence]:
+    """Yield the first hedging sentence that contains a wrong answer."""
+    if trial.judged is None:
+        return
+    for answer, places in trial.origins:
+        if not places or not trial.is_of_relation(answer, places[0]):
+            continue
+        # A hedge such as "favourite" does not count if the question also contains it, because it may be part of the
+        # question's topic.
+        cues = (match[0] for match in _HEDGE.finditer(places[0].sentence.folded))
+        if cue := next((cue for cue in cues if cue not in trial.terms.folded), None):
+            yield Evidence(type="E2", **tell("unsure", said=answer.text), **places[0].fields, cue=cue)
+            return
+
+
+class Difference(NamedTuple):
+    """A qualifier in the question and its replacement in the document.
+
+    `found` is None if the name is missing. `where` is the key of the evidence text, which depends on whether the
+    replacement is in the same sentence, in an earlier one, or missing.
+    """
+
+    asked: str
+    found: str | None
+    where: str
+
+
+def find_confusion(trial: TrialContext) -> Iterator[Evidence]:
+    """Yield evidence for the first wrong answer in a sentence whose subject differs from that of the question."""
+    if trial.judged is None:
+        return
+    for answer, places in trial.origins:
+        # Edited documents are about the right subject; only their answer is false.
+        if not places or not trial.is_of_relation(answer, places[0]) or trial.stance(places[0]) == "contradicts":
+            continue
+        if difference := _difference(trial, places[0]):
+            asked, found, where = difference
+            yield Evidence(type="E3", **tell(where, said=answer.text), **places[0].fields, asked=asked, found=found)
+            return
+
+
+def _difference(trial: TrialContext, place: AnswerLocation) -> Difference | None:
+    """Return the first qualifier that differs between the question and the document."""
+    terms = trial.terms
+    certain = _other_year(terms, place) or _other_ordinal(terms, place) or _other_name(terms, place)
+    if certain or trial.evidence(find_distance):
+        return certain
+    kind = _other_kind_en(trial, place) if trial.case.lang == "en" else _other_kind_zh(trial, place)
+    return None if kind is None else Difference(*kind, _UNMATCHED)
+
+
+def _other_year(terms: QuestionTerms, place: AnswerLocation) -> Difference | None:
+    if not terms.years:
+        return None
+    start = place.sentence.folded.find(place.answer)
+    year, where = _year_for(_without_answer(place), start, start + len(place.answer)), _UNMATCHED
+    for earlier in reversed(place.page.sentences[: place.sentence.number]):
+        if year is None:
+            year, where = _year_for(earlier.folded, len(earlier.folded), len(earlier.folded)), "other.earlier"
+    return None if year is None or year in terms.years else Difference(", ".join(sorted(terms.years)), year, where)
+
+
+def _year_for(folded: str, start: int, end: int) -> str | None:
+    """Return the nearest year in a span's clause, otherwise the last year before the span, otherwise the first year."""
+    years = list(YEAR.finditer(folded))
+    borders = [match.span() for match in _CLAUSE.finditer(folded)]
+    first = max((after for _, after in borders if after <= start), default=0)
+    last = min((before for before, _ in borders if before >= end), default=len(folded))
+    inside = [year for year in years if first <= year.start() and year.end() <= last]
+    before = [year for year in years if year.end() <= start]
+    if inside:
+        return min(inside, key=lambda year: abs(year.start() - start))[0]
+    return before[-1][0] if before else years[0][0] if years else None
+
+
+def _other_ordinal(terms: QuestionTerms, place: AnswerLocation) -> Difference | None:
+    found = sorted(ordinals_in(_without_answer(place)))
+    for of, which in sorted(terms.ordinals):
+        if same := [other for kind, other in found if kind == of]:
+            if which in same:
+                return None
+            return Difference(f"{of} {which}".strip(), f"{of} {same[0]}".strip(), _UNMATCHED)
+    return None
+
+
+def _without_answer(place: AnswerLocation) -> str:
+    """Return the sentence with the answer blanked out."""
+    return place.sentence.folded.replace(place.answer, " " * len(place.answer))
+
+
+def _other_name(terms: QuestionTerms, place: AnswerLocation) -> Difference | None:
+    """Return the question's names if the document contains none of them, or contains another name in their place."""
+    if not terms.names or PRONOUN.search(place.sentence.folded):  # a pronoun may refer to a name outside the excerpt
+        return None
+    if terms.is_absent(place.page.folded):
+        return Difference(", ".join(terms.names), None, "other.unnamed")
+    start, end = place.page.place(place.mention)
+    rest = place.page.text[place.sentence.start : start] + " " + place.page.text[end : place.sentence.end]
+    others = [name[0] for name in _NAME.finditer(rest)]
+    if len(others) > 1 and not terms.names_in(place.sentence.folded):
+        return Difference(", ".join(terms.names), " ".join(others), _UNMATCHED)
+    return None
+
+
+def _other_kind_en(trial: TrialContext, place: AnswerLocation) -> tuple[str, str] | None:
+    """Return a noun phrase from the question, and the variant of it that the sentence contains instead."""
+    words = [word.lower() for word in _WORD.findall(trial.case.question)]
+    stems = [stem(word) for word in words]
+    start, end = place.page.place(place.mention)
+    answer = {word.lower() for word in _WORD.findall(place.page.text[start:end])}
+    right = [location.sentence.text for slot in trial.gold.slots for location in trial.places(slot)]
+    usual = {pair for sentence in right for pair in _pairs(sentence)}
+    for before, noun in _pairs(place.sentence.text):
+        if noun not in stems or before in answer or not _is_kind(before, trial.terms) or (before, noun) in usual:
+            continue
+        heads = [at for at, word in enumerate(stems) if word == noun and words[at] not in answer]
+        of_question = [words[at - 1] for at in heads if at and words[at - 1] not in STOP]
+        if heads:
+            word = words[heads[0]]
+            return f"{of_question[0]} {word}" if of_question else word, f"{before} {word}"
+    return None
+
+
+def _pairs(sentence: str) -> Iterator[tuple[str, str]]:
+    """Yield each word that can qualify the next word, with the stem of the next word. Only names can qualify a name."""
+    for before, noun in pairwise(_WORD.findall(sentence)):
+        if noun.lower() not in STOP and (before[0].isupper() or noun[0].islower()):
+            yield before.lower(), stem(noun.lower())
+
+
+def _is_kind(word: str, terms: QuestionTerms) -> bool:
+    """Return whether a word narrows the meaning of a noun; function words, verbs and words from the question do not."""
+    if word in STOP or word in _NEUTRAL or stem(word) in terms.content or word.removesuffix("'s") in terms.content:
+        return False
+    return not word.endswith(("ed", "ly", "ing", "s"))
+
+
+def _other_kind_zh(trial: TrialContext, place: AnswerLocation) -> tuple[str, str] | None:
+    """Return the same for Chinese: a narrower term than the one that the question asks for."""
+    question, sentence = trial.terms.folded, _without_answer(place)
+    usual = [right.sentence.folded for slot in trial.gold.slots for right in trial.places(slot)]
+    if (requested := _ASKED_FOR_ZH.search(question)) is None:
+        return None
+    before, noun = requested.groups()
+    for match in re.finditer(rf"([\u4e00-\u9fff]{{2,{_LONGEST_KIND_ZH}}})(?={noun})", sentence):
+        kind = _NEUTRAL_ZH.sub("", match[1])
+        is_same_word = match[1][-1] == before  # the question and the sentence contain the same word, e.g. 火车票
+        is_known = any(kind in text for text in usual) or any(a + b in question for a, b in pairwise(kind))
+        if len(kind) > 1 and not is_same_word and not is_known:
+            return noun, f"{match[1]}{noun}"
+    return None
+
+
+# Matches the end of the text about an answer, e.g. a full stop, or a comma that is not followed by a pronoun.
+_NEXT_CLAUSE = re.compile(r"[.。;；!?\n]|[,，](?!\s?(?:[他她它其]|(?:he|she|they|it)\b))|\bwhile\b|而")
+
+
+def find_merging(trial: TrialContext) -> Iterator[Evidence]:
+    """E4: the response gives one answer to several sub-questions of the same kind."""
+    if not _answers_in_part(trial):
+        return
+    # Sub-questions already reported. An answer can be found twice: as a name and as the start of a longer name.
+    reported: set[int] = set()
+    for slot, mentions in _answers(trial):
+        around = " ".join(_alone_around(trial, mention) for mention in mentions)
+        shared = [part for part in _spoken_of(trial, around) if is_alike(trial.gold.slots[part], slot)]
+        missing = [part for part in shared if part in trial.missing]
+        merged = missing if len(missing) < len(shared) else missing[1:]
+        start, end = trial.reply.page.place(mentions[0])
+        text = tell("merged", said=trial.reply.page.text[start:end])
+        for part in merged:
+            if part not in reported:
+                reported.add(part)
+                yield Evidence(type="E4", **text, part=part, start=start, end=end)
+
+
+def find_ignoring(trial: TrialContext) -> Iterator[Evidence]:
+    """E5: the response neither answers a sub-question nor merges it with another."""
+    if not _answers_in_part(trial) or trial.evidence(find_merging):
+        return
+    unanswered = len(trial.gold.slots) - _answer_count(trial)
+    for part in trial.missing[-unanswered:]:
+        asked = trial.parts[part].text if trial.parts else None
+        yield Evidence(type="E5", **tell("ignored"), part=part, asked=asked)
+
+
+def find_misalignment(trial: TrialContext) -> Iterator[Evidence]:
+    """E6: the response gives the answer to one sub-question as the answer to another."""
+    if trial.judged is None or len(trial.gold.slots) < 2 or not any(trial.reply.held):
+        return
+    folded = trial.reply.page.folded
+    aligned = find_aligned(trial.case.question, trial.case.lang, trial.gold.slots, trial.reply.held, folded)
+    everything = sorted(mention for held in trial.reply.held for mention in held)
+    for part, held in enumerate(trial.reply.held):
+        # The sub-question that the text around each mention is about, if there is exactly one.
+        spoken = [_spoken_of(trial, text_around(folded, mention, everything)) for mention in held]
+        bound = [some[0] if len(some) == 1 else None for some in spoken]
+        # Answers of different types, such as a date and a name, are never confused with each other.
+        elsewhere = bound and all(
+            other not in (None, part) and is_alike(trial.gold.slots[part], trial.gold.slots[other]) for other in bound
+        )
+        if held and (elsewhere or not aligned[part] or (bound == [None] and not _is_in_turn(trial, part, held[0]))):
+            start, end = trial.reply.page.place(held[0])
+            text, other = tell("mixed-up", said=trial.reply.page.text[start:end]), bound[0] if elsewhere else None
+            yield Evidence(type="E6", **text, start=start, end=end, part=part, bound_to=other)
+
+
+def find_noise_like(trial: TrialContext) -> Iterator[Evidence]:
+    """E7: an integration error of type E1, E2 or E3. In the paper, these make up 38% of the integration errors."""
+    if trial.case.testbed != INTEGRATION.name:
+        return
+    for find in (find_distance, find_uncertainty, find_confusion):
+        for evidence in trial.evidence(find):
+            what, what_zh = f"as {evidence.type}: {evidence.what}", f"同 {evidence.type}：{evidence.what_zh}"
+            yield Evidence(type="E7", what=what, what_zh=what_zh, document=evidence.document)
+
+
+def _answers_in_part(trial: TrialContext) -> bool:
+    """Return whether a response to a multi-part question gives at least one answer, but not one for each part."""
+    if trial.judged is None or len(trial.gold.slots) < 2 or trial.judged.refused:
+        return False
+    return 0 < _answer_count(trial) < len(trial.gold.slots)
+
+
+def _answer_count(trial: TrialContext) -> int:
+    """Return the number of distinct answers, right or wrong."""
+    right = {frozenset(slot.forms) for slot, held in zip(trial.gold.slots, trial.reply.held, strict=True) if held}
+    return len(right) + (len(_wrong_answers(trial)) or (0 if right else min(1, len(trial.reply.wrong))))
+
+
+def _wrong_answers(trial: TrialContext) -> list[GivenAnswer]:
+    """Return wrong answers from document sentences without a right answer, and wrong values that are in no document."""
+    slots = [slot for slot, held in zip(trial.gold.slots, trial.reply.held, strict=True) if held]
+    read = {(place.document, place.sentence.number) for slot in slots for place in trial.places(slot)}
+    return [
+        answer
+        for answer, places in trial.origins
+        if ((places[0].document, places[0].sentence.number) not in read if places else not answer.slot.names)
+    ]
+
+
+def _answers(trial: TrialContext) -> list[tuple[GoldSlot, list[Mention]]]:
+    """Return all answers in the response, right or wrong, with their mentions."""
+    right = [(slot, [*held]) for slot, held in zip(trial.gold.slots, trial.reply.held, strict=True) if held]
+    wrong = [(answer.slot, trial.reply.page.mentions(answer.slot, trial.gold)) for answer, _ in trial.origins]
+    return [(slot, mentions) for slot, mentions in right + wrong if mentions]
+
+
+def _alone_around(trial: TrialContext, mention: Mention) -> str:
+    """Return the text around an answer up to the next clause, or a shorter span if the sentence has other answers."""
+    everything = sorted({other for _, mentions in _answers(trial) for other in mentions})
+    page = trial.reply.page
+    sentence = page.sentence_at(mention)
+    if any(other[:2] != mention[:2] and page.sentence_at(other) == sentence for other in everything):
+        return text_around(page.folded, mention, everything)
+    before = text_around(page.folded[: mention.end], mention, ())
+    return before + _NEXT_CLAUSE.split(page.folded[mention.end :], maxsplit=1)[0]
+
+
+def _spoken_of(trial: TrialContext, folded: str) -> list[int]:
+    return [number for number, part in enumerate(trial.parts) if part.is_spoken_of(folded)]
+
+
+def _is_in_turn(trial: TrialContext, part: int, mention: Mention) -> bool:
+    """Return whether an answer is at its sub-question's position in a list, or True if the response is not a list."""
+    one_kind = all(is_alike(slot, trial.gold.slots[0]) for slot in trial.gold.slots)
+    if _spoken_of(trial, trial.reply.page.folded) or not one_kind or _answer_count(trial) != len(trial.gold.slots):
+        return True
+    starts = [trial.reply.page.place(held[0])[0] for held in trial.reply.held if held]
+    starts += [answer.start for answer in _wrong_answers(trial)]
+    return sum(start < trial.reply.page.place(mention)[0] for start in starts) == part
+
+
+_MAX_QUERIES = 300  # maximum number of characters to store from the queries of an episode
+
+
+def find_over_trust(trial: TrialContext) -> Iterator[Evidence]:
+    """E8: the response gives the documents' false answer, although the model knows the right one without documents."""
+    is_known = trial.closed_book is not None and trial.closed_book.correct
+    if trial.judged is None or not trial.judged.misled or not is_known:
+        return
+    key = "trusted.flagged" if trial.judged.flagged else "trusted"
+    for answer, places in trial.origins[:1]:
+        text = tell(key, said=answer.text)
+        place = next((place for place in places if trial.stance(place) == "contradicts"), None)
+        if place:
+            yield Evidence(type="E8", **text, **place.fields)
+        else:
+            yield Evidence(type="E8", **text, start=answer.start, end=answer.end)
+
+
+def find_over_refusal(trial: TrialContext) -> Iterator[Evidence]:
+    """E9: the response refuses although the documents contain every part of the answer."""
+    if trial.judged is None or not trial.judged.refused or trial.case.expect == "refuse":
+        return
+    supporting = [
+        [place for place in trial.places(slot) if trial.stance(place) == "supports"] for slot in trial.gold.slots
+    ]
+    if supporting and all(supporting):
+        yield Evidence(type="E9", **tell("declined"), **supporting[0][0].fields)
+
+
+def find_data_error(trial: TrialContext) -> Iterator[Evidence]:
+    """E10: the gold answer cannot be matched or equals the false answer, or a document has the wrong label."""
+    slots = trial.gold.slots
+    if not slots or not all(slot.names or slot.dates or slot.quantities for slot in slots):
+        yield Evidence(type="E10", **tell("no-answer"))
+        return
+    if trial.gold.fake_is_gold:
+        yield Evidence(type="E10", **tell("same-answer"))
+    if trial.retrieved is not None:  # their labels are about the questions of the items they belong to
+        return
+    for number, (page, document) in enumerate(zip(trial.pages, trial.case.documents, strict=True)):
+        if document.stance == "supports":
+            text = document.text.lower()
+            is_written = any(contains_slot(text, aliases, trial.case.lang) for aliases in trial.case.answer)
+            if not is_written and not any(page.says(slot, trial.gold) for slot in slots):
+                yield Evidence(type="E10", **tell("unsupported"), document=number)
+        elif document.stance == "distracts" and all(page.says(slot, trial.gold) for slot in slots):
+            for place in [place for place in trial.places(slots[0]) if place.document == number][:1]:
+                yield Evidence(type="E10", **tell("gives-away"), **place.fields)
+
+
+def find_failure(trial: TrialContext) -> Iterator[Evidence]:
+    """E11: the response is missing, empty, truncated without an answer, or copied from the documents."""
+    completion, judged = trial.stored.completion, trial.judged
+    if completion.outcome == "filtered":
+        yield Evidence(type="E11", **tell("filtered"))
+    elif completion.outcome == "error":
+        yield Evidence(type="E11", **tell("failed"), cue=completion.error)
+    elif completion.outcome == "truncated" and completion.finish in ENDINGS:
+        yield Evidence(type="E11", **tell("search-limit"), cue=completion.finish)
+    elif completion.outcome == "truncated":
+        yield Evidence(type="E11", **tell("cut" if completion.reply else "empty.cut"))
+    elif judged is not None and judged.verdict == "empty":
+        yield Evidence(type="E11", **tell("empty"))
+    elif judged is not None and judged.verdict != "unscored" and not trial.answers:
+        is_echo = any(mention.rule == "echo" for mention in judged.mentions)
+        yield Evidence(type="E11", **tell("recited" if is_echo else "answerless"))
+
+
+def find_missing_evidence(trial: TrialContext) -> Iterator[Evidence]:
+    """E12: the passages that the model or system retrieved do not support every part of the answer."""
+    is_scored = trial.stored.completion.outcome in ("ok", "truncated") and trial.case.expect != "refuse"
+    if trial.retrieved is None or not is_scored or not has_support(trial.case):
+        return
+    supported = supported_share(trial.case, parts_of(trial.retrieved))
+    if supported < 1:
+        queries = [search.query for step in trial.stored.completion.steps for search in step.searches]
+        key = "found-part" if supported else "found-nothing" if trial.retrieved else "retrieved-nothing"
+        yield Evidence(type="E12", **tell(key), cue="; ".join(queries)[:_MAX_QUERIES] or None)
