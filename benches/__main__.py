@@ -19,7 +19,6 @@ from benches import ROOT
 
 # Each module has a `main` function, and the first line of its docstring describes what it measures.
 MEMBERS = {
-    "ablate_scorer": "benches.ablate_scorer",
     "build_items": "benches.build_items",
     "build_oracle": "benches.build_oracle",
     "core": "benches.core",
