@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from ragbed.api.serving import review, view
     from ragbed.api.setup import doctor
     from ragbed.api.sharing import export, import_results, merge
-    from ragbed.api.spec import RunOptions, RunSpec
+    from ragbed.api.spec import RunSpec
     from ragbed.errors import RagbedError, UsageError
     from ragbed.models.base import Model
     from ragbed.schema import Case, Completion
@@ -55,7 +55,7 @@ else:  # Hidden from type checkers, because `__getattr__` would make them accept
         "api.serving": ("review", "view"),
         "api.setup": ("doctor",),
         "api.sharing": ("export", "import_results", "merge"),
-        "api.spec": ("RunOptions", "RunSpec"),
+        "api.spec": ("RunSpec",),
         "errors": ("RagbedError", "UsageError"),
         "models.base": ("Model",),
         "schema": ("Case", "Completion"),
@@ -84,7 +84,6 @@ __all__ = [
     "RagbedError",
     "Records",
     "Run",
-    "RunOptions",
     "RunSpec",
     "SystemCase",
     "UsageError",

@@ -8,25 +8,23 @@ from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias, TypeVar, get_args
+from typing import TYPE_CHECKING, TypeVar, get_args
 
+from ragbed.api.specification import Values
 from ragbed.errors import UnknownName, UsageError
 from ragbed.schema import Lang
 from ragbed.testbeds.prompts.strategies import STATED, STRATEGIES
 from ragbed.testbeds.settings import ARMS, DEFAULT_DOCS, PROFILES, Settings, parse_ratio
 
 if TYPE_CHECKING:
-    from ragbed.api.spec import RunSpec
+    from ragbed.api.spec import LayoutOptions, MixOptions, RunSpec
 
-CONFIDENCES = ("logprobs", "agreement", STATED)
 NameT = TypeVar("NameT", bound=str)
-Values: TypeAlias = str | float | Iterable[str | float]
-"""A value, several values, or a text with values separated by commas."""
 _MOST_DOCS = 10_000  # Maximum number of documents per prompt, so that a typo does not lead to days of planning.
 _WHOLE = re.compile(r"0*[1-9][0-9]{0,17}")
 
 
-def read_mix(spec: RunSpec) -> Settings:
+def read_mix(spec: MixOptions) -> Settings:
     """Return settings with the given document options, and default values for all other options."""
     docs = None if spec.num_docs is None else _numbers(spec.num_docs)
     if spec.supporting is not None and spec.noise is not None:
@@ -45,18 +43,17 @@ def read_mix(spec: RunSpec) -> Settings:
     )
 
 
-def read_layout(spec: RunSpec) -> tuple[list[str] | None, Settings]:
+def read_layout(spec: LayoutOptions) -> tuple[list[str] | None, Settings]:
     """Check the options individually and together; return the testbeds (None for the defaults) and the settings."""
     profile = spec.profile
     if profile not in PROFILES:
         raise UnknownName("profile", profile, PROFILES)
-    positions = _one_of("value for `positions`", spec.positions, ("balanced", "all"))
     settings = replace(
         read_mix(spec),
         distractors=tuple(
             _one_of("distractor condition", name, ARMS) for name in split(spec.distractors, "distractors")
         ),
-        all_positions=positions == "all",
+        all_positions=spec.positions == "all",
         profile=profile,
         seed=spec.seed,
         langs=read_langs(spec.lang),
@@ -102,13 +99,12 @@ def read_confidence(spec: RunSpec) -> list[str]:
     """Check the `confidence` option, and return the prompting strategy that it requires, if any."""
     if spec.confidence is None:
         return []
-    confidence = _one_of("value for `confidence`", spec.confidence, CONFIDENCES)
-    if confidence == "agreement" and spec.repeats < 2:
+    if spec.confidence == "agreement" and spec.repeats < 2:
         raise UsageError(
             f"confidence=agreement compares several responses to the same case, but repeats={spec.repeats}. Use "
             "repeats=5 and a temperature above 0, e.g. 0.7."
         )
-    return [STATED] if confidence == STATED else []
+    return [STATED] if spec.confidence == STATED else []
 
 
 def split(values: Values, parameter: str) -> list[str]:

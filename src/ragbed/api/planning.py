@@ -106,7 +106,7 @@ def plan_run(spec: RunSpec, message: Callable[[str], None] = _LOGGER.warning) ->
     rule = _open_rule(conditions, spec.repeats, len(sources), stored)
     engine = open_engine(spec, message)
     try:
-        models = [_open_model(source, spec, sampling, engine, preset, {**corpora, **searched}) for source in sources]
+        models = [_open_model(source, spec, sampling, engine, {**corpora, **searched}) for source in sources]
         reading = any(testbed.name not in WITHOUT_DOCUMENTS for testbed in testbeds)
         check_models(models, searching=bool(corpora), reading=reading, prompted=bool(strategies))
         _check_batch(spec, models)
@@ -189,12 +189,9 @@ def _stored_settings(
     return stored | ({} if spec.preset is None else {"preset": spec.preset})
 
 
-def _open_model(
-    source: ModelSource, spec: RunSpec, sampling: Sampling, engine: Engine, preset: Preset | None, corpora: Corpora
-) -> Model:
+def _open_model(source: ModelSource, spec: RunSpec, sampling: Sampling, engine: Engine, corpora: Corpora) -> Model:
     if source.value is None:
-        trusts_code = spec.trust_remote_code
-        return open_model(source.name, sampling, spec, engine, preset, trusts_code=trusts_code, corpora=corpora)
+        return open_model(source.name, sampling, spec, engine, corpora)
     from ragbed.api.function_models import open_object
 
     return open_object(source, spec.max_connections, spec.timeout, corpora)
@@ -266,7 +263,7 @@ def _stored_sampling(sampling: Sampling, spec: RunSpec) -> dict[str, str]:
     limit = AUTO if sampling.raises_limit else str(sampling.max_tokens)
     temperature = NONE if sampling.temperature is None else str(sampling.temperature)
     stored = {"temperature": temperature, "top_p": str(sampling.top_p), "max_tokens": limit}
-    return stored | settings_of(vars(spec))
+    return stored | settings_of(spec)
 
 
 def _new_folder(model: str) -> Path:

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ragbed.api.options import RunsLike, run_folder, several
-from ragbed.api.parameters import checked
+from ragbed.api.job_specs import RankSpec
+from ragbed.api.places import run_folder, several
 from ragbed.api.results import Records
+from ragbed.api.specification import takes
 from ragbed.api.tables import TableResult
 
 if TYPE_CHECKING:
@@ -55,13 +56,9 @@ class RankingResult(TableResult):
         )
 
 
-@checked
-def rank(runs: RunsLike, *, scorer: str = "robust") -> RankingResult:
+@takes(RankSpec)
+def rank(spec: RankSpec) -> RankingResult:
     """Rank all models in the runs on the questions they have in common, with a paired test for each pair.
-
-    Args:
-        runs: One run with several models, or several runs.
-        scorer: Scorer, as in `Run.tables`.
 
     Example:
         >>> models = ["scripted/oracle", "scripted/last-doc", "scripted/refuser"]
@@ -72,5 +69,5 @@ def rank(runs: RunsLike, *, scorer: str = "robust") -> RankingResult:
     from ragbed.analysis.comparison import open_sides
     from ragbed.analysis.ranking import rank_models
 
-    folders = dict.fromkeys(map(run_folder, several(runs)))
-    return RankingResult(rank_models([side for folder in folders for side in open_sides(folder, scorer).values()]))
+    folders = dict.fromkeys(run_folder(run, "runs") for run in several(spec.runs, "runs"))
+    return RankingResult(rank_models([side for folder in folders for side in open_sides(folder, spec.scorer).values()]))

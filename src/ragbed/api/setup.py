@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ragbed import __version__, plugins
-from ragbed.api.parameters import checked
+from ragbed.api.job_specs import DoctorSpec
 from ragbed.api.results import Records
+from ragbed.api.specification import takes
 from ragbed.api.tables import TableResult
 from ragbed.environment import cache_file, variables
 from ragbed.errors import RagbedError, UsageError
@@ -57,14 +58,11 @@ class DoctorResult(TableResult):
         return Records(rows, f"ragbed {self.versions['ragbed']}, Python {self.versions['python']}")
 
 
-@checked
-def doctor(*, prune_cache: str | None = None) -> DoctorResult:
+@takes(DoctorSpec)
+def doctor(spec: DoctorSpec) -> DoctorResult:
     """Check which models, extras and plug-ins work on this machine, and measure the response cache.
 
     No model is called and nothing is downloaded.
-
-    Args:
-        prune_cache: Remove cached responses that are older than this age first, e.g. 12h, 30d or 8w; 0d removes all.
 
     Example:
         >>> ragbed.doctor().models["scripted"].works
@@ -73,7 +71,7 @@ def doctor(*, prune_cache: str | None = None) -> DoctorResult:
     from ragbed.models.checks import CHECKS, EXTRAS, check_extra
     from ragbed.models.presets import PRESETS, TESTED
 
-    removed = 0 if prune_cache is None else prune(cache_file(), _read_age(prune_cache))
+    removed = 0 if spec.prune_cache is None else prune(cache_file(), _read_age(spec.prune_cache))
     cache, problem = _look_at_cache()
     return DoctorResult(
         {"ragbed": __version__, "python": platform.python_version()},

@@ -19,7 +19,7 @@ import click
 from ragbed import __version__
 from ragbed.cli import renames
 from ragbed.cli.console import say, with_options
-from ragbed.cli.help_groups import write_sections
+from ragbed.cli.options import write_sections
 from ragbed.errors import RagbedError, UsageError, explain_failed_write
 
 if TYPE_CHECKING:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from itertools import chain
-from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import click
 
-from ragbed.cli import options
+from ragbed.api.job_specs import CompareSpec
+from ragbed.api.specification import Opt
 from ragbed.cli.console import print_json, print_table, say
-from ragbed.cli.gates import junit_option, tell_gates
+from ragbed.cli.gates import tell_gates
+from ragbed.cli.options import Json, command
 from ragbed.text import counted, printable
 
 if TYPE_CHECKING:
@@ -30,35 +31,12 @@ Columns ({scorer} scorer):
     (one-sided test with its own p-value, so p may be above 0.05)"""
 
 
-@click.command()
-@click.argument("first", type=options.FileName(), metavar="A")
-@click.argument("second", type=options.FileName(), metavar="B")
-@options.scorer_option("Scorer to compare")
-@options.option(
-    "--min-drop",
-    type=options.share,
-    metavar="SHARE",
-    default=0.03,
-    help="Smallest drop that the verdict column reports as a decline.",
-)
-@options.option(
-    "--fail-if-worse",
-    type=options.share,
-    metavar="SHARE",
-    help="Exit with code 4 if B is significantly worse than A by more than this margin. Also sets --min-drop.",
-)
-@junit_option
-@options.option("--flips", "list_flips", is_flag=True, help="List the items whose result differs between A and B.")
-@options.json_option
+@command()
 def compare(
-    first: str,
-    second: str,
-    scorer: str,
-    min_drop: float,
-    fail_if_worse: float | None,
-    junit: Path | None,
-    list_flips: bool,
-    json: bool,
+    spec: CompareSpec,
+    *,
+    flips: Annotated[bool, Opt("List the items whose result differs between A and B.")] = False,
+    json: Json = False,
 ) -> None:
     """Compare two runs or two models question by question.
 
@@ -77,26 +55,23 @@ def compare(
       ragbed compare runs/main runs/branch --fail-if-worse 5% --junit gates.xml
     """
     from ragbed.api import analysis
-    from ragbed.cli.keywords import call_with_given
     from ragbed.reporting.comparison_summary import tell_repeated
 
-    result = call_with_given(
-        analysis.compare, first, second, scorer=scorer, min_drop=min_drop, fail_if_worse=fail_if_worse, junit=junit
-    )
-    min_drop = min_drop if fail_if_worse is None else fail_if_worse
+    result = analysis.compare.start(spec)
+    min_drop = float(spec.min_drop if spec.fail_if_worse is None else spec.fail_if_worse)
     _print_sentences((result.a, result.b), result.sentences, to_stderr=json)
     _print(result.rows, min_drop, to_stderr=json)
-    say(_LEGEND.format(scorer=scorer, rows=len(result.rows), drop=f"{100 * min_drop:g}"))
+    say(_LEGEND.format(scorer=spec.scorer, rows=len(result.rows), drop=f"{100 * min_drop:g}"))
     if note := tell_repeated([(row.items, row.n) for row in result.rows]):
         say(note)
-    if list_flips:
+    if flips:
         _print_flips(result.flips, to_stderr=json)
     if result.unpaired:
         say(f"Not compared because only one side includes them: {counted(result.unpaired, 'question')}.")
     if json:
-        sides = {"first": first, "second": second, "sentences": result.sentences}
+        sides = {"first": str(spec.a), "second": str(spec.b), "sentences": result.sentences}
         print_json(sides | {"rows": result.values(), "flips": result.flips})
-    if fail_if_worse is not None:
+    if spec.fail_if_worse is not None:
         tell_gates(result.gates)
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ragbed.cli.help_groups import VARIABLES
+from ragbed.cli.options import VARIABLES
 from ragbed.text import printable, storable_name
 
 if TYPE_CHECKING:

@@ -6,10 +6,9 @@ import platform
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-import click
-
-from ragbed.cli import options
+from ragbed.api.job_specs import DoctorSpec
 from ragbed.cli.console import activation, console, print_json, print_table
+from ragbed.cli.options import Json, command
 from ragbed.text import counted
 
 if TYPE_CHECKING:
@@ -17,14 +16,8 @@ if TYPE_CHECKING:
     from ragbed.models.checks import BackendCheck
 
 
-@click.command()
-@options.option(
-    "--prune-cache",
-    metavar="AGE",
-    help="Remove cached responses that are older than this age first, e.g. 12h, 30d or 8w; 0d removes all.",
-)
-@options.json_option
-def doctor(prune_cache: str | None, json: bool) -> None:
+@command()
+def doctor(spec: DoctorSpec, *, json: Json = False) -> None:
     """Check which models and extras work, and measure the cache.
 
     No model is called and nothing is downloaded; for API keys, ragbed only checks whether they are set. The presets
@@ -40,7 +33,7 @@ def doctor(prune_cache: str | None, json: bool) -> None:
     from ragbed.api import setup
     from ragbed.models.checks import EXTRAS
 
-    found = setup.doctor(prune_cache=prune_cache)
+    found = setup.doctor.start(spec)
     versions = f"ragbed {found.versions['ragbed']}, Python {found.versions['python']}"
     console(to_stderr=json).print(f"{versions}, {platform.platform()}")
     if command := activation():

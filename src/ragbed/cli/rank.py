@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import click
 
-from ragbed.cli import options
+from ragbed.api.job_specs import RankSpec
+from ragbed.api.specification import Opt
 from ragbed.cli.console import print_json, print_table, say
+from ragbed.cli.options import Json, command
 from ragbed.text import counted
 
 if TYPE_CHECKING:
@@ -34,12 +35,13 @@ Columns ({scorer} scorer):
   n: distinct questions that all models were evaluated on"""
 
 
-@click.command()
-@click.argument("runs", nargs=-1, required=True, type=options.LocalPath(), metavar="RUN …")
-@options.scorer_option("Scorer to rank by")
-@options.option("--pairs", is_flag=True, help="Also show the difference between every pair of models.")
-@options.json_option
-def rank(runs: tuple[Path, ...], scorer: str, pairs: bool, json: bool) -> None:
+@command()
+def rank(
+    spec: RankSpec,
+    *,
+    pairs: Annotated[bool, Opt("Also show the difference between every pair of models.")] = False,
+    json: Json = False,
+) -> None:
     """Rank the models in one or more runs, using paired tests.
 
     There is one table per testbed. Models are compared on the questions for which all of them have results under the
@@ -55,13 +57,13 @@ def rank(runs: tuple[Path, ...], scorer: str, pairs: bool, json: bool) -> None:
     from ragbed.api import ranking
     from ragbed.reporting.comparison_summary import tell_repeated
 
-    result = ranking.rank(list(runs), scorer=scorer)
+    result = ranking.rank.start(spec)
     for found in result.rankings:
         _print(found, result.rankings, to_stderr=json)
         if pairs:
             _print_pairs(found, to_stderr=json)
     tests = counted(sum(len(found.pairs) for found in result.rankings), "comparison")
-    say(_LEGEND.format(scorer=scorer, tests=tests))
+    say(_LEGEND.format(scorer=spec.scorer, tests=tests))
     if note := tell_repeated([(found.items, found.n) for found in result.rankings]):
         say(note)
     if json:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
-import click
-
+from ragbed.api.specification import Opt
 from ragbed.cli.console import console, print_json, print_table
-from ragbed.cli.options import DataName, config_option, json_option
+from ragbed.cli.options import Json, command
 from ragbed.text import counted, printable
 
 if TYPE_CHECKING:
@@ -16,11 +15,10 @@ if TYPE_CHECKING:
     from ragbed.schema import Label
 
 
-@click.command()
-@click.argument("data", type=DataName())
-@json_option
-@config_option
-def relabel(data: str, json: bool) -> None:
+@command()
+def relabel(
+    *, data: Annotated[str, Opt("A dataset.", metavar="DATA", is_argument=True, is_data=True)], json: Json = False
+) -> None:
     """Relabel a dataset's documents and compare the old and new labels.
 
     Every document on which the labels differ is printed with the reason. Nothing is written.

@@ -10,7 +10,7 @@ from typing import IO
 from ragbed.data import FORMATS, Dataset
 from ragbed.data.corpus import EDITIONS, Corpus
 from ragbed.data.output import BinarySink, open_output
-from ragbed.errors import UnknownName, UnusedOption, UsageError
+from ragbed.errors import UnknownName, UsageError, refuse_unused
 from ragbed.interop.exports import DATA_FILES, DATA_FOLDERS, RUN_FILES, RUN_FOLDERS
 from ragbed.interop.exports.frozen import Layout
 from ragbed.interop.exports.parquet import write_items
@@ -76,8 +76,8 @@ def export_items(datasets: Sequence[Dataset], target: ExportTarget, layout_optio
         layout_options: The test-case options that were given, which do not apply here.
     """
     to = target.to
-    if layout_options:
-        raise UnusedOption(layout_options[0], f"to={to} exports complete items, not test cases")
+    for name in layout_options:
+        refuse_unused(name, f"to={to} exports complete items, not test cases")
     if len(datasets) > 1:
         raise UsageError(
             f"to={to} exports one dataset at a time, but {len(datasets)} datasets were given. Export them separately."

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from ragbed.data import Dataset
 from ragbed.data.catalog import published_settings
-from ragbed.errors import UnusedOption, UsageError
+from ragbed.errors import UsageError, refuse_unused
 from ragbed.interop.exports.frozen import read_frozen, read_part
 from ragbed.runs.answer_files import PlainFiles, open_rgb, without_totals
 from ragbed.runs.harness_logs import LmEvalSamples, open_inspect
@@ -59,8 +59,8 @@ def match_frozen(
         langs: Languages to import.
         options: The test-case options that were given, most of which do not apply.
     """
-    if fixed := sorted(set(options) - {"testbeds", "lang"}):
-        raise UnusedOption(fixed[0], f"{folder} is an exported testbed, whose cases cannot be changed")
+    for name in sorted(set(options) - {"testbeds", "lang"}):
+        refuse_unused(name, f"{folder} is an exported testbed, whose cases cannot be changed")
     frozen = read_frozen(folder)
     parts = [part for part in frozen.parts if part.lang in langs and (names is None or part.testbed in names)]
     if not parts:
