@@ -22,7 +22,7 @@ def several(values: object, parameter: str | None = None) -> list[Any]:
     Raises:
         UsageError: There is no value, and a parameter name was passed because one is required.
     """
-    found = list(values) if isinstance(values, Iterable) and not isinstance(values, str) else [values]
+    found = list(values) if isinstance(values, Iterable) and not isinstance(values, str | bytes) else [values]
     if not found and parameter:
         raise UsageError(f"{option(parameter)} is empty. Give at least one value.")
     return found
@@ -36,7 +36,11 @@ def only_path(value: object) -> Path | None:
 
 def run_folder(run: RunLike, name: str = "run") -> Path:
     """Return the folder of a run that a parameter gives."""
-    return run.folder if isinstance(run, Run) else check_path(name, run)
+    if isinstance(run, Run):
+        return run.folder
+    if not isinstance(run, str | Path):
+        raise UsageError(f"{option(name, repr(run))} is not a run. Use a Run, or the path of its folder.")
+    return check_path(name, run)
 
 
 def to_place(path: str | Path | Url) -> Place:

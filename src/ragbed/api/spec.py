@@ -348,8 +348,8 @@ class RunSpec(LayoutOptions, CallOptions):
         ModelLike,
         Opt(
             "Model to evaluate, e.g. openai/gpt-4o-mini; NAME=MODEL sets the display name.",
-            "Also a function that maps a prompt to a response, a `ragbed.system`, an object that implements the `Model` "
-            "protocol, a list of these, or a dictionary with display names as keys.",
+            "Also a function that maps a prompt to a response, a `ragbed.system`, an object that implements the "
+            "`Model` protocol, a list of these, or a dictionary with display names as keys.",
             group=WHAT,
             metavar="MODEL",
             short="-m",
@@ -360,7 +360,8 @@ class RunSpec(LayoutOptions, CallOptions):
         DataLike,
         Opt(
             "Dataset: a file, a URL, or a name from `ragbed data list`.",
-            "Also a list of item dictionaries, a DataFrame, a list of these, or a dictionary with dataset names as keys.",
+            "Also a list of item dictionaries, a DataFrame, a list of these, or a dictionary with dataset names as "
+            "keys.",
             group=WHAT,
             metavar="DATA",
             short="-d",

@@ -10,7 +10,7 @@ from __future__ import annotations
 import inspect
 import math
 import re
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, fields
 from functools import cache, wraps
 from numbers import Integral, Real
@@ -106,7 +106,6 @@ class OptionField(NamedTuple):
     kinds: tuple[Any, ...]
     opt: Opt
     default: Any
-    owner: type | None = None
 
     @property
     def is_required(self) -> bool:
@@ -124,6 +123,11 @@ class OptionField(NamedTuple):
         return bool({int, float} & {*self.kinds}) and str not in self.kinds
 
     @property
+    def accepts_several(self) -> bool:
+        """Whether the option accepts a list of values."""
+        return any(get_origin(kind) in (Iterable, Sequence) for kind in self.kinds)
+
+    @property
     def is_path(self) -> bool:
         """Whether the option is a local file or folder."""
         return Path in self.kinds
@@ -137,7 +141,7 @@ class OptionField(NamedTuple):
         check_null(self.name, value)
         if value is None and NoneType in self.kinds:
             return None
-        if isinstance(value, Iterator):
+        if isinstance(value, Iterator) and self.accepts_several:
             value = tuple(value)
         if self.opt.read is not None:
             return self.opt.read(self.name, value)
@@ -150,22 +154,15 @@ class OptionField(NamedTuple):
         return self._check_number(value) if self.is_number else self._check_type(value)
 
     def _check_type(self, value: Any) -> Any:  # noqa: ANN401
-        origins = {get_origin(kind) or kind for kind in self.kinds}
-        is_many = isinstance(value, Iterable) and not isinstance(value, str | bytes)
-        single = {float: Real}
-        allowed = tuple(single.get(kind, kind) for kind in origins if kind in (str, float, bool))
-        if is_many and not origins.isdisjoint({Iterable, Sequence}):
-            wrong = [one for one in value if isinstance(one, bool) or not isinstance(one, allowed)]
-        else:
-            wrong = [] if isinstance(value, allowed) and (bool in origins or not isinstance(value, bool)) else [value]
-        if wrong:
-            names = {bool: "True or False", str: "a string", float: "a number"}
-            words = [words for kind, words in names.items() if kind in origins]
-            words += (
-                [] if origins.isdisjoint({Iterable, Sequence}) else [f"a list of {'these' if words[1:] else 'strings'}"]
-            )
-            shown = " or ".join([", ".join(words[:-1]), words[-1]] if words[1:] else words)
-            raise UsageError(f"{option(self.name, repr(value))} is not valid. Use {shown}.")
+        types, names = {str: str, float: Real, bool: bool}, {bool: "True or False", str: "a string", float: "a number"}
+        allowed = tuple(types[kind] for kind in types if kind in self.kinds)
+        is_many = self.accepts_several and isinstance(value, Iterable) and not isinstance(value, str | bytes)
+        for one in value if is_many else [value]:
+            if not isinstance(one, allowed) or (isinstance(one, bool) and bool not in self.kinds):
+                words = [names[kind] for kind in names if kind in self.kinds]
+                words += [f"a list of {'these' if words[1:] else 'strings'}"] if self.accepts_several else []
+                shown = " or ".join([", ".join(words[:-1]), words[-1]] if words[1:] else words)
+                raise UsageError(f"{option(self.name, repr(value))} is not valid. Use {shown}.")
         return value
 
     def _check_number(self, value: Any) -> float:  # noqa: ANN401
@@ -174,15 +171,13 @@ class OptionField(NamedTuple):
         if isinstance(value, bool) or not isinstance(value, Integral if is_whole else Real):
             raise UsageError(f"{option(self.name, repr(value))} is not valid. Use {kind}.")
         number: float = int(value) if isinstance(value, Integral) and is_whole else float(value)
-        if not math.isfinite(number):
-            raise UsageError(f"{option(self.name, repr(value))} is not a finite number.")
         low = -_LARGEST if opt.low is None else opt.low
         high = _LARGEST if opt.high is None else opt.high
-        if not low <= number <= high or (opt.above is not None and number <= opt.above):
-            bounds = [] if opt.above is None else [f"greater than {opt.above:,}"]
-            bounds += [] if opt.above is not None and opt.low is None else [f"of at least {low:,}"]
-            bounds += [] if opt.high is None and number < high else [f"at most {high:,}"]
-            raise UsageError(f"{option(self.name, repr(value))} is out of range. Use {kind} {' and '.join(bounds)}.")
+        if not low <= number <= high or (opt.above is not None and number <= opt.above):  # NaN is not in any range
+            bounds = f"from {low:,} to {high:,}"
+            if opt.high is None and number < high:
+                bounds = f"of at least {low:,}" if opt.above is None else f"greater than {opt.above:,}"
+            raise UsageError(f"{option(self.name, repr(value))} is out of range. Use {kind} {bounds}.")
         return number
 
 
@@ -202,30 +197,31 @@ class Spec:
         """
 
 
-def read_field(name: str, hint: Any, default: Any, owner: type | None = None) -> OptionField | None:  # noqa: ANN401
+def read_field(name: str, hint: Any, default: Any) -> OptionField | None:  # noqa: ANN401
     """Return the option that an annotation describes, or None if it has no `Opt`."""
     found = [one for one in get_args(hint)[1:] if isinstance(one, Opt)] if get_origin(hint) is Annotated else []
     if not found:
         return None
     kind = get_args(hint)[0]
     kinds = get_args(kind) if get_origin(kind) in (Union, UnionType) else (kind,)
-    return OptionField(name, kinds, found[0], default, owner)
+    return OptionField(name, kinds, found[0], default)
+
+
+def fields_of(spec: type) -> Mapping[str, OptionField]:
+    """Return the options of a specification by name: its own first, then those that it shares."""
+    return _read_fields(cast("Any", spec))
 
 
 @cache
-def fields_of(spec: Hashable) -> Mapping[str, OptionField]:
-    """Return the options of a specification by name: its own first, then those of its bases."""
-    hints, known = (
-        get_type_hints(cast("type", spec), include_extras=True),
-        {field.name: field for field in fields(cast("Any", spec))},
-    )
+def _read_fields(spec: type) -> Mapping[str, OptionField]:
+    hints = get_type_hints(spec, include_extras=True)
+    defaults = {field.name: field.default for field in fields(cast("Any", spec))}
     found: dict[str, OptionField] = {}
-    own, *bases = cast("type", spec).__mro__
+    own, *bases = spec.__mro__
     for owner in (own, *reversed(bases)):
         for name in inspect.get_annotations(owner):
-            if name in known and name not in found:
-                field = read_field(name, hints[name], known[name].default, owner)
-                found |= {} if field is None else {name: field}
+            field = read_field(name, hints[name], defaults[name]) if name in defaults else None
+            found |= {} if field is None or name in found else {name: field}
     return found
 
 
@@ -243,7 +239,8 @@ def check_path(name: str, value: object) -> Path:
         from ragbed.io.locations import parse_place
 
         raise UsageError(
-            f"{option(name, parse_place(str(value)))} is a URL, but this option needs a local file or folder."
+            f"{option(name, parse_place(str(value)))} is a URL. Use a local file or folder; only `ragbed export` can "
+            "write to URLs."
         )
     return Path(value)
 
