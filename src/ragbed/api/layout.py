@@ -45,7 +45,7 @@ def read_mix(spec: MixOptions) -> Settings:
 
 def read_layout(spec: LayoutOptions) -> tuple[list[str] | None, Settings]:
     """Check the options individually and together; return the testbeds (None for the defaults) and the settings."""
-    profile = spec.profile
+    profile = "robust" if spec.profile is None else spec.profile
     if profile not in PROFILES:
         raise UnknownName("profile", profile, PROFILES)
     settings = replace(

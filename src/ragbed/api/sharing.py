@@ -207,9 +207,8 @@ def _match(answers: AnswerFiles, spec: ImportSpec) -> tuple[Sequence[AnswerSourc
     from ragbed.interop.importing import match_datasets, match_frozen
 
     given = _given_layout(spec)
-    names, settings = read_layout(
-        replace(spec, profile="code-2024") if answers.form == "rgb" and "profile" not in given else spec
-    )
+    is_original = answers.form == "rgb" and spec.profile is None
+    names, settings = read_layout(replace(spec, profile="code-2024") if is_original else spec)
     folder = only_path(spec.data)
     if folder is not None and is_frozen(folder):
         return match_frozen(answers, folder, names, settings.langs, given)

@@ -115,14 +115,15 @@ class LayoutOptions(MixOptions):
         ),
     ] = None
     profile: Annotated[
-        str,
+        str | None,
         Opt(
             "Rules for building and scoring cases: robust, paper, code-2023 or code-2024.",
             group=WHAT,
             metavar="NAME",
+            default="robust, or code-2024 for results of the original code",
             in_short_help=False,
         ),
-    ] = "robust"
+    ] = None
     distractors: Annotated[
         Values,
         Opt(

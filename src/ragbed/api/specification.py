@@ -166,18 +166,22 @@ class OptionField(NamedTuple):
         return value
 
     def _check_number(self, value: Any) -> float:  # noqa: ANN401
-        is_whole, opt = float not in self.kinds, self.opt
-        kind = "an integer" if is_whole else "a number"
-        if isinstance(value, bool) or not isinstance(value, Integral if is_whole else Real):
-            raise UsageError(f"{option(self.name, repr(value))} is not valid. Use {kind}.")
-        number: float = int(value) if isinstance(value, Integral) and is_whole else float(value)
+        is_whole, opt, shown = float not in self.kinds, self.opt, option(self.name, repr(value))
         low = -_LARGEST if opt.low is None else opt.low
         high = _LARGEST if opt.high is None else opt.high
-        if not low <= number <= high or (opt.above is not None and number <= opt.above):  # NaN is not in any range
-            bounds = f"from {low:,} to {high:,}"
-            if opt.high is None and number < high:
-                bounds = f"of at least {low:,}" if opt.above is None else f"greater than {opt.above:,}"
-            raise UsageError(f"{option(self.name, repr(value))} is out of range. Use {kind} {bounds}.")
+        bounds = "" if opt.low is None else f" of at least {low:,}"
+        bounds = bounds if opt.above is None else f" greater than {opt.above:,}"
+        bounds = bounds if opt.high is None else f" from {low:,} to {high:,}"
+        advice = f"Use {'an integer' if is_whole else 'a number'}{bounds}."
+        if isinstance(value, bool) or not isinstance(value, Integral if is_whole else Real):
+            raise UsageError(f"{shown} is not valid. {advice}")
+        number: float = int(value) if isinstance(value, Integral) and is_whole else float(value)
+        if not math.isfinite(number):
+            raise UsageError(f"{shown} is not a finite number. {advice}")
+        if abs(number) > _LARGEST:
+            raise UsageError(f"{shown} is out of range. Use a number from {-_LARGEST:,} to {_LARGEST:,}.")
+        if not low <= number <= high or (opt.above is not None and number <= opt.above):
+            raise UsageError(f"{shown} is out of range. {advice}")
         return number
 
 
