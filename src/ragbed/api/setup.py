@@ -14,7 +14,7 @@ from ragbed.api.results import Records
 from ragbed.api.specification import takes
 from ragbed.api.tables import TableResult
 from ragbed.environment import cache_file, variables
-from ragbed.errors import RagbedError, UsageError
+from ragbed.errors import RagbedError, UsageError, option
 from ragbed.runs.cache_admin import CacheSize, look, prune
 from ragbed.testbeds import TESTBEDS
 
@@ -92,7 +92,9 @@ def _read_age(prune_cache: str) -> float:
     """Return an age in seconds."""
     age = re.fullmatch(r"([0-9]+)([hdw])", prune_cache.strip())
     if age is None:
-        raise UsageError(f"prune_cache={prune_cache!r} is not valid. Use a number followed by h, d or w, e.g. 30d.")
+        raise UsageError(
+            f"{option('prune_cache', repr(prune_cache))} is not valid. Use a number followed by h, d or w, e.g. 30d."
+        )
     return float(int(age[1]) * _UNIT_S[age[2]])
 
 

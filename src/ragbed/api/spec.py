@@ -16,17 +16,16 @@ from ragbed.api.request_options import (
     read_request_options,
 )
 from ragbed.api.specification import (
-    CONTEXT,
-    DISTRIBUTED,
-    OUTPUT,
-    REQUESTS,
-    SAMPLING,
-    WHAT,
     LocalFile,
-    Opt,
     Spec,
     Texts,
     Values,
+    context,
+    distributed,
+    output,
+    requests,
+    sampling,
+    what,
 )
 from ragbed.errors import INTERFACE, UsageError, option, refuse_unused
 
@@ -47,39 +46,33 @@ class MixOptions(Spec):
 
     noise: Annotated[
         Values | None,
-        Opt(
+        context(
             "Noise ratios (fraction of documents that are distractors), e.g. 0,0.2,2/3.",
-            group=CONTEXT,
-            metavar="RATIOS",
+            "RATIOS",
             default="the paper's ratios",
         ),
     ] = None
     num_docs: Annotated[
         Values | None,
-        Opt(
-            "Numbers of documents per question, e.g. 5,20,100.",
-            group=CONTEXT,
-            metavar="NUMBERS",
-            default="5, or fewer if DATA has too few",
+        context(
+            "Numbers of documents per question, e.g. 5,20,100.", "NUMBERS", default="5, or fewer if DATA has too few"
         ),
     ] = None
     supporting: Annotated[
         int | None,
-        Opt(
+        context(
             "Number of supporting documents per question, instead of a noise ratio; the others are distractors.",
-            group=CONTEXT,
             low=1,
-            in_short_help=False,
+            is_rare=True,
         ),
     ] = None
     true_ratio: Annotated[
         Values,
-        Opt(
+        context(
             "True-document ratios (fraction of documents with the true answer) for the counterfactual and conflict "
             "testbeds.",
-            group=CONTEXT,
-            metavar="RATIOS",
-            in_short_help=False,
+            "RATIOS",
+            is_rare=True,
         ),
     ] = "0"
 
@@ -90,63 +83,54 @@ class LayoutOptions(MixOptions):
 
     testbeds: Annotated[
         Values | None,
-        Opt(
+        what(
             "Testbeds to run: noise, rejection, integration, counterfactual, closed-book, conflict, length, "
             "no-documents, search (the model calls a search tool), own-retrieval and own-rejection (for systems with "
             "their own retriever), or a testbed from a plug-in.",
-            group=WHAT,
-            metavar="NAMES",
+            "NAMES",
             default="the first five, if the dataset supports them",
         ),
     ] = None
-    lang: Annotated[Values, Opt("Languages to include: en, zh.", group=WHAT, metavar="LANGS")] = "en,zh"
+    lang: Annotated[Values, what("Languages to include: en, zh.", "LANGS")] = "en,zh"
     limit: Annotated[
-        str | float | None,
-        Opt("Number or fraction of items to use from the start of each dataset.", group=WHAT, metavar="N|0.x"),
+        str | float | None, what("Number or fraction of items to use from the start of each dataset.", "N|0.x")
     ] = None
     data_lang: Annotated[
         str | None,
-        Opt(
+        what(
             "Language of items that do not state theirs: en or zh.",
-            group=WHAT,
-            metavar="LANG",
+            "LANG",
             default="detected for each file",
-            in_short_help=False,
+            is_rare=True,
         ),
     ] = None
     profile: Annotated[
         str | None,
-        Opt(
+        what(
             "Rules for building and scoring cases: robust, paper, code-2023 or code-2024.",
-            group=WHAT,
-            metavar="NAME",
+            "NAME",
             default="robust, or code-2024 for results of the original code",
-            in_short_help=False,
+            is_rare=True,
         ),
     ] = None
     distractors: Annotated[
         Values,
-        Opt(
+        context(
             "Distractor conditions: related (as in the paper), random (documents from other questions) or fixed (one "
             "supporting document, a growing number of distractors, and a length-matched control).",
-            group=CONTEXT,
-            metavar="NAMES",
+            "NAMES",
         ),
     ] = "related"
     positions: Annotated[
         Literal["balanced", "all"],
-        Opt(
+        context(
             "Positions of the supporting documents: balanced (spread evenly across the items) or all (each item once "
             "per position).",
-            group=CONTEXT,
-            in_short_help=False,
+            is_rare=True,
         ),
     ] = "balanced"
-    seed: Annotated[int, Opt("Seed for document selection and order.", group=CONTEXT, in_short_help=False)] = 0
-    prompt: Annotated[
-        LocalFile | None,
-        Opt("Folder with your own instructions (en/system.md, …).", group=SAMPLING, metavar="DIR"),
-    ] = None
+    seed: Annotated[int, context("Seed for document selection and order.", is_rare=True)] = 0
+    prompt: Annotated[LocalFile | None, sampling("Folder with your own instructions (en/system.md, …).", "DIR")] = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -154,23 +138,16 @@ class EngineOptions(Spec):
     """Options that select the execution engine."""
 
     engine: Annotated[
-        str,
-        Opt(
-            "Where the work runs: local (this machine) or ray (a Ray cluster).",
-            group=DISTRIBUTED,
-            metavar="NAME",
-            in_short_help=False,
-        ),
+        str, distributed("Where the work runs: local (this machine) or ray (a Ray cluster).", "NAME", is_rare=True)
     ] = "local"
     cluster: Annotated[
         str | None,
-        Opt(
+        distributed(
             "Ray cluster to join: HOST:PORT of its head node, or 'auto' for the cluster running on this machine.",
-            group=DISTRIBUTED,
-            metavar="ADDRESS",
+            "ADDRESS",
             default="a new local cluster that stops when the command exits",
             variable="RAY_ADDRESS",
-            in_short_help=False,
+            is_rare=True,
         ),
     ] = None
 
@@ -191,126 +168,75 @@ class CallOptions(EngineOptions):
     """Options shared by all jobs that call models."""
 
     max_connections: Annotated[
-        int | None,
-        Opt(
-            "Maximum number of concurrent requests.",
-            group=REQUESTS,
-            low=1,
-            high=4_096,
-            default="adaptive, up to 64",
-        ),
+        int | None, requests("Maximum number of concurrent requests.", low=1, high=4_096, default="adaptive, up to 64")
     ] = None
     budget: Annotated[
         float | None,
-        Opt(
-            "Maximum cost in US dollars; no request is sent that could exceed it.",
-            group=REQUESTS,
-            metavar="DOLLARS",
-            above=0,
-        ),
+        requests("Maximum cost in US dollars; no request is sent that could exceed it.", "DOLLARS", above=0),
     ] = None
     price: Annotated[
         str | Sequence[str | float],
-        Opt(
+        requests(
             "Price in US dollars per million input and output tokens, e.g. 0.15,0.6.",
-            group=REQUESTS,
-            metavar="[MODEL=]IN,OUT",
+            "[MODEL=]IN,OUT",
             is_repeatable=True,
-            in_short_help=False,
+            is_rare=True,
         ),
     ] = ()
-    max_calls: Annotated[
-        int | None, Opt("Maximum number of requests to send.", group=REQUESTS, low=1, in_short_help=False)
-    ] = None
+    max_calls: Annotated[int | None, requests("Maximum number of requests to send.", low=1, is_rare=True)] = None
     cache: Annotated[
         Literal["auto", "reuse", "off"],
-        Opt(
-            "Reuse cached responses; auto excludes other runs' responses from models without an identity.",
-            group=REQUESTS,
-            in_short_help=False,
+        requests(
+            "Reuse cached responses; auto excludes other runs' responses from models without an identity.", is_rare=True
         ),
     ] = "auto"
-    rpm: Annotated[
-        int | None, Opt("Maximum number of requests per minute.", group=REQUESTS, low=1, in_short_help=False)
-    ] = None
-    tpm: Annotated[
-        int | None, Opt("Maximum number of tokens per minute.", group=REQUESTS, low=1, in_short_help=False)
-    ] = None
-    timeout: Annotated[
-        float,
-        Opt(
-            "Timeout for each request, in seconds.",
-            group=REQUESTS,
-            metavar="SECONDS",
-            above=0,
-            in_short_help=False,
-        ),
-    ] = 120.0
+    rpm: Annotated[int | None, requests("Maximum number of requests per minute.", low=1, is_rare=True)] = None
+    tpm: Annotated[int | None, requests("Maximum number of tokens per minute.", low=1, is_rare=True)] = None
+    timeout: Annotated[float, requests("Timeout for each request, in seconds.", "SECONDS", above=0, is_rare=True)] = (
+        120.0
+    )
     temperature: Annotated[
         float | str | None,
-        Opt(
+        sampling(
             "Sampling temperature, usually 0 by default; 'none' omits it from the requests.",
-            group=SAMPLING,
-            metavar="N|none",
+            "N|none",
             read=check_temperature,
         ),
     ] = None
     reasoning_effort: Annotated[
-        str | None,
-        Opt("Reasoning effort, e.g. none, low, medium or high.", group=SAMPLING, metavar="LEVEL", read=check_effort),
+        str | None, sampling("Reasoning effort, e.g. none, low, medium or high.", "LEVEL", read=check_effort)
     ] = None
     thinking: Annotated[
         str | None,
-        Opt(
+        sampling(
             "Turn thinking on or off, or set a thinking budget in tokens.",
-            group=SAMPLING,
-            metavar="on|off|budget=N",
+            "on|off|budget=N",
             read=check_thinking,
-            in_short_help=False,
+            is_rare=True,
         ),
     ] = None
     extra_body: Annotated[
         str | Mapping[str, Any] | None,
-        Opt(
+        sampling(
             "Additional fields for the request body, e.g. '{\"top_k\": 20}'.",
-            "Also a dictionary.",
-            group=SAMPLING,
-            metavar="JSON",
+            "JSON",
+            in_python="Also a dictionary.",
             read=check_extra_body,
-            in_short_help=False,
+            is_rare=True,
         ),
     ] = None
     header: Annotated[
-        Texts,
-        Opt(
-            "Additional request header.",
-            group=SAMPLING,
-            metavar="NAME:VALUE",
-            read=check_header,
-            is_repeatable=True,
-            in_short_help=False,
-        ),
+        Texts, sampling("Additional request header.", "NAME:VALUE", read=check_header, is_repeatable=True, is_rare=True)
     ] = ()
-    seed_model: Annotated[
-        int | None, Opt("Sampling seed to send to the model.", group=SAMPLING, in_short_help=False)
-    ] = None
+    seed_model: Annotated[int | None, sampling("Sampling seed to send to the model.", is_rare=True)] = None
     replicas: Annotated[
-        int | None,
-        Opt(
-            "Number of replicas of each model on the cluster.",
-            group=DISTRIBUTED,
-            low=1,
-            default="1",
-            in_short_help=False,
-        ),
+        int | None, distributed("Number of replicas of each model on the cluster.", low=1, default="1", is_rare=True)
     ] = None
     gpus_per_replica: Annotated[
-        float | None,
-        Opt("Number of GPUs per replica.", group=DISTRIBUTED, low=0, default="0", in_short_help=False),
+        float | None, distributed("Number of GPUs per replica.", low=0, default="0", is_rare=True)
     ] = None
     cpus_per_replica: Annotated[
-        float | None,
-        Opt("Number of CPUs per replica.", group=DISTRIBUTED, low=0, default="1", in_short_help=False),
+        float | None, distributed("Number of CPUs per replica.", low=0, default="1", is_rare=True)
     ] = None
 
     def check(self) -> None:
@@ -347,24 +273,24 @@ class RunSpec(LayoutOptions, CallOptions):
 
     model: Annotated[
         ModelLike,
-        Opt(
+        what(
             "Model to evaluate, e.g. openai/gpt-4o-mini; NAME=MODEL sets the display name.",
-            "Also a function that maps a prompt to a response, a `ragbed.system`, an object that implements the "
+            "MODEL",
+            in_python="Also a function that maps a prompt to a response, a `ragbed.system`, an object that implements "
+            "the "
             "`Model` protocol, a list of these, or a dictionary with display names as keys.",
-            group=WHAT,
-            metavar="MODEL",
             short="-m",
             is_repeatable=True,
         ),
     ] = DEFAULT_MODEL
     data: Annotated[
         DataLike,
-        Opt(
+        what(
             "Dataset: a file, a URL, or a name from `ragbed data list`.",
-            "Also a list of item dictionaries, a DataFrame, a list of these, or a dictionary with dataset names as "
+            "DATA",
+            in_python="Also a list of item dictionaries, a DataFrame, a list of these, or a dictionary with dataset "
+            "names as "
             "keys.",
-            group=WHAT,
-            metavar="DATA",
             short="-d",
             is_repeatable=True,
             is_required=True,
@@ -374,133 +300,109 @@ class RunSpec(LayoutOptions, CallOptions):
     _: KW_ONLY
     out: Annotated[
         LocalFile | None,
-        Opt(
+        what(
             "Output folder for the run; an existing run is resumed.",
-            group=WHAT,
-            metavar="RUN",
+            "RUN",
             short="-o",
             default="a new folder under runs/",
         ),
     ] = None
     preset: Annotated[
         str | None,
-        Opt(
+        what(
             "Prompt format and sampling settings of a system in the paper; `ragbed doctor` lists the presets.",
-            group=WHAT,
-            metavar="NAME",
-            in_short_help=False,
+            "NAME",
+            is_rare=True,
         ),
     ] = None
     search: Annotated[
         str | None,
-        Opt(
+        context(
             "Limits and conditions for the `search` testbed, e.g. turns=8,calls=16,protocol=text,sizes=1000+10000.",
-            group=CONTEXT,
-            metavar="SETTINGS",
-            in_short_help=False,
+            "SETTINGS",
+            is_rare=True,
         ),
     ] = None
     strategies: Annotated[
         Values | None,
-        Opt(
+        sampling(
             "Additional prompting strategies to evaluate on cases with documents: quote, numbered, unwarned, "
             "decompose, isolate, cite, or all.",
-            group=SAMPLING,
-            metavar="NAMES",
+            "NAMES",
         ),
     ] = None
     max_tokens: Annotated[
         int | str | None,
-        Opt(
+        sampling(
             "Maximum number of tokens per response. 'auto' starts at 256 (4,096 once a response has contained "
             "reasoning) and retries truncated responses once with a limit of up to 16,384 (local models: only after "
             "reasoning).",
-            group=SAMPLING,
-            metavar="N|auto",
+            "N|auto",
             default="auto",
             read=check_max_tokens,
         ),
     ] = None
-    repeats: Annotated[int, Opt("Number of responses per case.", group=SAMPLING, low=1, in_short_help=False)] = 1
+    repeats: Annotated[int, sampling("Number of responses per case.", low=1, is_rare=True)] = 1
     confidence: Annotated[
         Literal["logprobs", "agreement", "stated"] | None,
-        Opt(
+        sampling(
             "Method for measuring confidence in answers: logprobs, agreement (between repeated responses) or stated "
             "(requested in the prompt).",
-            group=SAMPLING,
-            metavar="NAME",
-            in_short_help=False,
+            "NAME",
+            is_rare=True,
         ),
     ] = None
     top_p: Annotated[
-        float | None,
-        Opt(
-            "Nucleus sampling probability (top-p).",
-            group=SAMPLING,
-            low=0,
-            high=1,
-            default="1",
-            in_short_help=False,
-        ),
+        float | None, sampling("Nucleus sampling probability (top-p).", low=0, high=1, default="1", is_rare=True)
     ] = None
     context_length: Annotated[
         int | None,
-        Opt(
+        sampling(
             "Context length of the models in tokens. Longer prompts are not sent; their cases are counted as "
             "`too-long` errors.",
-            group=SAMPLING,
             low=1,
             default="what the server or the weights report",
-            in_short_help=False,
+            is_rare=True,
         ),
     ] = None
     batch: Annotated[
-        bool,
-        Opt(
-            "Use the provider's batch API (OpenAI, Anthropic) at half the price, with results within a day.",
-            group=REQUESTS,
-        ),
+        bool, requests("Use the provider's batch API (OpenAI, Anthropic) at half the price, with results within a day.")
     ] = False
     until: Annotated[
         Texts,
-        Opt(
+        requests(
             "Stop once every condition is met. A condition is a target precision for a rate, e.g. "
             "'noise.accuracy@0.8 ± 10' (in percentage points); a test for a drop relative to another run, e.g. "
             "'compare:runs/base:drop 5%'; or 'decided' (every gate passed or failed).",
-            group=REQUESTS,
-            metavar="CONDITION",
+            "CONDITION",
             is_repeatable=True,
         ),
     ] = ()
     fail_under: Annotated[
         Texts,
-        Opt(
+        output(
             "Score and threshold, e.g. noise.accuracy@0.8:en=0.6; the gate fails (exit code 4) if the score is "
             "significantly below the threshold.",
-            group=OUTPUT,
-            metavar="GATE",
+            "GATE",
             is_repeatable=True,
         ),
     ] = ()
-    junit: Annotated[
-        LocalFile | None,
-        Opt("JUnit XML file to write the gate results to.", group=OUTPUT, metavar="FILE", in_short_help=False),
-    ] = None
+    junit: Annotated[LocalFile | None, output("JUnit XML file to write the gate results to.", "FILE", is_rare=True)] = (
+        None
+    )
     trust_remote_code: Annotated[
         bool,
-        Opt(
+        output(
             "Run the code in an hf/ model's repository. Requires a pinned revision (org/model@<full commit hash>).",
-            group=OUTPUT,
-            in_short_help=False,
+            is_rare=True,
         ),
     ] = False
     shard: Annotated[
         str | None,
-        Opt(
+        distributed(
             "Evaluate only shard I of N (a subset of the questions); `ragbed merge` combines the shards.",
-            group=DISTRIBUTED,
-            metavar="I/N",
-            in_short_help=False,
+            "I/N",
+            is_rare=True,
         ),
     ] = None
     progress: bool | Progress = True

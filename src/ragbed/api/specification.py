@@ -12,7 +12,7 @@ import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, fields
-from functools import cache, wraps
+from functools import cache, partial, wraps
 from numbers import Integral, Real
 from pathlib import Path
 from types import NoneType, UnionType
@@ -71,7 +71,7 @@ class Opt(NamedTuple):
         above: Number that the value must exceed.
         high: Highest allowed number.
         read: Function that checks and converts a value, given the name and the value.
-        in_short_help: Whether `--help` lists the option; `--help-all` lists every option.
+        is_rare: Whether only `--help-all` lists the option, and not `--help`.
         is_argument: Whether the command takes the value without a name.
         is_required: Whether the default only means that no value is given, which is an error.
         is_repeatable: Whether the option can be given several times on the command line.
@@ -81,22 +81,28 @@ class Opt(NamedTuple):
     """
 
     help: str
+    metavar: str | None = None
     in_python: str = ""
     group: str = OPTIONS
-    metavar: str | None = None
     short: str | None = None
     default: str | None = None
     low: float | None = None
     above: float | None = None
     high: float | None = None
     read: Callable[[str, Any], Any] | None = None
-    in_short_help: bool = True
+    is_rare: bool = False
     is_argument: bool = False
     is_required: bool = False
     is_repeatable: bool = False
     is_place: bool = False
     is_data: bool = False
     variable: str | None = None
+
+
+what, context, sampling, requests, distributed, output = (
+    partial(Opt, group=group) for group in (WHAT, CONTEXT, SAMPLING, REQUESTS, DISTRIBUTED, OUTPUT)
+)
+"""Functions that describe an option of a group."""
 
 
 class OptionField(NamedTuple):

@@ -127,8 +127,8 @@ class Command(click.Command):
         for param in self.get_params(ctx):
             record = param.get_help_record(ctx)
             opt = param.field.opt if isinstance(param, _Option) else None
-            is_short = opt.in_short_help if opt is not None else param.name != "config"
-            if record is not None and (shows_all or is_short):
+            is_rare = opt.is_rare if opt is not None else param.name == "config"
+            if record is not None and (shows_all or not is_rare):
                 sections[OUTPUT if opt is None else opt.group].append(record)
         write_sections(formatter, sections)
 
@@ -246,7 +246,7 @@ def _help_all(fields: list[OptionField]) -> list[click.Option]:
             click.echo(context.get_help())
             context.exit()
 
-    if all(field.opt.in_short_help for field in fields):
+    if not any(field.opt.is_rare for field in fields):
         return []
     return [
         click.Option(
