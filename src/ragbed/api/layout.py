@@ -124,9 +124,11 @@ def split(values: Values, parameter: str) -> list[str]:
     )
     parts = [part.strip() for text in texts for part in str(text).split(",")]
     if not parts:
-        raise UsageError(f"{parameter}={values!r} is empty. Give at least one value.")
+        raise UsageError(f"{option(parameter, repr(values))} is empty. Give at least one value.")
     if not all(parts):
-        raise UsageError(f"{parameter}={values!r} contains an empty value. Separate values with single commas.")
+        raise UsageError(
+            f"{option(parameter, repr(values))} contains an empty value. Separate values with single commas."
+        )
     return list(dict.fromkeys(parts))
 
 

@@ -72,7 +72,7 @@ def plan_run(spec: RunSpec, message: Callable[[str], None] = _LOGGER.warning) ->
         >>> {case.testbed for case in job.cases()} >= {"noise", "rejection"}
         True
     """
-    from ragbed.runs.circuit_breaker import CHANGE_OPTION
+    from ragbed.runs.circuit_breaker import change_option
     from ragbed.runs.execution import Job
     from ragbed.runs.lock import check_run_folder
     from ragbed.runs.sharding import parse_shard
@@ -142,7 +142,7 @@ def plan_run(spec: RunSpec, message: Callable[[str], None] = _LOGGER.warning) ->
         episodes=EpisodeFactory(searched, settings.search) if searched else None,
         tell=message,
         engine=engine,
-        parameter_fix=f"{CHANGE_OPTION} {option('max_tokens')} sets the token limit.",
+        parameter_fix=f"{change_option()} {option('max_tokens')} sets the token limit.",
     )
 
 

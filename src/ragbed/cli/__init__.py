@@ -18,7 +18,7 @@ import click
 
 from ragbed import __version__
 from ragbed.cli import renames
-from ragbed.cli.console import say, with_options
+from ragbed.cli.console import say
 from ragbed.cli.options import write_sections
 from ragbed.errors import RagbedError, UsageError, explain_failed_write
 
@@ -48,15 +48,6 @@ class _Group(click.Group):
         name = f"{cmd_name}_" if iskeyword(cmd_name) else cmd_name
         command: click.Command = getattr(import_module(f"ragbed.cli.{name}"), name)
         return command
-
-    def invoke(self, ctx: click.Context) -> object:
-        """Run a command, and replace parameter names with option names in its error messages."""
-        try:
-            return super().invoke(ctx)
-        except RagbedError as error:
-            command = self.get_command(ctx, ctx.invoked_subcommand or "")
-            error.args = (with_options(str(error), command),)
-            raise
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

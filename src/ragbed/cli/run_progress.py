@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from ragbed.api.progress import TerminalBars, describe, format_duration, time_left
-from ragbed.cli.console import console, say, with_options
+from ragbed.cli.console import console, say
 from ragbed.text import counted
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ class RunProgress(TerminalBars):
         if self._bars is None:
             say(text)
         else:
-            self._bars.print(with_options(text))
+            self._bars.print(text)
 
     def calls(self, model: str, state: CallProgress) -> None:
         """Update a model's bar, or print occasional lines if there is no terminal."""

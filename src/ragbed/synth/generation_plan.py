@@ -42,12 +42,11 @@ class GenerationPlan:
     def __post_init__(self) -> None:
         for name, (low, high) in _RANGES.items():
             if not low <= (value := getattr(self, name)) <= high:
-                raise UsageError(f"{name}={value} is out of range. Use a number from {low} to {high}.")
+                raise UsageError(f"{option(name, value)} is out of range. Use a number from {low} to {high}.")
         if self.supporting is not None and not 1 <= self.supporting < self.num_docs:
             raise UsageError(
                 f"{option('supporting', self.supporting)} is out of range. Use a number that is at least 1 and less "
-                "than "
-                f"{option('num_docs', self.num_docs)}."
+                f"than {option('num_docs', self.num_docs)}."
             )
         for name in self.perturbations:
             if name in (MIX, NONE) and len(self.perturbations) > 1:
@@ -91,7 +90,7 @@ class GenerationPlan:
         }
         for name, size in sizes.items():
             if size < 0:
-                raise UsageError(f"{name}={size} is negative. Use 0 or a positive number.")
+                raise UsageError(f"{option(name, size)} is negative. Use 0 or a positive number.")
         if not any(sizes.values()):
             raise UsageError(
                 f"{option('items')}, {option('integration')} and {option('counterfactual')} are all 0, so there is "
