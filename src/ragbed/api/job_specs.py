@@ -31,8 +31,8 @@ else:
 
 ReportFormat: TypeAlias = Literal["text", "md", "html", "latex", "csv", "json", "site", "svg", "png", "pdf"]
 
-_RUN = Opt("Folder of the run.", "RUN", is_argument=True, is_place=True)
-_RUNS = Opt("Folders of runs.", "RUN", is_argument=True, is_repeatable=True, is_required=True, is_place=True)
+_RUN = Opt("The run: a `Run`, or its folder.", "RUN", is_argument=True, is_place=True)
+_RUNS = Opt("Runs, or folders of runs.", "RUN", is_argument=True, is_repeatable=True, is_required=True, is_place=True)
 _PORT = Opt("Local port to listen on.", low=0, high=65_535, default="7717, or any free port")
 _OPEN = Opt("Open the page in the browser.")
 _SCORERS = "robust, code, paper, or a scorer from a plug-in."
@@ -60,8 +60,7 @@ class CompareSpec(Spec):
     ] = None
     junit: Annotated[LocalFile | None, output("JUnit XML file to write the gate results to.", "FILE")] = None
 
-    def check(self) -> None:
-        """Check that gate results are written only if there is a gate."""
+    def _check(self) -> None:
         if self.junit is not None and self.fail_if_worse is None:
             refuse_unused("junit", f"no gate is set. Set one, e.g. {option('fail_if_worse', 0.05)}")
 
@@ -115,7 +114,7 @@ class ViewSpec(Spec):
         Opt(
             "Runs, or folders of runs.",
             "RUN|DIR",
-            default="the `runs` folder",
+            default="the runs folder",
             is_argument=True,
             is_repeatable=True,
             is_place=True,
@@ -154,8 +153,7 @@ class ReviewSpec(Spec):
     apply: Annotated[LocalFile | None, Opt("Only write the reviewed dataset to this new folder.", "DIR2")] = None
     progress: bool | Progress = True
 
-    def check(self) -> None:
-        """Check that only one action is requested."""
+    def _check(self) -> None:
         if self.compare is not None and self.apply is not None:
             raise UsageError(f"{option('compare')} and {option('apply')} cannot be combined. Use only one of them.")
 
@@ -205,9 +203,8 @@ class JudgeSpec(CallOptions):
     unsure: Annotated[bool, Opt("Judge only responses with the verdict `unsure` by the robust scorer.")] = False
     progress: bool | Progress = True
 
-    def check(self) -> None:
-        """Check that a sample has a file."""
-        super().check()
+    def _check(self) -> None:
+        super()._check()
         if (self.sample is None) != (self.out is None):
             raise UsageError(f"{option('sample', 'N')} and {option('out', 'FILE')} must be given together.")
 
@@ -256,8 +253,7 @@ class DownloadSpec(Spec):
     ] = None
     progress: bool | Progress = True
 
-    def check(self) -> None:
-        """Check that there is one source, and that it exists."""
+    def _check(self) -> None:
         if self.from_ is not None and self.mirror is not None:
             raise UsageError(f"{option('from_')} and {option('mirror')} cannot be combined. Remove one of them.")
 

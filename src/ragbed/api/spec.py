@@ -151,9 +151,8 @@ class EngineOptions(Spec):
         ),
     ] = None
 
-    def check(self) -> None:
-        """Check that a cluster is given only for an engine that uses one."""
-        super().check()
+    def _check(self) -> None:
+        super()._check()
         if self.engine == "local" and self.cluster is not None:
             if INTERFACE.get().is_given("cluster"):
                 raise UsageError(
@@ -239,11 +238,10 @@ class CallOptions(EngineOptions):
         float | None, distributed("Number of CPUs per replica.", low=0, default="1", is_rare=True)
     ] = None
 
-    def check(self) -> None:
-        """Check that the request options do not contradict each other, and that the prices are complete."""
+    def _check(self) -> None:
         from ragbed.runs.prices import read_own_prices
 
-        super().check()
+        super()._check()
         read_request_options(self)
         if self.price:
             read_own_prices(self.own_prices, ())
@@ -407,9 +405,8 @@ class RunSpec(LayoutOptions, CallOptions):
     ] = None
     progress: bool | Progress = True
 
-    def check(self) -> None:
-        """Check that gate results are written only if there is a gate."""
-        super().check()
+    def _check(self) -> None:
+        super()._check()
         if self.junit is not None and not self.gates:
             refuse_unused("junit", f"no gate is set. Set one, e.g. {option('fail_under', 'noise.accuracy@0.8=0.6')}")
 

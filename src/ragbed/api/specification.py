@@ -197,14 +197,10 @@ class Spec:
     def __post_init__(self) -> None:
         for field in fields_of(type(self)).values():
             object.__setattr__(self, field.name, field.check(getattr(self, field.name)))
-        self.check()
+        self._check()
 
-    def check(self) -> None:
-        """Check the values together.
-
-        Raises:
-            UsageError: Two values contradict each other.
-        """
+    def _check(self) -> None:
+        """Check the values together; raise a `UsageError` if two values contradict each other."""
 
 
 def read_field(name: str, hint: Any, default: Any) -> OptionField | None:  # noqa: ANN401
@@ -361,9 +357,14 @@ def _signature(spec: type, function: Callable[..., object]) -> Any:  # noqa: ANN
     return signature.replace(parameters=parameters, return_annotation=returned)
 
 
+def _describe(opt: Opt) -> str:
+    default = "" if opt.default is None else f"Default: {opt.default}."
+    return " ".join(filter(None, (opt.help, opt.in_python, default)))
+
+
 def _describe_parameters(spec: type, text: str) -> str:
     """Insert the descriptions of a specification's fields into the docstring of its function."""
-    lines = [f"{field.name}: {field.opt.help} {field.opt.in_python}".rstrip() for field in fields_of(spec).values()]
+    lines = [f"{field.name}: {_describe(field.opt)}" for field in fields_of(spec).values()]
     if "progress" in {field.name for field in fields(cast("Any", spec))}:
         lines.append("progress: Whether to show progress, or a `ragbed.Progress` object that receives it.")
     rest = re.search(r"\n\n    (Returns|Raises|Example):\n|\s*$", text)

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ragbed.api.job_specs import BuildInitSpec, BuildSpec
 from ragbed.cli.build_output import print_funnel, show_survey, show_trial, show_wanted
 from ragbed.cli.console import print_json, quoted, say
 from ragbed.cli.options import Json, command
@@ -19,6 +18,7 @@ from ragbed.errors import DataError, RagbedError, Stopped, UsageError
 
 if TYPE_CHECKING:
     from ragbed.api.building import BuildResult
+    from ragbed.api.job_specs import BuildInitSpec, BuildSpec
 
 
 @click.group()

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import click
 
-from ragbed.api.job_specs import CompareSpec
 from ragbed.api.specification import Opt
 from ragbed.cli.console import print_json, print_table, say
 from ragbed.cli.gates import tell_gates
@@ -18,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ragbed.analysis.comparison import ComparedCondition, Comparison, Flip, Side
+    from ragbed.api.job_specs import CompareSpec
 
 _SHOWN = 20
 _LEGEND = """\

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import click
 
-from ragbed.api.job_specs import DownloadSpec
 from ragbed.api.specification import Opt
 from ragbed.cli.console import console, print_json, program, say
 from ragbed.cli.options import Json, command
@@ -17,6 +16,7 @@ from ragbed.text import printable
 
 if TYPE_CHECKING:
     from ragbed.api.downloads import DownloadResult
+    from ragbed.api.job_specs import DownloadSpec
     from ragbed.data.catalog import CatalogEntry
     from ragbed.data.catalog.install import Arrival
 

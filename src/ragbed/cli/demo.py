@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import importlib.util
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from ragbed.api.job_specs import DemoSpec
 from ragbed.cli.console import console, program, quoted, say
 from ragbed.cli.options import command
 from ragbed.text import counted
+
+if TYPE_CHECKING:
+    from ragbed.api.job_specs import DemoSpec
 
 
 @command()

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any
 
-from ragbed.api.job_specs import DiagnoseSpec
 from ragbed.api.specification import Opt
 from ragbed.cli.console import console, print_json, print_table, say
 from ragbed.cli.options import Json, command
@@ -15,6 +14,7 @@ from ragbed.text import counted, printable
 if TYPE_CHECKING:
     from ragbed.analysis.diagnosis.records import Diagnosis, Evidence
     from ragbed.api.analysis_results import DiagnosisResult
+    from ragbed.api.job_specs import DiagnoseSpec
     from ragbed.schema import Case
 
 _MOST_SHOWN = 20  # Maximum number of errors to print; the file contains all of them.

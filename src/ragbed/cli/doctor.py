@@ -6,12 +6,12 @@ import platform
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from ragbed.api.job_specs import DoctorSpec
 from ragbed.cli.console import activation, console, print_json, print_table
 from ragbed.cli.options import Json, command
 from ragbed.text import counted
 
 if TYPE_CHECKING:
+    from ragbed.api.job_specs import DoctorSpec
     from ragbed.api.setup import DoctorResult
     from ragbed.models.checks import BackendCheck
 

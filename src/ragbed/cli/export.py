@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ragbed.api.job_specs import ExportSpec
 from ragbed.api.spec import LayoutOptions
 from ragbed.api.specification import fields_of
 from ragbed.cli.console import console, print_json, print_table, program, quoted, say
@@ -18,6 +17,7 @@ from ragbed.errors import UsageError
 from ragbed.text import printable
 
 if TYPE_CHECKING:
+    from ragbed.api.job_specs import ExportSpec
     from ragbed.api.sharing import ExportResult
     from ragbed.testbeds.feasibility import FeasibilityRow
 

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ragbed.api.job_specs import ImportSpec
 from ragbed.cli.console import print_json, say
 from ragbed.cli.options import Json, command
 from ragbed.text import counted
 
 if TYPE_CHECKING:
+    from ragbed.api.job_specs import ImportSpec
     from ragbed.api.sharing import ImportResult
 
 _SHOWN = 20  # Maximum number of problems to print; --json contains all of them.

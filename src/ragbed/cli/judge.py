@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ragbed.api.job_specs import JudgeSpec
 from ragbed.cli.console import format_interval, print_json, print_table, say
 from ragbed.cli.options import Json, command
 from ragbed.text import counted
 
 if TYPE_CHECKING:
     from ragbed.api.analysis_results import JudgeResult
+    from ragbed.api.job_specs import JudgeSpec
 
 
 @command()

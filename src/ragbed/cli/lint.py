@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ragbed.api.job_specs import LintSpec
 from ragbed.cli.console import console, print_json
 from ragbed.cli.options import Json, command
 from ragbed.text import counted, printable
@@ -18,6 +17,7 @@ if TYPE_CHECKING:
     from ragbed.analysis.linting.report import DatasetReport
     from ragbed.analysis.linting.samples import Samples
     from ragbed.api.datasets import LintResult
+    from ragbed.api.job_specs import LintSpec
 
 _COLOURS = {"error": "bold red", "warning": "yellow", "note": "cyan"}
 

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from ragbed.api.job_specs import MergeSpec
+from typing import TYPE_CHECKING
+
 from ragbed.cli.console import print_json, say
 from ragbed.cli.options import Json, command
+
+if TYPE_CHECKING:
+    from ragbed.api.job_specs import MergeSpec
 
 
 @command()

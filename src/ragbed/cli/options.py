@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import MISSING, fields
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias, cast, get_type_hints
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 Records: TypeAlias = list[tuple[str, str]]
 Json: TypeAlias = Annotated[bool, Opt("Print a machine-readable summary as the last line of stdout.", group=OUTPUT)]
+SHOWS_ALL: Final = "ragbed.all"  # Key in click's metadata that makes the help list all options.
 VARIABLES: Final = "ragbed.variables"  # Key of the environment variables in use, by parameter, in click's metadata.
 _WIDEST_TERM: Final = 26  # Maximum width, in characters, of option names that share a line with a description.
 
@@ -113,7 +115,49 @@ class _Option(click.Option):
 
 
 class Command(click.Command):
-    """A command whose help has one section per group of options. `--help` lists the most useful options."""
+    """A command whose help has one section per group of options. `--help` lists the most useful options.
+
+    Args:
+        function: The function that the command calls.
+        name: Name of the command.
+    """
+
+    def __init__(self, function: Callable[..., None], name: str) -> None:
+        super().__init__(name, callback=self._call, help=function.__doc__)
+        self._function = function
+        del self.params  # computed when it is first used, because the list of all commands does not need it
+
+    @cached_property
+    def params(self) -> list[click.Parameter]:  # type: ignore[override]  # it is never set
+        """The options and arguments."""
+        options = [*self._fields[1], *self._fields[2]]
+        return [*map(_param, options), _config_option(), *_help_all(options)]
+
+    @cached_property
+    def _fields(self) -> tuple[type[Spec] | None, list[OptionField], list[OptionField]]:
+        """The specification, its fields, and the options that only the command has."""
+        from ragbed.api import job_specs, spec
+
+        names = vars(spec) | vars(job_specs)  # modules of commands import them only for type checkers
+        hints = get_type_hints(self._function, localns=names, include_extras=True)
+        kind = next((hint for hint in hints.values() if isinstance(hint, type) and issubclass(hint, Spec)), None)
+        defaults = self._function.__kwdefaults__ or {}
+        found = [read_field(name, hint, defaults.get(name, MISSING)) for name, hint in hints.items()]
+        own = [field for field in found if field is not None]
+        return kind, [] if kind is None else list(fields_of(kind).values()), own
+
+    def _call(self, **typed: Any) -> None:  # noqa: ANN401 - values as click returns them
+        spec, shared, own = self._fields
+        given = {field.name: _read(field, typed[field.name]) for field in [*shared, *own] if _is_set(field)}
+        kept = {field.name: field.check(given.pop(field.name)) for field in own if field.name in given}
+        if spec is None:
+            self._function(**kept)
+            return
+        if "progress" in {field.name for field in fields(cast("Any", spec))}:
+            from ragbed.cli.console_progress import ConsoleProgress
+
+            given["progress"] = ConsoleProgress()
+        self._function(spec(**given), **kept)
 
     def invoke(self, ctx: click.Context) -> Any:  # noqa: ANN401 - as in click
         """Run the command; until it ends, messages name options as the command line does."""
@@ -122,10 +166,10 @@ class Command(click.Command):
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options group by group, with `--help` last."""
-        shows_all = ctx.meta.get("ragbed.all", False)
+        shows_all = ctx.meta.get(SHOWS_ALL, False)
         sections: dict[str, Records] = {group: [] for group in GROUPS}
         for param in self.get_params(ctx):
-            record = param.get_help_record(ctx)
+            record = None if isinstance(param, click.Argument) else param.get_help_record(ctx)
             opt = param.field.opt if isinstance(param, _Option) else None
             is_rare = opt.is_rare if opt is not None else param.name == "config"
             if record is not None and (shows_all or not is_rare):
@@ -161,47 +205,20 @@ def command(name: str | None = None) -> Callable[[Callable[..., None]], Command]
     Args:
         name: Name of the command; by default, that of the function.
     """
-
-    def decorate(function: Callable[..., None]) -> Command:
-        hints = get_type_hints(function, include_extras=True)
-        spec = next((hint for hint in hints.values() if isinstance(hint, type) and issubclass(hint, Spec)), None)
-        defaults = function.__kwdefaults__ or {}
-        found = [read_field(name, hint, defaults.get(name, MISSING)) for name, hint in hints.items()]
-        own = [field for field in found if field is not None]
-        shared = [] if spec is None else list(fields_of(spec).values())
-
-        def call(**typed: Any) -> None:  # noqa: ANN401 - values as click returns them
-            given = {field.name: _read(field, typed[field.name]) for field in [*shared, *own] if _is_set(field)}
-            kept = {field.name: field.check(given.pop(field.name)) for field in own if field.name in given}
-            if spec is None:
-                function(**kept)
-                return
-            if "progress" in {field.name for field in fields(cast("Any", spec))}:
-                from ragbed.cli.console_progress import ConsoleProgress
-
-                given["progress"] = ConsoleProgress()
-            function(spec(**given), **kept)
-
-        options = [*shared, *own]
-        return Command(
-            name or function.__name__.rstrip("_"),
-            callback=call,
-            params=[*map(_param, options), _config_option(), *_help_all(options)],
-            help=function.__doc__,
-        )
-
-    return decorate
+    return lambda function: Command(function, name or function.__name__)
 
 
 def _param(field: OptionField) -> click.Parameter:
     if not field.opt.is_argument:
         return _Option(field)
+    metavar = field.opt.metavar or field.name.upper()
+    metavar = metavar if field.is_required else f"[{metavar}]"
     return click.Argument(
         [field.name],
         type=_Text(field),
         nargs=-1 if field.opt.is_repeatable else 1,
         required=field.is_required,
-        metavar=field.opt.metavar,
+        metavar=f"{metavar}..." if field.opt.is_repeatable else metavar,
     )
 
 
@@ -242,7 +259,7 @@ def _help_all(fields: list[OptionField]) -> list[click.Option]:
 
     def show_help(context: click.Context, _: click.Parameter, is_set: bool) -> None:
         if is_set:
-            context.meta["ragbed.all"] = True
+            context.meta[SHOWS_ALL] = True
             click.echo(context.get_help())
             context.exit()
 

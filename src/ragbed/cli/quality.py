@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ragbed.api.job_specs import QualitySpec
 from ragbed.cli.console import print_json, print_table, say
 from ragbed.cli.options import Json, command
 from ragbed.text import counted
 
 if TYPE_CHECKING:
+    from ragbed.api.job_specs import QualitySpec
     from ragbed.builder.quality import Quality
 
 

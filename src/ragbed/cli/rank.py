@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import click
 
-from ragbed.api.job_specs import RankSpec
 from ragbed.api.specification import Opt
 from ragbed.cli.console import print_json, print_table, say
 from ragbed.cli.options import Json, command
@@ -16,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ragbed.analysis.ranking import Ranking
+    from ragbed.api.job_specs import RankSpec
 
 _USES = {
     "noise": "retrieval returns irrelevant documents",

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import click
 
-from ragbed.api.job_specs import ReportSpec
 from ragbed.api.specification import Opt
 from ragbed.cli.console import console, print_json, print_table, say
 from ragbed.cli.options import command
@@ -16,6 +15,7 @@ from ragbed.text import counted, printable
 
 if TYPE_CHECKING:
     from ragbed.analysis.locale import Locale
+    from ragbed.api.job_specs import ReportSpec
     from ragbed.reporting.tables import Report, ReportTable
     from ragbed.runs.decided import DecidedInterval
 

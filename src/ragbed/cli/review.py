@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ragbed.api.job_specs import ReviewSpec
 from ragbed.cli.console import format_interval, print_json, print_table, say
 from ragbed.cli.options import Json, command
 
 if TYPE_CHECKING:
+    from ragbed.api.job_specs import ReviewSpec
     from ragbed.api.serving import ReviewResult
     from ragbed.ui.review.figures import ReviewComparison
     from ragbed.ui.review.records import PointDecision

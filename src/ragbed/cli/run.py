@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated
 import click
 from msgspec.structs import replace
 
-from ragbed.api.spec import RunSpec
 from ragbed.api.specification import REQUESTS, Opt
 from ragbed.cli.console import print_json, quoted, say
 from ragbed.cli.gates import say_unchecked, tell_run_gates
@@ -17,6 +16,7 @@ from ragbed.cli.options import Json, command
 
 if TYPE_CHECKING:
     from ragbed.analysis.overview import ConditionRow
+    from ragbed.api.spec import RunSpec
     from ragbed.runs.execution import Job
 
 

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from ragbed.api.job_specs import ViewSpec
+from typing import TYPE_CHECKING
+
 from ragbed.cli.options import command
+
+if TYPE_CHECKING:
+    from ragbed.api.job_specs import ViewSpec
 
 
 @command()
