@@ -105,7 +105,8 @@ class _Option(click.Option):
         """Return the default, the range and whether the option is required."""
         field, opt, extra = self.field, self.field.opt, super().get_help_extra(ctx)
         default = opt.default
-        if default is None and field.default not in (None, False, "", ()) and not field.is_required:
+        is_constant = not isinstance(field.default, bool) and field.default not in (None, "", ())
+        if default is None and is_constant and not field.is_required:
             default = str(field.default)
         if default is not None:
             extra["default"] = default
