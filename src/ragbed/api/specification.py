@@ -1,6 +1,6 @@
-"""Define the options of a job once, as the annotated fields of a frozen dataclass.
+"""Define the options of a job once, as a field of a frozen dataclass.
 
-A field is declared as `num_docs: Annotated[Values | None, Opt("Numbers of documents …", group=CONTEXT)] = None`. It
+A field is declared as `num_docs: Values | None = context("Numbers of documents …", "NUMBERS", default=None)`. It
 defines the check of the value, the keyword parameter of the Python function (`takes`), the option of the command with
 its environment variable and its entry in a configuration file (`ragbed.cli.options`), and the reference page.
 """
@@ -11,7 +11,7 @@ import inspect
 import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import MISSING, fields
+from dataclasses import MISSING, dataclass, field, fields
 from functools import cache, partial, wraps
 from numbers import Integral, Real
 from pathlib import Path
@@ -28,6 +28,7 @@ from typing import (
     TypeVar,
     Union,
     cast,
+    dataclass_transform,
     get_args,
     get_origin,
     get_type_hints,
@@ -66,7 +67,7 @@ class Opt(NamedTuple):
         group: Section of the help that lists the option.
         metavar: Placeholder for the value in the help.
         short: Short name on the command line, e.g. `-m`.
-        default: Description of a default that is not a constant.
+        shown: Description of a default that is not a constant.
         low: Lowest allowed number.
         above: Number that the value must exceed.
         high: Highest allowed number.
@@ -85,7 +86,7 @@ class Opt(NamedTuple):
     in_python: str = ""
     group: str = OPTIONS
     short: str | None = None
-    default: str | None = None
+    shown: str | None = None
     low: float | None = None
     above: float | None = None
     high: float | None = None
@@ -99,10 +100,16 @@ class Opt(NamedTuple):
     variable: str | None = None
 
 
+def opt(help: str, metavar: str | None = None, *, default: Any = MISSING, kw_only: bool = True, **meaning: Any) -> Any:  # noqa: A002, ANN401
+    """Declare a field of a specification as an option; `meaning` are other attributes of `Opt`."""
+    value = {} if default is MISSING else {"default": default}
+    return field(kw_only=kw_only, metadata={"option": Opt(help, metavar, **meaning)}, **value)
+
+
 what, context, sampling, requests, distributed, output = (
-    partial(Opt, group=group) for group in (WHAT, CONTEXT, SAMPLING, REQUESTS, DISTRIBUTED, OUTPUT)
+    partial(opt, group=group) for group in (WHAT, CONTEXT, SAMPLING, REQUESTS, DISTRIBUTED, OUTPUT)
 )
-"""Functions that describe an option of a group."""
+"""Functions that declare an option of a group."""
 
 
 class OptionField(NamedTuple):
@@ -191,26 +198,32 @@ class OptionField(NamedTuple):
         return number
 
 
+@dataclass_transform(
+    kw_only_default=True,
+    frozen_default=True,
+    field_specifiers=(opt, what, context, sampling, requests, distributed, output),
+)
 class Spec:
-    """The base of all specifications. Values are checked when a specification is created."""
+    """The base of all specifications: frozen dataclasses whose values are checked when one is created."""
+
+    def __init_subclass__(cls) -> None:
+        dataclass(frozen=True, kw_only=True)(cls)
 
     def __post_init__(self) -> None:
-        for field in fields_of(type(self)).values():
-            object.__setattr__(self, field.name, field.check(getattr(self, field.name)))
+        for name, one in fields_of(type(self)).items():
+            object.__setattr__(self, name, one.check(getattr(self, name)))
         self._check()
 
     def _check(self) -> None:
         """Check the values together; raise a `UsageError` if two values contradict each other."""
 
 
-def read_field(name: str, hint: Any, default: Any) -> OptionField | None:  # noqa: ANN401
-    """Return the option that an annotation describes, or None if it has no `Opt`."""
-    found = [one for one in get_args(hint)[1:] if isinstance(one, Opt)] if get_origin(hint) is Annotated else []
-    if not found:
-        return None
-    kind = get_args(hint)[0]
-    kinds = get_args(kind) if get_origin(kind) in (Union, UnionType) else (kind,)
-    return OptionField(name, kinds, found[0], default)
+def read_field(name: str, hint: Any, default: Any, option: Opt | None = None) -> OptionField | None:  # noqa: ANN401
+    """Return the option that a field or an annotation declares, or None if it has no `Opt`."""
+    if get_origin(hint) is Annotated:
+        hint, option = get_args(hint)
+    kinds = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
+    return None if option is None else OptionField(name, kinds, option, default)
 
 
 def fields_of(spec: type) -> Mapping[str, OptionField]:
@@ -220,14 +233,14 @@ def fields_of(spec: type) -> Mapping[str, OptionField]:
 
 @cache
 def _read_fields(spec: type) -> Mapping[str, OptionField]:
-    hints = get_type_hints(spec, include_extras=True)
-    defaults = {field.name: field.default for field in fields(cast("Any", spec))}
+    hints, known = get_type_hints(spec), {one.name: one for one in fields(cast("Any", spec))}
     found: dict[str, OptionField] = {}
     own, *bases = spec.__mro__
     for owner in (own, *reversed(bases)):
         for name in inspect.get_annotations(owner):
-            field = read_field(name, hints[name], defaults[name]) if name in defaults else None
-            found |= {} if field is None or name in found else {name: field}
+            if name in known and name not in found:
+                one = read_field(name, hints[name], known[name].default, known[name].metadata.get("option"))
+                found |= {} if one is None else {name: one}
     return found
 
 
@@ -312,7 +325,9 @@ def takes(spec: Callable[P, Any]) -> Callable[[Callable[[Any], R]], Job[P, R]]:
             return function(make_spec(spec, function.__name__, args, kwargs))
 
         kind = cast("type", spec)
-        call.__dict__.update(start=function, __signature__=_signature(kind, function), spec=kind)
+        returned = inspect.signature(function).return_annotation
+        signature = inspect.signature(kind).replace(return_annotation=returned)
+        call.__dict__.update(start=function, __signature__=signature, spec=kind)
         call.__doc__ = _describe_parameters(kind, function.__doc__ or "")
         return cast("Job[P, R]", call)
 
@@ -341,24 +356,8 @@ def make_spec(spec: Callable[..., R], function: str, args: Sequence[Any], option
     return spec(*args, **options)
 
 
-def _signature(spec: type, function: Callable[..., object]) -> Any:  # noqa: ANN401 - an `inspect.Signature`
-    """Return the signature of a specification, with the annotations as they are written, without their `Opt`."""
-    import ast
-
-    def plain(annotation: str) -> str:
-        match ast.parse(annotation, mode="eval").body:
-            case ast.Subscript(ast.Name("Annotated"), ast.Tuple([kind, *_])):
-                return ast.unparse(kind)
-        return annotation
-
-    signature = inspect.signature(spec)
-    parameters = [one.replace(annotation=plain(str(one.annotation))) for one in signature.parameters.values()]
-    returned = inspect.signature(function).return_annotation
-    return signature.replace(parameters=parameters, return_annotation=returned)
-
-
 def _describe(opt: Opt) -> str:
-    default = "" if opt.default is None else f"Default: {opt.default}."
+    default = "" if opt.shown is None else f"Default: {opt.shown}."
     return " ".join(filter(None, (opt.help, opt.in_python, default)))
 
 

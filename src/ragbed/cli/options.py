@@ -104,7 +104,7 @@ class _Option(click.Option):
     def get_help_extra(self, ctx: click.Context) -> click.types.OptionHelpExtra:
         """Return the default, the range and whether the option is required."""
         field, opt, extra = self.field, self.field.opt, super().get_help_extra(ctx)
-        default = opt.default
+        default = opt.shown
         is_constant = not isinstance(field.default, bool) and field.default not in (None, "", ())
         if default is None and is_constant and not field.is_required:
             default = str(field.default)
