@@ -78,7 +78,8 @@ def app() -> None:
     ragbed measures the four abilities defined by RGB (noise robustness, negative rejection, information integration,
     counterfactual robustness) in English and Chinese. It sends no telemetry and needs no login.
 
-    Every option can also be set with an environment variable, e.g. RAGBED_NOISE for --noise.
+    --help lists the most useful options of a command, and --help-all all of them. Every option can also be set with an
+    environment variable, e.g. RAGBED_NOISE for --noise.
 
     \b
     Examples:
