@@ -13,7 +13,7 @@ from weakref import finalize
 from msgspec import structs
 
 from ragbed.api.data_objects import read_data
-from ragbed.api.job_specs import CasesSpec, LintSpec, SynthSpec
+from ragbed.api.job_specs import CasesSpec, LintSpec, SynthesisSpec
 from ragbed.api.layout import read_langs, read_layout, read_mix, split
 from ragbed.api.progress import Progress, open_progress
 from ragbed.api.results import Records
@@ -191,8 +191,8 @@ class SyntheticData(TableResult):
         return Records(rows, "Synthetic data")
 
 
-@takes(SynthSpec)
-def synthesize(spec: SynthSpec) -> SyntheticData:
+@takes(SynthesisSpec)
+def synthesize(spec: SynthesisSpec) -> SyntheticData:
     """Generate fictional news articles that no model has seen, with known answers and labels.
 
     Example:
