@@ -17,9 +17,8 @@ from ragbed.api.layout import Values, read_langs, read_layout, read_mix, split
 from ragbed.api.options import local_path, with_defaults
 from ragbed.api.parameters import check_range, checked
 from ragbed.api.progress import Progress, open_progress
-from ragbed.api.results import Records
 from ragbed.api.spec import LayoutKeywords, MixKeywords
-from ragbed.api.tables import TableResult
+from ragbed.reporting.table import Result, Table, compact
 
 if TYPE_CHECKING:
     from ragbed.analysis.linting.checker import DatasetCheck
@@ -28,12 +27,13 @@ if TYPE_CHECKING:
     from ragbed.data import Dataset
     from ragbed.schema import Case
     from ragbed.synth.generate import SynthManifest
+    from ragbed.testbeds.feasibility import FeasibilityRow
 
 _FINDINGS_PER_RULE = 3
 
 
 @dataclass(frozen=True, repr=False)
-class CaseSet(TableResult):
+class CaseSet(Result):
     """The test cases of one or more datasets. Each iteration generates the cases again.
 
     Attributes:
@@ -46,14 +46,25 @@ class CaseSet(TableResult):
     def __iter__(self) -> Iterator[Case]:
         return self._make()
 
-    def records(self) -> Records:
+    def records(self) -> Table:
         """Return one row per condition with the number of feasible and infeasible cases."""
         from ragbed.testbeds.feasibility import FeasibilityCounts
 
         counts = FeasibilityCounts()
         for case in self:
             counts.add(case)
-        return Records(map(structs.asdict, counts.rows), "Cases")
+        return tabulate_cases(counts.rows)
+
+
+def tabulate_cases(rows: Sequence[FeasibilityRow]) -> Table:
+    """Return the numbers of feasible and infeasible cases by condition."""
+    names = {"noise_real": "real"}
+    shown = [
+        {names.get(name, name): value for name, value in structs.asdict(row).items() if name != "reasons"}
+        for row in rows
+    ]
+    title, shown = compact(shown, ("true_ratio", "arm"))
+    return Table(map(structs.asdict, rows), f"Cases{title}", shown)
 
 
 @checked
@@ -80,7 +91,7 @@ def cases(data: DataLike, **layout: Unpack[LayoutKeywords]) -> CaseSet:
 
 
 @dataclass(frozen=True, repr=False)
-class LintResult(TableResult):
+class LintResult(Result):
     """The findings of the lint rules.
 
     Attributes:
@@ -118,10 +129,10 @@ class LintResult(TableResult):
             for count in report.counts:
                 yield from report.samples.of(count.rule)
 
-    def records(self) -> Records:
+    def records(self) -> Table:
         """Return one row per dataset and rule with its severity and the number of findings."""
         rows = [{"data": report.name} | count.values() for report in self.reports for count in report.counts]
-        return Records(rows, "Findings")
+        return Table(rows, "Findings")
 
 
 def _restore_lint(reports: Sequence[DatasetReport]) -> LintResult:
@@ -189,7 +200,7 @@ def _watch(shown: Progress, dataset: Dataset) -> Callable[[DatasetCheck], None]:
 
 
 @dataclass(frozen=True, repr=False)
-class SyntheticData(TableResult):
+class SyntheticData(Result):
     """The files of a generated dataset.
 
     Attributes:
@@ -200,14 +211,14 @@ class SyntheticData(TableResult):
     folder: Path
     manifest: SynthManifest
 
-    def records(self) -> Records:
+    def records(self) -> Table:
         """Return one row per file with the number of items, documents and bytes, and the checksum."""
         rows = [
             {"file": str(self.folder / name)}
             | {key: getattr(file, key) for key in ("items", "documents", "bytes", "sha256")}
             for name, file in self.manifest.files.items()
         ]
-        return Records(rows, "Synthetic data")
+        return Table(rows, "Synthetic data", [row | {"sha256": row["sha256"][:12]} for row in rows])
 
 
 @checked

@@ -12,11 +12,10 @@ from msgspec import structs
 
 from ragbed.api.options import RunsLike, local_path, run_folder, several
 from ragbed.api.parameters import checked
-from ragbed.api.results import Records
-from ragbed.api.tables import TableResult
 from ragbed.errors import UsageError
 from ragbed.io.jsonl import make_folder, write_file
 from ragbed.io.locations import read_regular
+from ragbed.reporting.table import Result, Table
 from ragbed.text import counted
 
 if TYPE_CHECKING:
@@ -28,7 +27,7 @@ ReportFormat: TypeAlias = Literal["text", "md", "html", "latex", "csv", "json", 
 
 
 @dataclass(frozen=True, repr=False)
-class ReportResult(TableResult):
+class ReportResult(Result):
     """A report on one or more runs.
 
     Attributes:
@@ -46,12 +45,12 @@ class ReportResult(TableResult):
     def __str__(self) -> str:
         return super().__str__() if self.text is None else self.text
 
-    def records(self) -> Records:
+    def records(self) -> Table:
         """Return one row per table cell: table, condition, metric, value, 95% confidence interval, n and errors.
 
         For runs with `until`, there is also one row per stopping condition, in the table `until`.
         """
-        return Records([row for report in self.reports for row in report.records()], "Cells")
+        return Table([row for report in self.reports for row in report.records()], "Cells")
 
 
 @checked

@@ -14,9 +14,10 @@ from ragbed.api.options import local_path
 from ragbed.api.parameters import checked
 from ragbed.api.planning import plan_run
 from ragbed.api.progress import Progress, open_progress
-from ragbed.api.results import Records, Run
+from ragbed.api.results import Run
 from ragbed.api.spec import RunOptions, RunSpec, make_spec
 from ragbed.errors import RagbedError
+from ragbed.reporting.table import Table
 
 if TYPE_CHECKING:
     from ragbed.api.data_objects import DataLike
@@ -109,7 +110,7 @@ def open_run(folder: str | Path) -> Run:
 
 def forecast(
     model: ModelLike, data: DataLike, *, progress: bool | Progress = True, **options: Unpack[RunOptions]
-) -> Records:
+) -> Table:
     """Evaluate each model on five cases, and forecast calls, tokens, cost and time, like `ragbed run --dry-run`.
 
     The parameters are those of `run`. No results are stored.
@@ -120,7 +121,7 @@ def forecast(
     """
     spec = make_spec(model, data, options, "forecast")
     with open_progress(progress) as shown, closing(plan_run(spec, shown.message)) as job:
-        return Records([asdict(row) for row in forecast_job(job)], "Forecast")
+        return Table([asdict(row) for row in forecast_job(job)], "Forecast")
 
 
 def _warn_of_infeasible(job: Job, message: Callable[[str], None]) -> None:
@@ -139,7 +140,7 @@ def _warn_of_infeasible(job: Job, message: Callable[[str], None]) -> None:
 def _finished(spec: RunSpec, job: Job) -> Run:
     gates = [gate._asdict() for gate in check_gates(spec, job.folder)]
     conditions = [decision._asdict() for decision in read_decisions(job)]
-    return Run(job.folder, Records(gates, "Gates"), Records(conditions, "Conditions"))
+    return Run(job.folder, Table(gates, "Gates"), Table(conditions, "Conditions"))
 
 
 def _show_options(*functions: Any) -> None:  # noqa: ANN401 - attributes are set on the functions

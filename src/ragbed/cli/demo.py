@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import importlib.util
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from ragbed.cli import options
 from ragbed.cli.console import console, program, quoted, say
 from ragbed.text import counted
+
+if TYPE_CHECKING:
+    from ragbed.schema import Lang
 
 
 @click.command()
@@ -45,8 +50,8 @@ def demo(model: str, lang: str, out: Path) -> None:
     from ragbed.analysis.overview import tabulate_run
     from ragbed.api.demo import ENGLISH_ONLY
     from ragbed.api.layout import read_langs
-    from ragbed.cli.demo_summary import print_summary
     from ragbed.cli.examples import print_examples
+    from ragbed.cli.results import print_cells
     from ragbed.models import parse_model
     from ragbed.runs.status import read_rest
 
@@ -60,8 +65,10 @@ def demo(model: str, lang: str, out: Path) -> None:
         )
     runs = _evaluate(model, lang, out)
     cells = {run: tabulate_run(run) for run in runs}
-    print_summary([cell for found in cells.values() for cell in found])
-    _write_report(runs, out / "report.html")
+    for run, found in cells.items():
+        print_cells(found, run, to_stderr=False)
+        click.echo()
+    _write_report(runs, langs, out / "report.html")
     _print_next(runs[0], out)
     for run, found in cells.items():
         if errors := sum(cell.error for cell in found):
@@ -80,10 +87,17 @@ def _evaluate(model: str, lang: str, out: Path) -> list[Path]:
         return [run.folder for run in demo.demo(model, lang=lang, out=out, progress=RunProgress()).values()]
 
 
-def _write_report(runs: list[Path], target: Path) -> None:
+def _write_report(runs: list[Path], langs: Sequence[Lang], target: Path) -> None:
+    """Print the summary of the report in the languages of the data, and write the HTML report."""
+    from ragbed.analysis.locale import read_words
     from ragbed.api.reports import read_report, write_report_page
+    from ragbed.reporting.summary import summarise
 
-    write_report_page(read_report(runs, [str(run) for run in runs], "robust"), runs, None, target)
+    report = read_report(runs, [str(run) for run in runs], "robust")
+    for lang in langs:
+        for one in summarise([cell for cell in report.shown if cell.key.lang == lang], "robust", read_words(lang)):
+            console().print(f"{one.model}: {one.text}", soft_wrap=not console().is_terminal)
+    write_report_page(report, runs, None, target)
     console().print(f"\nHTML report: {target}", soft_wrap=True)
 
 

@@ -3,16 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from ragbed.cli.console import print_json, print_table, say
 from ragbed.cli.options import DataName, LocalPath, config_option, json_option, option
-from ragbed.text import counted
-
-if TYPE_CHECKING:
-    from ragbed.builder.quality import Quality
 
 
 @click.command()
@@ -38,7 +33,7 @@ def quality(
     from ragbed.builder.quality.reports import quality_values
 
     result = building.build_quality(data, out=out)
-    _print(result.quality, to_stderr=json)
+    print_table(result.records(), to_stderr=json)
     if out is not None:
         say(f"{out} written.")
     if json:
@@ -46,24 +41,3 @@ def quality(
     if not result.ok:
         say(f"Failed gates: {', '.join(measure.name for measure in result.quality.failed)}.")
         raise click.exceptions.Exit(4)
-
-
-def _print(quality: Quality, *, to_stderr: bool) -> None:
-    from ragbed.builder.quality.page import show_value
-
-    names = ", ".join(quality.data)
-    rows = [
-        [
-            measure.name,
-            show_value(measure),
-            measure.n,
-            measure.gate or "",
-            measure.passed.replace("no gate", ""),
-            measure.note,
-            measure.reference,
-        ]
-        for family in quality.families.values()
-        for measure in family
-    ]
-    title = f"{names}: {counted(quality.items, 'item')}, {counted(quality.passages, 'passage')}"
-    print_table(title, ["figure", "value", "of", "gate", "", "note", "RGB"], rows, to_stderr=to_stderr)

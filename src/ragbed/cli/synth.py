@@ -75,7 +75,6 @@ def synth(out: Path, json: bool, **settings: Any) -> None:  # noqa: ANN401 - the
 
     with ConsoleProgress() as progress:
         made = datasets.synthesize(out, progress=progress, **settings)
-    rows = [(*list(row.values())[:-1], row["sha256"][:12]) for row in made.records()]
-    print_table("Synthetic data", ("file", "items", "documents", "bytes", "sha256"), rows, to_stderr=json)
+    print_table(made.records(), to_stderr=json)
     if json:
         print_json({"folder": str(out), "manifest": made.manifest})

@@ -16,8 +16,9 @@ from ragbed.analysis.metrics.cells import JUDGED, Cell
 from ragbed.analysis.metrics.length import PARTS
 from ragbed.analysis.paper.tables import PaperTable, inferred_rows, read_tables
 from ragbed.analysis.trials.columns import TrialGroup
-from ragbed.reporting.decision_texts import as_record
-from ragbed.reporting.numbers import PAIRED, RowCounts, count_cases
+from ragbed.reporting.numbers import PAIRED, RowCounts, count_cases, show, show_asked
+from ragbed.reporting.result_tables import decision_record
+from ragbed.reporting.table import Table
 from ragbed.runs.decided import DecidedInterval
 from ragbed.runs.display_names import short_names
 from ragbed.schema import Estimate
@@ -41,6 +42,14 @@ class TableColumn(NamedTuple):
     metric: str
     noise: float | None = None
     is_share: bool = True
+
+    def tell(self, words: Locale) -> str:
+        """Return the heading in the language of the texts; numbers are the same in every language."""
+        if self.metric == "accuracy_by_part":
+            return words(f"figures.depth.part{self.heading}")
+        if self.heading[:1].isdigit():
+            return self.heading
+        return words(f"columns.{self.metric}", noise="" if self.noise is None else f"{self.noise:.3g}")
 
 
 @dataclass(frozen=True)
@@ -82,6 +91,29 @@ class ReportTable:
     title: str
     columns: tuple[TableColumn, ...]
     rows: tuple[TableRow, ...]
+
+    def as_table(self, words: Locale) -> Table:
+        """Return the table with plain numbers, which are shown as percentages with confidence intervals."""
+        rows: list[dict[str, object]] = []
+        shown: list[dict[str, object]] = []
+        names = [words(f"page.{name}") for name in ("model", "data", "lang", "documents", "asked")]
+        for row in self.rows:
+            key, counts = row.key, row.counts
+            failed = {name: getattr(counts, name).high for name in ("errors", "truncated", "filtered")}
+            values = {
+                column.heading: None if cell is None else cell.value
+                for column, cell in zip(self.columns, row.cells, strict=True)
+            }
+            start = {"model": key.model, "data": row.data, "lang": key.lang, "documents": row.docs}
+            rows.append(start | {"n": counts.n.low, "n_max": counts.n.high} | failed | values)
+            model = key.model + (" †" if row.comparable else "")
+            named = (model, row.tell_data(words), key.lang, row.docs, show_asked(counts, words))
+            cells: dict[str, object] = {
+                column.tell(words): show(cell, column, words)
+                for column, cell in zip(self.columns, row.cells, strict=True)
+            }
+            shown.append({**dict(zip(names, named, strict=True)), **cells})
+        return Table(rows, words.section("tables").get(self.name, self.title), shown)
 
 
 class IncompleteRun(NamedTuple):
@@ -149,7 +181,7 @@ class Report:
 
     def records(self) -> list[dict[str, object]]:
         """Return one record per cell, and one per stopping condition with `until` as the table name."""
-        return [*(cell.as_json() for cell in self.cells), *map(as_record, self.conditions)]
+        return [*(cell.as_json() for cell in self.cells), *map(decision_record, self.conditions)]
 
     @property
     def has_printed(self) -> bool:
