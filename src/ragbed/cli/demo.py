@@ -80,11 +80,10 @@ def demo(model: str, lang: str, out: Path) -> None:
 def _evaluate(model: str, lang: str, out: Path) -> list[Path]:
     """Evaluate the model in each language, and return the run folders."""
     from ragbed.api import demo
-    from ragbed.cli.console_progress import resumable
-    from ragbed.cli.run_progress import RunProgress
+    from ragbed.cli.console_progress import ConsoleProgress, resumable
 
     with resumable(f"Stopped. All responses are kept in {out}; rerun the same command to resume."):
-        return [run.folder for run in demo.demo(model, lang=lang, out=out, progress=RunProgress()).values()]
+        return [run.folder for run in demo.demo(model, lang=lang, out=out, progress=ConsoleProgress()).values()]
 
 
 def _write_report(runs: list[Path], langs: Sequence[Lang], target: Path) -> None:

@@ -213,15 +213,14 @@ def _evaluate(job: Job, gates: Sequence[str]) -> list[ConditionRow]:
     """Run a job with progress bars, and return the counts for each condition."""
     from ragbed.analysis.overview import LiveTable
     from ragbed.api.jobs import execute
-    from ragbed.cli.console_progress import resumable
-    from ragbed.cli.run_progress import RunProgress
+    from ragbed.cli.console_progress import ConsoleProgress, resumable
     from ragbed.runs.budget import BudgetSpent
     from ragbed.runs.circuit_breaker import CircuitOpen, RequestsRejected
 
     table = LiveTable(job.folder)
     stopped = f"Stopped. Finished cases are kept. To resume, rerun the same command with --out {quoted(job.folder)}"
     try:
-        with resumable(stopped), RunProgress() as progress:
+        with resumable(stopped), ConsoleProgress() as progress:
             execute(replace(job, follower=table), progress.calls)
     except (BudgetSpent, CircuitOpen) as error:
         resume = "" if isinstance(error, RequestsRejected) else f". To resume it, use --out {quoted(job.folder)}"
