@@ -205,7 +205,7 @@ def write_report_page(
     """Write the report as a single HTML file; `models` are the names that were passed to `read_report`."""
     from ragbed.reporting.html import write_html
     from ragbed.reporting.html.cases import pack_cases
-    from ragbed.ui.viewer.judged import has_votes, read_votes
+    from ragbed.ui.viewer.annotations import has_votes, read_votes
 
     votes = read_votes if any(map(has_votes, runs)) else None
     page = write_html(report, pack_cases(runs, report.diagnoses, votes, names=models), locale)

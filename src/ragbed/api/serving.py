@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp
 
     from ragbed.ui.review.apply import Applied
-    from ragbed.ui.review.figures import ReviewComparison
     from ragbed.ui.review.session import ReviewSession
+    from ragbed.ui.review.state import ReviewComparison
     from ragbed.ui.server import LocalAddress
 
 
@@ -219,7 +219,7 @@ def open_review(
 
     need_serve()
     from ragbed.ui.review.app import make_app
-    from ragbed.ui.review.provenance import Provenance
+    from ragbed.ui.review.item_page import Provenance
 
     check_range("port", port, 0, 65_535)
     place = local_path(path)
@@ -238,7 +238,7 @@ def open_review(
 def _open_session(
     path: str | Path, rater: str | None, target: float | None, shown: Progress, writes: bool
 ) -> Iterator[ReviewSession]:
-    from ragbed.ui.review.open_review import open_review as open_session
+    from ragbed.ui.review.session import open_review as open_session
 
     check_range("target", target, 0.001, 0.999)
 

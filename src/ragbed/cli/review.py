@@ -12,8 +12,8 @@ from ragbed.cli.console import print_json, print_table, print_tables, say
 
 if TYPE_CHECKING:
     from ragbed.api.serving import ReviewResult
-    from ragbed.ui.review.figures import ReviewComparison
-    from ragbed.ui.review.records import PointDecision
+    from ragbed.ui.review.log import PointDecision
+    from ragbed.ui.review.state import ReviewComparison
 
 
 @click.command()
