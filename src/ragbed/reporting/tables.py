@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cached_property
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from ragbed.analysis.diagnosis.diagnosis_file import RunDiagnosis
 from ragbed.analysis.diagnosis.summary import ErrorRow, read_error_rows
@@ -18,7 +18,7 @@ from ragbed.analysis.paper.tables import PaperTable, inferred_rows, read_tables
 from ragbed.analysis.trials.columns import TrialGroup
 from ragbed.reporting.numbers import PAIRED, RowCounts, count_cases, show, show_asked
 from ragbed.reporting.result_tables import decision_record
-from ragbed.reporting.table import Table
+from ragbed.reporting.table import Table, compact
 from ragbed.runs.decided import DecidedInterval
 from ragbed.runs.display_names import short_names
 from ragbed.schema import Estimate
@@ -113,7 +113,23 @@ class ReportTable:
                 for column, cell in zip(self.columns, row.cells, strict=True)
             }
             shown.append({**dict(zip(names, named, strict=True)), **cells})
-        return Table(rows, words.section("tables").get(self.name, self.title), shown)
+        title = words.section("tables").get(self.name, self.title)
+        if self.name == "own-retrieval":
+            common, shown = compact(self._by_measure(shown, names[:4], words), names[:4])
+            title += common
+        return Table(rows, title, shown)
+
+    def _by_measure(
+        self, shown: Sequence[Mapping[str, Any]], keys: Sequence[str], words: Locale
+    ) -> list[dict[str, Any]]:
+        """Return a row for each measure and row of the table, because so many measures do not fit beside each other."""
+        return [
+            {key: cells[key] for key in keys}
+            | {words("method.metric"): column.tell(words), "%": cells[column.tell(words)], words("page.asked"): cell.n}
+            for number, column in enumerate(self.columns)
+            for row, cells in zip(self.rows, shown, strict=True)
+            if (cell := row.cells[number]) is not None and cell.value is not None
+        ]
 
 
 class IncompleteRun(NamedTuple):
