@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from ragbed.api.serving import review, view
     from ragbed.api.setup import doctor
     from ragbed.api.sharing import export, import_results, merge
-    from ragbed.api.spec import RunOptions, RunSpec
+    from ragbed.api.spec import RunSpec
     from ragbed.errors import RagbedError, UsageError
     from ragbed.models.base import Model
     from ragbed.reporting.table import Table
@@ -54,7 +54,7 @@ else:  # Hidden from type checkers, because `__getattr__` would make them accept
         "api.serving": ("review", "view"),
         "api.setup": ("doctor",),
         "api.sharing": ("export", "import_results", "merge"),
-        "api.spec": ("RunOptions", "RunSpec"),
+        "api.spec": ("RunSpec",),
         "errors": ("RagbedError", "UsageError"),
         "models.base": ("Model",),
         "reporting.table": ("Table",),
@@ -83,7 +83,6 @@ __all__ = [
     "Progress",
     "RagbedError",
     "Run",
-    "RunOptions",
     "RunSpec",
     "SystemCase",
     "Table",

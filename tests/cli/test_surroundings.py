@@ -199,10 +199,10 @@ def test_a_number_without_bounds_is_refused(name: str, value: str, tmp_path: Pat
         assert value != "nan" or re.search("'?nan'? is not a finite number", done.err)
 
 
-@pytest.mark.parametrize("words", [("run", "--repeats"), ("run", "--seed"), ("synth", "--items")])
+@pytest.mark.parametrize("words", [("run", "--repeats"), ("run", "--seed"), ("synth", "--items", "-o", "news")])
 @pytest.mark.parametrize("value", ["9" * 30, "nan", f"-{2**63}"])
-def test_a_count_without_bounds_is_refused(words: tuple[str, str], value: str) -> None:
-    done = type_command(*(_RUN if words[0] == "run" else words[:1]), f"{words[1]}={value}")
+def test_a_count_without_bounds_is_refused(words: tuple[str, ...], value: str) -> None:
+    done = type_command(*(_RUN if words[0] == "run" else words[:1]), f"{words[1]}={value}", *words[2:])
     assert (done.code, words[1] in done.err) == (2, True)
 
 

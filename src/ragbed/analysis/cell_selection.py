@@ -12,7 +12,7 @@ from ragbed.analysis.locale import read_words
 from ragbed.analysis.metrics import METRICS, measure
 from ragbed.analysis.metrics.cells import Cell
 from ragbed.analysis.trials.rows import Trial, group_rows, to_trial
-from ragbed.errors import UnknownName, UsageError
+from ragbed.errors import UnknownName, UsageError, option
 from ragbed.schema import Case
 from ragbed.testbeds.prompts.strategies import MARK
 
@@ -103,8 +103,9 @@ def check_planned(selector: CellSelector, cells: Sequence[Cell]) -> list[Cell]:
         kind = "condition" if selector.text.startswith("until=") else "gate"
         raise UsageError(
             f"{selector.text}: no case in this run contributes to this metric.{others} Change the {kind}, or change "
-            "the cases with `data`, `testbeds`, `noise`, `num_docs`, `distractors`, `positions`, `lang`, `limit` or "
-            "`shard`. No model was called."
+            f"the cases with {option('data')}, {option('testbeds')}, {option('noise')}, {option('num_docs')}, "
+            f"{option('distractors')}, {option('positions')}, {option('lang')}, {option('limit')} or "
+            f"{option('shard')}. No model was called."
         ) from None
 
 

@@ -43,7 +43,7 @@ from ragbed.analysis.statistics.rates import (
 )
 from ragbed.analysis.statistics.sequential import minimum_size
 from ragbed.analysis.statistics.testing import holm, lower_tail
-from ragbed.errors import UsageError
+from ragbed.errors import UsageError, option
 from ragbed.runs.decided import DecidedInterval
 from ragbed.runs.display_names import require_one_served
 from ragbed.schema import Case, Estimate
@@ -79,16 +79,18 @@ def parse_floor(text: str) -> Floor:
     """
     match = _FLOOR.fullmatch(text.strip())
     if match is None:
-        raise UsageError(f"fail_under={text}: {_FORM}.")
+        raise UsageError(f"{option('fail_under', text)}: {_FORM}.")
     try:
-        selector, minimum = parse_selector(f"fail_under={text}", match), float(match["minimum"])
+        selector, minimum = parse_selector(option("fail_under", text), match), float(match["minimum"])
     except ValueError:
-        raise UsageError(f"fail_under={text}: {_FORM}.") from None
+        raise UsageError(f"{option('fail_under', text)}: {_FORM}.") from None
     if selector.metric in NOT_SHARES:
-        raise UsageError(f"fail_under={text}: {selector.metric} is not a rate, so it cannot have a minimum.")
+        raise UsageError(f"{option('fail_under', text)}: {selector.metric} is not a rate, so it cannot have a minimum.")
     minimum /= 100 if match["per_cent"] else 1
     if not 0 <= minimum <= 1:
-        raise UsageError(f"fail_under={text}: the threshold must be between 0 and 1, or between 0% and 100%.")
+        raise UsageError(
+            f"{option('fail_under', text)}: the threshold must be between 0 and 1, or between 0% and 100%."
+        )
     return Floor(**vars(selector), minimum=minimum)
 
 

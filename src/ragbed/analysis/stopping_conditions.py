@@ -42,7 +42,7 @@ from ragbed.analysis.statistics.sequential import difference_sequence, minimum_s
 from ragbed.analysis.stopping_plan import Plan, PlannedClusters
 from ragbed.analysis.trials.columns import Numbering, TrialColumns, group_trials, read_part
 from ragbed.analysis.trials.table import TrialTable
-from ragbed.errors import UsageError
+from ragbed.errors import UsageError, option
 from ragbed.runs.decided import COMPARISON, Conclusion, DecidedInterval
 from ragbed.runs.store import open_store
 from ragbed.testbeds.prompts.strategies import MARK
@@ -123,7 +123,8 @@ class Condition(ABC):
         if needed is None or size < needed:
             count = "more than 10,000,000" if needed is None else f"at least {needed:,}"
             raise UsageError(
-                f"until={self.text}: this condition requires {count} independent questions, but the run has {size:,} "
+                f"{option('until', self.text)}: this condition requires {count} independent questions, but the run has "
+                f"{size:,} "
                 f"({where}; questions about the same event count as one). Add more questions or, if the condition is a "
                 "drop or a half-width, use a larger value in percentage points. No model was called."
             )
@@ -143,7 +144,8 @@ class Width(Condition):
         for cell in selected:
             if cell.estimate.low is None:
                 raise UsageError(
-                    f"until={self.text}: {self.selector.metric} has no confidence sequence, so it cannot be a stopping "
+                    f"{option('until', self.text)}: {self.selector.metric} has no confidence sequence, so it cannot be "
+                    "a stopping "
                     "condition. Use a rate or a difference, e.g. accuracy or change. No model was called."
                 )
             clusters = plan.clusters(cell)
@@ -211,7 +213,8 @@ class Drop(Condition):
         compared = {condition: size for condition, size in sizes.items() if size}
         if not compared:
             raise UsageError(
-                f"until={self.text}: {self.base.run} and this run have no questions in common. Compare runs with "
+                f"{option('until', self.text)}: {self.base.run} and this run have no questions in common. Compare runs "
+                "with "
                 "the same data, testbeds and noise ratios. No model was called."
             )
         self._alpha = ALPHA / (len(compared) * plan.models)
@@ -267,23 +270,25 @@ def parse_conditions(texts: Sequence[str], floors: Sequence[Floor]) -> list[Cond
 def _parse(text: str, floors: Sequence[Floor]) -> Condition:
     if text == "decided":
         if not floors:
-            raise UsageError("until=decided requires at least one gate. Set `fail_under`.")
+            raise UsageError(f"{option('until', 'decided')} requires at least one gate. Set {option('fail_under')}.")
         return Gates(text, floors)
     if match := _DROP.fullmatch(text):
         drop = float(match["points"]) / 100
         if not 0 < drop <= 1:
-            raise UsageError(f"until={text}: the drop must be greater than 0 and at most 100 percentage points.")
+            raise UsageError(
+                f"{option('until', text)}: the drop must be greater than 0 and at most 100 percentage points."
+            )
         return Drop(text, open_side(match["run"], "robust"), drop)
     match = _WIDTH.fullmatch(text)
     if match is None:
-        raise UsageError(f"until={text}: {_FORMS}.")
+        raise UsageError(f"{option('until', text)}: {_FORMS}.")
     try:
-        selector = parse_selector(f"until={text}", match)
+        selector = parse_selector(option("until", text), match)
     except ValueError:
-        raise UsageError(f"until={text}: {_FORMS}.") from None
+        raise UsageError(f"{option('until', text)}: {_FORMS}.") from None
     width = float(match["points"]) / 100
     if not 0 < width < 1:
-        raise UsageError(f"until={text}: the half-width must be between 0 and 100 percentage points.")
+        raise UsageError(f"{option('until', text)}: the half-width must be between 0 and 100 percentage points.")
     return Width(text, selector, width)
 
 
@@ -301,7 +306,7 @@ def check_data(conditions: Sequence[Condition], settings: dict[str, str]) -> Non
             if not ours.items() & theirs.items():
                 named = [", ".join(name.removeprefix("data ") for name in names) for names in (theirs, ours)]
                 raise UsageError(
-                    f"until={condition.text}: {condition.base.run} uses {named[0]}, but this run uses "
+                    f"{option('until', condition.text)}: {condition.base.run} uses {named[0]}, but this run uses "
                     f"{named[1]}. Compare runs on the same dataset. No model was called."
                 )
 
@@ -310,7 +315,8 @@ def _planned(condition: Condition, selector: CellSelector, cells: Sequence[Cell]
     found = check_planned(selector, cells)
     if not found:
         raise UsageError(
-            f"until={condition.text}: {selector.table} depends on the documents that a system retrieves, so the "
+            f"{option('until', condition.text)}: {selector.table} depends on the documents that a system retrieves, so "
+            "the "
             "required number of questions cannot be computed in advance. Use another testbed. No model was called."
         )
     return found

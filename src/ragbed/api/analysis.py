@@ -6,16 +6,16 @@ from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Unpack
+from typing import TYPE_CHECKING, Any, Literal
 
 from ragbed.api.calling import open_engine, with_request_options
-from ragbed.api.layout import Values, split
-from ragbed.api.options import RunLike, RunsLike, local_path, run_folder, several, with_defaults
-from ragbed.api.parameters import check_range, checked, read_share
+from ragbed.api.job_specs import CompareSpec, DiagnoseSpec, JudgeSpec, PowerSpec, RankSpec
+from ragbed.api.layout import split
+from ragbed.api.places import run_folder, several
 from ragbed.api.progress import Progress, open_progress
-from ragbed.api.request_options import check_max_tokens, with_limit
-from ragbed.api.spec import CallKeywords, EngineKeywords
-from ragbed.errors import UnknownName, UnusedOption, UsageError
+from ragbed.api.request_options import with_limit
+from ragbed.api.specification import Values, takes
+from ragbed.errors import UnknownName, UsageError, option
 from ragbed.io.jsonl import write_file
 from ragbed.reporting.table import Result, Table
 from ragbed.testbeds import find_testbed
@@ -30,13 +30,8 @@ if TYPE_CHECKING:
     from ragbed.analysis.judging.judge_run import Scope
     from ragbed.analysis.ranking import Ranking
     from ragbed.analysis.statistics.planning import Design
-    from ragbed.api.objects import ModelLike
     from ragbed.models.base import Sampling
     from ragbed.schema import Case
-else:
-    # Do not import the real `ModelLike` at run time: this would take longer than scoring a small run, and `read_models`
-    # checks the models anyway.
-    ModelLike = object
 
 _VOTING_TEMPERATURE = 0.7  # Sampling temperature for a judge's votes; at 0, all votes would be identical.
 
@@ -199,26 +194,9 @@ class DiagnosisResult(Result):
         return [diagnosis for diagnosis in self.diagnoses if name in (diagnosis.types or (UNCLASSIFIED,))]
 
 
-@checked
-def compare(
-    a: RunLike,
-    b: RunLike,
-    *,
-    scorer: str = "robust",
-    min_drop: float | str = 0.03,
-    fail_if_worse: float | str | None = None,
-    junit: str | Path | None = None,
-) -> ComparisonResult:
+@takes(CompareSpec)
+def compare(spec: CompareSpec) -> ComparisonResult:
     """Compare two runs, or two models in one run, question by question, using paired tests.
-
-    Args:
-        a: The baseline: a run, its folder, or `RUN:MODEL` for one model in a run with several models.
-        b: The run to compare with the baseline.
-        scorer: Scorer, as in `Run.tables`.
-        min_drop: Smallest drop in the main score that is reported as a decline, e.g. 0.03 or "3%".
-        fail_if_worse: Margin of a gate that fails if B is significantly worse than A by more than this value.
-            The margin also replaces `min_drop`.
-        junit: File to write the gate results to, as JUnit XML.
 
     Example:
         >>> good = ragbed.run("scripted/oracle", "ragbed-mini-en_base", limit=5, out="runs/good")
@@ -231,16 +209,16 @@ def compare(
     from ragbed.analysis.gates import as_junit, check_declines
     from ragbed.reporting.comparison_summary import state, state_incomplete, summarise
 
-    if junit is not None and fail_if_worse is None:
-        raise UnusedOption("junit", "no gate is set. Set one, e.g. fail_if_worse=0.05")
-    margin = None if fail_if_worse is None else read_share("fail_if_worse", fail_if_worse)
-    min_drop = read_share("min_drop", min_drop) if margin is None else margin
-    names = [str(side if isinstance(side, str) else run_folder(side)) for side in (a, b)]
-    first, second = comparison.pair_with_given(*(comparison.open_side(name, scorer) for name in names))
+    margin = None if spec.fail_if_worse is None else float(spec.fail_if_worse)
+    min_drop = float(spec.min_drop) if margin is None else margin
+    names = [
+        str(side if isinstance(side, str) else run_folder(side, name)) for name, side in (("a", spec.a), ("b", spec.b))
+    ]
+    first, second = comparison.pair_with_given(*(comparison.open_side(name, spec.scorer) for name in names))
     rows = comparison.compare(first, second, min_drop)
     gates = [] if margin is None else check_declines(rows, margin)
-    if junit is not None:
-        write_file(local_path(junit), as_junit(f"{names[1]} against {names[0]}", gates))
+    if spec.junit is not None and margin is not None:
+        write_file(Path(spec.junit), as_junit(f"{names[1]} against {names[0]}", gates))
     return ComparisonResult(
         first,
         second,
@@ -253,13 +231,9 @@ def compare(
     )
 
 
-@checked
-def rank(runs: RunsLike, *, scorer: str = "robust") -> RankingResult:
+@takes(RankSpec)
+def rank(spec: RankSpec) -> RankingResult:
     """Rank all models in the runs on the questions they have in common, with a paired test for each pair.
-
-    Args:
-        runs: One run with several models, or several runs.
-        scorer: Scorer, as in `Run.tables`.
 
     Example:
         >>> models = ["scripted/oracle", "scripted/last-doc", "scripted/refuser"]
@@ -270,43 +244,13 @@ def rank(runs: RunsLike, *, scorer: str = "robust") -> RankingResult:
     from ragbed.analysis.comparison import open_sides
     from ragbed.analysis.ranking import rank_models
 
-    folders = dict.fromkeys(map(run_folder, several(runs)))
-    return RankingResult(rank_models([side for folder in folders for side in open_sides(folder, scorer).values()]))
+    folders = dict.fromkeys(run_folder(run, "runs") for run in several(spec.runs, "runs"))
+    return RankingResult(rank_models([side for folder in folders for side in open_sides(folder, spec.scorer).values()]))
 
 
-@checked
-def judge(
-    run: RunLike,
-    model: ModelLike,
-    *,
-    criteria: Values = "refusal,flag,correct",
-    testbeds: Values | None = None,
-    votes: int = 1,
-    max_tokens: int | str = "auto",
-    labels: str | Path | None = None,
-    sample: int | None = None,
-    out: str | Path | None = None,
-    unsure: bool = False,
-    progress: bool | Progress = True,
-    **calls: Unpack[CallKeywords],
-) -> JudgeResult:
+@takes(JudgeSpec)
+def judge(spec: JudgeSpec) -> JudgeResult:
     """Have a model judge the responses in a run. Judgements are stored, so an interrupted call can be resumed.
-
-    Args:
-        run: The run to judge.
-        model: Judge model, such as `openai/gpt-4o`, or a function, as in `run`. If there are several judges, their
-            agreement is reported.
-        criteria: Criteria to apply: any of refusal, flag, correct, sufficient, supported, code.rej_star and
-            code.ed_star.
-        testbeds: Testbeds to include; by default, those that a criterion applies to.
-        votes: Number of judgements per response; the majority decides.
-        max_tokens: Maximum number of tokens per judgement.
-        labels: File with human labels, used to validate the judge and to correct its rates for bias.
-        sample: Write this many responses per criterion to `out`, for people to label.
-        out: File to write the sample to.
-        unsure: Judge only responses whose rule-based verdict is `unsure`.
-        progress: Show progress, or an object that receives it.
-        calls: Options for model calls, as in `run`.
 
     Example:
         >>> run = ragbed.run("scripted/oracle", "ragbed-mini-en_base", limit=3, testbeds="noise", out="runs/judged")
@@ -322,27 +266,30 @@ def judge(
     from ragbed.reporting import result_tables
     from ragbed.runs.display_names import read_names, short_names
 
-    if (sample is None) != (out is None):
-        raise UsageError("sample=N and out=FILE must be given together.")
-    check_range("votes", votes, 1)
-    check_range("sample", sample, 2)
-    if out is not None:
-        check_unlabelled(local_path(out))
-    people = None if labels is None else read_labels(local_path(labels))
-    folder = run_folder(run)
+    if spec.out is not None:
+        check_unlabelled(Path(spec.out))
+    people = None if spec.labels is None else read_labels(Path(spec.labels))
+    folder, votes = run_folder(spec.run), spec.votes
     planned, judged = [], []
-    with open_progress(progress) as shown, open_caller(with_defaults(calls), shown) as caller:
-        budget = caller.budget(model)  # shared by all criteria
-        for criterion in _read_criteria(criteria):
-            scope = replace(_scope(folder, criterion, testbeds), only_unsure=unsure)
-            sampling = with_request_options(_judge_sampling(criterion, votes, max_tokens), caller.options)
+    with open_progress(spec.progress) as shown, open_caller(spec, shown) as caller:
+        budget = caller.budget(spec.model)  # shared by all criteria
+        for criterion in _read_criteria(spec.criteria):
+            scope = replace(_scope(folder, criterion, spec.testbeds), only_unsure=spec.unsure)
+            sampling = with_request_options(_judge_sampling(criterion, votes, spec.max_tokens), spec)
             if votes > 1 and sampling.temperature == 0:
                 raise UsageError(
-                    f"votes={votes} has no effect at temperature=0: all votes are identical. Remove one of them."
+                    f"{option('votes', votes)} has no effect at {option('temperature', 0)}: all votes are identical. "
+                    "Remove one of them."
                 )
             settings = {"criterion": criterion.name, "prompt": criterion.prompt}
             plan = CallPlan(
-                scope.folder(sampling, identify_functions(model)), settings, scope.cases, model, sampling, votes, budget
+                scope.folder(sampling, identify_functions(spec.model)),
+                settings,
+                scope.cases,
+                spec.model,
+                sampling,
+                votes,
+                budget,
             )
             planned.append((scope, plan))
         caller.pay_earlier_calls((plan.folder for _, plan in planned), budget)
@@ -372,7 +319,7 @@ def judge(
             [row for part in judged for row in part.corrected_rates()], models, judges
         ),
         None if people is None else {"used": len(people.agreed), "left_out": dict(people.left_out)},
-        None if sample is None or out is None else write_sample(judged, sample, local_path(out)),
+        None if spec.sample is None or spec.out is None else write_sample(judged, spec.sample, Path(spec.out)),
         sum(cell.failed for part in judged for cell in part.cells),
     )
 
@@ -410,24 +357,14 @@ def _judge_sampling(criterion: Criterion, votes: int, max_tokens: int | str) -> 
     from ragbed.models.base import Sampling
 
     temperature = criterion.temperature if votes == 1 else max(criterion.temperature, _VOTING_TEMPERATURE)
-    return with_limit(Sampling(temperature=temperature, choices=criterion.words), check_max_tokens(max_tokens))
+    return with_limit(Sampling(temperature=temperature, choices=criterion.words), max_tokens)
 
 
-@checked
-def diagnose(
-    run: RunLike,
-    *,
-    progress: bool | Progress = True,
-    **engine: Unpack[EngineKeywords],
-) -> DiagnosisResult:
+@takes(DiagnoseSpec)
+def diagnose(spec: DiagnoseSpec) -> DiagnosisResult:
     """Classify the errors in a run and record the evidence. All diagnoses are written to RUN/diagnose/diagnosis.jsonl.
 
     No model is called.
-
-    Args:
-        run: The run to diagnose.
-        progress: Show progress, or an object that receives it.
-        engine: Engine options, as in `run`.
 
     Example:
         >>> run = ragbed.run("scripted/refuser", "ragbed-mini-en_base", limit=5, testbeds="noise", out="runs/refused")
@@ -439,35 +376,19 @@ def diagnose(
     from ragbed.analysis.diagnosis.diagnosis_file import write_diagnoses
     from ragbed.analysis.run_cells import is_monitored
 
-    folder = run_folder(run)
-    with open_progress(progress) as shown, closing(open_engine(with_defaults(engine), shown.message)) as workers:
+    folder = run_folder(spec.run)
+    with open_progress(spec.progress) as shown, closing(open_engine(spec, shown.message)) as workers:
         found = diagnose_run(folder, workers)
     path = write_diagnoses(folder, found.diagnoses)
     return DiagnosisResult(folder, path, found.tally, found.diagnoses, found.cases, is_monitored(folder))
 
 
-@checked
-def power(
-    *,
-    drop: Values | None = None,
-    items: int | None = None,
-    discordance: Values | None = None,
-    base: Values = "0.95,0.6",
-    power: float = 0.8,
-    alpha: float = 0.05,
-) -> Table:
+@takes(PowerSpec)
+def power(spec: PowerSpec) -> Table:
     """Compute the sample size, the smallest detectable drop or the power of a comparison.
 
     With `drop`, each row has the number of questions needed; with `items`, the smallest detectable drop; with both, the
     power.
-
-    Args:
-        drop: Drops in accuracy to detect, e.g. 0.05 or "5%"; by default, 0.03, 0.05 and 0.1.
-        items: Number of questions to compare.
-        discordance: Assumed fractions of questions whose verdict changes; by default, two and three times the drop.
-        base: Assumed accuracy before the drop, for unpaired designs.
-        power: Probability of detecting the drop.
-        alpha: Significance level of the two-sided test.
 
     Example:
         >>> ragbed.power(drop=0.05, discordance=0.12)[0]["items"]
@@ -475,17 +396,16 @@ def power(
     """
     from ragbed.analysis.statistics.planning import plan_drop, plan_items, plan_power
 
-    check_range("items", items, 2, 100_000)
-    check_range("power", power, 0.5, 0.999)
-    check_range("alpha", alpha, 0.0001, 0.5)
-    designs, drops = _designs(discordance, base, alpha), _shares(DROPS if drop is None else drop, "drop")
-    if items is None:
-        plans = [plan_items(design, share, power) for share in drops for design in designs]
-    elif drop is None:
-        plans = [plan_drop(design, items, power) for design in designs]
+    designs = _designs(spec.discordance, spec.base, spec.alpha)
+    drops = _shares(DROPS if spec.drop is None else spec.drop, "drop")
+    if spec.items is None:
+        plans = [plan_items(design, share, spec.power) for share in drops for design in designs]
+    elif spec.drop is None:
+        plans = [plan_drop(design, spec.items, spec.power) for design in designs]
     else:
-        plans = [plan_power(design, items, share) for share in drops for design in designs]
-    return Table(map(asdict, plans), f"Detecting a difference in accuracy (alpha {alpha:g}, target power {power:g})")
+        plans = [plan_power(design, spec.items, share) for share in drops for design in designs]
+    title = f"Detecting a difference in accuracy (alpha {spec.alpha:g}, target power {spec.power:g})"
+    return Table(map(asdict, plans), title)
 
 
 DROPS = "0.03,0.05,0.1"
@@ -504,5 +424,5 @@ def _designs(discordance: Values | None, base: Values, alpha: float) -> list[Des
 def _shares(values: Values, parameter: str) -> list[float]:
     shares = [float(parse_ratio(part, parameter)) for part in split(values, parameter)]
     if 0 in shares:
-        raise UsageError(f"{parameter}=0 is out of range. Use a fraction greater than 0, e.g. 0.05 or 5%.")
+        raise UsageError(f"{option(parameter, 0)} is out of range. Use a fraction greater than 0, e.g. 0.05 or 5%.")
     return shares

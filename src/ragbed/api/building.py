@@ -7,18 +7,17 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from ragbed.api.calling import check_reader, with_request_options
+from ragbed.api.job_specs import BuildInitSpec, BuildSpec, QualitySpec
 from ragbed.api.model_calls import CallPlan, ModelCaller, open_caller
-from ragbed.api.options import local_path, with_defaults
-from ragbed.api.parameters import checked
-from ragbed.api.progress import Progress, open_progress
-from ragbed.api.spec import CallKeywords
+from ragbed.api.progress import open_progress
+from ragbed.api.specification import takes
 from ragbed.environment import variables
-from ragbed.errors import UsageError
+from ragbed.errors import UsageError, option
 from ragbed.io.jsonl import write_file
 from ragbed.models import parse_model
 from ragbed.models.base import Sampling
@@ -38,7 +37,6 @@ if TYPE_CHECKING:
     from ragbed.builder.trial import Trial
     from ragbed.runs.budget import Budget
 
-TRIED = 5  # default number of documents in the trial of a recipe
 _CALLS = Path("kept", "asked")
 _PAGE_STEPS = frozenset({"articles", "pages"})
 
@@ -104,27 +102,9 @@ class BuildResult(Result):
         return [Table(steps, "Steps"), self.records(), Table(named, "Samples", columns=columns)]
 
 
-@checked
-def build(
-    recipe: str | Path,
-    *,
-    out: str | Path | None = None,
-    model: str | None = None,
-    from_: str | None = None,
-    since: str | None = None,
-    progress: bool | Progress = True,
-    **calls: Unpack[CallKeywords],
-) -> BuildResult:
+@takes(BuildSpec)
+def build(spec: BuildSpec) -> BuildResult:
     """Build the benchmark described by a recipe. A second call resumes an interrupted build.
-
-    Args:
-        recipe: Path to the recipe, a TOML file such as one written by `build_init`.
-        out: Output folder; by default, builds/NAME.
-        model: Model to use instead of the recipe's generator.
-        from_: Step to rerun, along with all later steps.
-        since: Use only articles published on or after this date, e.g. "2026-11-01".
-        progress: Show progress, or an object that receives it.
-        calls: Options for model calls, as in `run`.
 
     Example:
         >>> from pathlib import Path
@@ -139,13 +119,13 @@ def build(
     from ragbed.builder.recipe import check_day, read_recipe
     from ragbed.builder.run_build import BuildPlan, BuildTools, run_build
 
-    path = local_path(recipe)
+    path = Path(spec.recipe)
     read = read_recipe(path)
-    check_day(since, "since:")
-    read = msgspec.structs.replace(read, generator=model or read.generator, since=since or read.since)
-    folder = Path("builds") / read.name if out is None else local_path(out)
-    plan = BuildPlan(read, folder, path.parent, from_)
-    with open_progress(progress) as shown, open_caller(with_defaults(calls), shown) as caller:
+    check_day(spec.since, "since:")
+    read = msgspec.structs.replace(read, generator=spec.model or read.generator, since=spec.since or read.since)
+    folder = Path(spec.out or Path("builds") / read.name)
+    plan = BuildPlan(read, folder, path.parent, spec.from_)
+    with open_progress(spec.progress) as shown, open_caller(spec, shown) as caller:
         _check_models(plan, caller)
         client = open_client(folder / _CALLS, caller)
         tools = BuildTools(client, BuildServices(variables()), caller.engine, shown.count, shown.message)
@@ -209,27 +189,9 @@ class RecipeResult:
     trial: Trial | None = None
 
 
-@checked
-def build_init(
-    documents: str | Path,
-    brief: str = "",
-    *,
-    out: str | Path | None = None,
-    model: str | None = None,
-    trial: int = TRIED,
-    progress: bool | Progress = True,
-    **calls: Unpack[CallKeywords],
-) -> RecipeResult:
+@takes(BuildInitSpec)
+def build_init(spec: BuildInitSpec) -> RecipeResult:
     """Inspect your documents, try the model on a few of them, and write a recipe with the estimated number of items.
-
-    Args:
-        documents: A folder, or a .jsonl, .warc or .txt file. Only a folder can be tried.
-        brief: Description of the questions to build (number, kinds and topic), in English or Chinese.
-        out: Recipe file to write; by default, named after `documents`.
-        model: Model that writes the questions; required.
-        trial: Number of documents to write questions about; 0 writes the recipe without a trial and calls no model.
-        progress: Show progress, or an object that receives it.
-        calls: Options for model calls, as in `run`.
 
     Example:
         >>> from pathlib import Path
@@ -244,38 +206,31 @@ def build_init(
     from ragbed.builder.survey import survey_folder
     from ragbed.builder.working_models import ask_for_model
 
-    if model is None:
+    if spec.model is None:
         raise UsageError(ask_for_model(variables(), Path()))
-    source = local_path(documents)
-    target = Path(f"{source.resolve().stem}.toml") if out is None else local_path(out)
+    source = Path(spec.documents)
+    target = Path(spec.out or f"{source.resolve().stem}.toml")
     if target.exists():
-        raise UsageError(f"{target} already exists. Delete it, or choose another file with `out`.")
+        raise UsageError(f"{target} already exists. Delete it, or choose another file with {option('out')}.")
     survey = survey_folder(source) if source.is_dir() else None
-    name = "" if out is None else target.stem
-    text = write_recipe(brief, source, model, survey=survey, name=name, home=target.parent)
+    name = "" if spec.out is None else target.stem
+    text = write_recipe(spec.brief, source, spec.model, survey=survey, name=name, home=target.parent)
     write_file(target, text.encode())
     tried = None
-    if trial and survey is not None and survey.documents:
+    if spec.trial and survey is not None and survey.documents:
         try:
-            tried = _try_recipe(read_recipe(target), source, trial, survey, progress, calls)
+            tried = _try_recipe(read_recipe(target), survey, spec)
         except BaseException:
             target.unlink()  # so that the same command can be repeated
             raise
-        if tried.expected and not asks_for_number(brief):
+        if tried.expected and not asks_for_number(spec.brief):
             each = max(1, round(tried.expected / len(read_recipe(target).langs)))
             text = re.sub(r"^base = \d+", f"base = {each}", text, flags=re.MULTILINE)
             write_file(target, text.encode())
     return RecipeResult(target, tomllib.loads(text), survey, tried)
 
 
-def _try_recipe(
-    recipe: Recipe,
-    source: Path,
-    count: int,
-    survey: Survey,
-    progress: bool | Progress,
-    calls: CallKeywords,
-) -> Trial:
+def _try_recipe(recipe: Recipe, survey: Survey, spec: BuildInitSpec) -> Trial:
     import tempfile
 
     from ragbed.builder.build_context import BuildServices
@@ -284,13 +239,13 @@ def _try_recipe(
 
     with (
         tempfile.TemporaryDirectory(prefix="ragbed-trial-") as temporary,
-        open_progress(progress) as shown,
-        open_caller(with_defaults(calls), shown) as caller,
+        open_progress(spec.progress) as shown,
+        open_caller(spec, shown) as caller,
     ):
         _check_models(BuildPlan(recipe, Path(temporary)), caller)
         client = open_client(Path(temporary) / _CALLS, caller)
         tools = BuildTools(client, BuildServices(variables()), caller.engine, shown.count, lambda _: None)
-        return try_recipe(recipe, source, count, survey.documents, tools)
+        return try_recipe(recipe, Path(spec.documents), spec.trial, survey.documents, tools)
 
 
 @dataclass(frozen=True, repr=False)
@@ -328,13 +283,9 @@ class QualityResult(Result):
         return Table(rows, f"Quality of {', '.join(self.quality.data)}: {size}", shown)
 
 
-@checked
-def build_quality(data: str | Path, *, out: str | Path | None = None) -> QualityResult:
+@takes(QualitySpec)
+def build_quality(spec: QualitySpec) -> QualityResult:
     """Measure the quality of a dataset or build folder, and show RGB's values for comparison.
-
-    Args:
-        data: A dataset, or a build's output folder.
-        out: File for the report, .html or .json.
 
     Example:
         >>> ragbed.build_quality("ragbed-mini-en_base").quality.items
@@ -342,12 +293,11 @@ def build_quality(data: str | Path, *, out: str | Path | None = None) -> Quality
     """
     from ragbed.builder.quality import reports
 
-    target = None if out is None else local_path(out)
-    if target is not None:
-        reports.check_report_path(target)
-    quality = reports.measure(str(data))
-    if target is not None:
-        reports.write_quality(target, quality)
+    if spec.out is not None:
+        reports.check_report_path(Path(spec.out))
+    quality = reports.measure(str(spec.data))
+    if spec.out is not None:
+        reports.write_quality(Path(spec.out), quality)
     return QualityResult(quality)
 
 
@@ -381,7 +331,6 @@ class RelabelResult(Result):
         return Table(rows, f"{self.data}: {counted(self.counts.items, 'item')}", shown)
 
 
-@checked
 def build_relabel(data: str | Path) -> RelabelResult:
     """Relabel the documents of a dataset, and compare the new labels with the published ones. No file is written.
 

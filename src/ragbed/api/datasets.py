@@ -7,17 +7,16 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING
 from weakref import finalize
 
 from msgspec import structs
 
-from ragbed.api.data_objects import DataLike, read_data
-from ragbed.api.layout import Values, read_langs, read_layout, read_mix, split
-from ragbed.api.options import local_path, with_defaults
-from ragbed.api.parameters import check_range, checked
+from ragbed.api.data_objects import read_data
+from ragbed.api.job_specs import CasesSpec, LintSpec, SynthSpec
+from ragbed.api.layout import read_langs, read_layout, read_mix, split
 from ragbed.api.progress import Progress, open_progress
-from ragbed.api.spec import LayoutKeywords, MixKeywords
+from ragbed.api.specification import takes
 from ragbed.reporting.table import Result, Table, compact
 
 if TYPE_CHECKING:
@@ -67,13 +66,9 @@ def tabulate_cases(rows: Sequence[FeasibilityRow]) -> Table:
     return Table(map(structs.asdict, rows), f"Cases{title}", shown)
 
 
-@checked
-def cases(data: DataLike, **layout: Unpack[LayoutKeywords]) -> CaseSet:
+@takes(CasesSpec)
+def cases(spec: CasesSpec) -> CaseSet:
     """Generate the test cases of one or more datasets. No model is called. To write them to a file, use `export`.
-
-    Args:
-        data: Datasets, as in `run`.
-        layout: Options that choose the test cases, as in `run`.
 
     Example:
         >>> cases = ragbed.cases("ragbed-mini-en_base", testbeds="noise", noise=0.4, limit=10)
@@ -84,9 +79,9 @@ def cases(data: DataLike, **layout: Unpack[LayoutKeywords]) -> CaseSet:
     """
     from ragbed.testbeds.selection import choose_testbeds, generate_cases
 
-    names, settings = read_layout(with_defaults(layout))
+    names, settings = read_layout(spec)
     testbeds = choose_testbeds(names, settings)
-    datasets = read_data(data, layout.get("data_lang"))
+    datasets = read_data(spec.data, spec.data_lang)
     return CaseSet(datasets, partial(generate_cases, datasets, testbeds, settings, named=names is not None))
 
 
@@ -142,25 +137,9 @@ def _restore_lint(reports: Sequence[DatasetReport]) -> LintResult:
     return result
 
 
-@checked
-def lint(
-    data: DataLike,
-    *,
-    only: Values | None = None,
-    skip: Values | None = None,
-    all_: bool = False,
-    progress: bool | Progress = True,
-    **mix: Unpack[MixKeywords],
-) -> LintResult:
+@takes(LintSpec)
+def lint(spec: LintSpec) -> LintResult:
     """Check one or more datasets item by item.
-
-    Args:
-        data: Datasets, as in `run`.
-        only: Run only these rules. "record" only validates the records.
-        skip: Do not run these rules.
-        all_: Keep all findings, not just the first few for each rule.
-        progress: Show progress, or an object that receives it.
-        mix: Document counts and noise ratios for which every item must have enough documents, as in `cases`.
 
     Example:
         >>> result = ragbed.lint("ragbed-mini-en_base")
@@ -172,15 +151,17 @@ def lint(
     from ragbed.analysis.linting.samples import Samples
     from ragbed.testbeds.selection import choose_testbeds
 
-    rules = choose_rules(None if only is None else split(only, "only"), [] if skip is None else split(skip, "skip"))
-    settings = read_mix(with_defaults(mix))
+    rules = choose_rules(
+        None if spec.only is None else split(spec.only, "only"), [] if spec.skip is None else split(spec.skip, "skip")
+    )
+    settings = read_mix(spec)
     choose_testbeds(None, settings)  # before reading the data, reject noise ratios that no testbed accepts
     questions: dict[str, dict[int, str]] = {}
     reports: list[DatasetReport] = []
     result = LintResult(reports)
-    with open_progress(progress) as shown:
-        for dataset in read_data(data):
-            samples = result._files.enter_context(Samples(None if all_ else _FINDINGS_PER_RULE))
+    with open_progress(spec.progress) as shown:
+        for dataset in read_data(spec.data):
+            samples = result._files.enter_context(Samples(None if spec.all_ else _FINDINGS_PER_RULE))
             check = DatasetCheck(dataset, rules, settings, questions, _watch(shown, dataset))
             for finding in check.findings():
                 samples.add(finding)
@@ -221,41 +202,9 @@ class SyntheticData(Result):
         return Table(rows, "Synthetic data", [row | {"sha256": row["sha256"][:12]} for row in rows])
 
 
-@checked
-def synthesize(
-    out: str | Path,
-    *,
-    seed: int = 0,
-    items: int = 300,
-    integration: int | None = None,
-    counterfactual: int | None = None,
-    lang: Values = "en,zh",
-    num_docs: int = 20,
-    supporting: int | None = None,
-    parts: int = 3,
-    tokens: int = 85,
-    perturbations: Values = "mix",
-    workers: int | None = None,
-    progress: bool | Progress = True,
-) -> SyntheticData:
+@takes(SynthSpec)
+def synthesize(spec: SynthSpec) -> SyntheticData:
     """Generate fictional news articles that no model has seen, with known answers and labels.
-
-    Args:
-        out: Folder for the files.
-        seed: Random seed; the same seed produces byte-identical files.
-        items: Number of base items per language.
-        integration: Number of integration items; by default, a third of `items`.
-        counterfactual: Number of counterfactual items; by default, a third of `items`, with at most one per fact.
-        lang: Languages to include in the output.
-        num_docs: Number of documents per base item, from 2 to 200.
-        supporting: Number of supporting documents per base item, by default half of the documents; the others are
-            distractors on a similar topic.
-        parts: Maximum number of sub-answers per integration item, from 2 to 5.
-        tokens: Approximate document length in tokens: 60, or 80 to 1500.
-        perturbations: Perturbations to add: "none", "mix" (all types, in 20% of the items), or a list of names. With a
-            list, base items are generated in minimal pairs, with and without the perturbation.
-        workers: Number of worker processes; by default, one per core.
-        progress: Show progress, or an object that receives it.
 
     Example:
         >>> made = ragbed.synthesize("news", items=6, lang="en", workers=1)
@@ -265,27 +214,27 @@ def synthesize(
     from ragbed.synth.generate import write_dataset
     from ragbed.synth.generation_plan import GenerationPlan
 
-    check_range("workers", workers, 1)
     plan = GenerationPlan(
-        seed,
-        items,
-        integration,
-        counterfactual,
-        read_langs(lang),
-        num_docs,
-        supporting,
-        parts,
-        tokens,
-        split(perturbations, "perturbations"),
+        spec.seed,
+        spec.items,
+        spec.integration,
+        spec.counterfactual,
+        read_langs(spec.lang),
+        spec.num_docs,
+        spec.supporting,
+        spec.parts,
+        spec.tokens,
+        split(spec.perturbations, "perturbations"),
     )
-    folder, counts, done = local_path(out), plan.counts(), 0
+    folder, counts, done = Path(spec.out), plan.counts(), 0
     plan.check_folder(folder)
     total = sum(counts.values()) * len(plan.langs)
-    with open_progress(progress) as shown:
+    with open_progress(spec.progress) as shown:
 
         def watch(count: int) -> None:
             nonlocal done
             done += count
             shown.count("items", done, total)
 
-        return SyntheticData(folder, write_dataset(plan.specs, counts, folder, workers=workers, on_progress=watch))
+        made = write_dataset(plan.specs, counts, folder, workers=spec.workers, on_progress=watch)
+        return SyntheticData(folder, made)

@@ -6,13 +6,14 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING
 
 from msgspec import structs
 
-from ragbed.api.options import RunsLike, local_path, run_folder, several
-from ragbed.api.parameters import checked
-from ragbed.errors import UsageError
+from ragbed.api.job_specs import ReportSpec
+from ragbed.api.places import run_folder, several
+from ragbed.api.specification import takes
+from ragbed.errors import UsageError, option
 from ragbed.io.jsonl import make_folder, write_file
 from ragbed.io.locations import read_regular
 from ragbed.reporting.table import Result, Table
@@ -22,8 +23,6 @@ if TYPE_CHECKING:
     from ragbed.reporting.tables import CachedResponses, Report
     from ragbed.runs.display_names import RowNames
     from ragbed.schema import Lang
-
-ReportFormat: TypeAlias = Literal["text", "md", "html", "latex", "csv", "json", "site", "svg", "png", "pdf"]
 
 
 @dataclass(frozen=True, repr=False)
@@ -53,26 +52,9 @@ class ReportResult(Result):
         return Table([row for report in self.reports for row in report.records()], "Cells")
 
 
-@checked
-def report(
-    runs: RunsLike,
-    *,
-    format: ReportFormat = "text",  # noqa: A002 - must match the option's name
-    scorer: str = "robust",
-    out: str | Path | None = None,
-    locale: Literal["en", "zh"] | None = None,
-    rescore: bool = False,
-) -> ReportResult:
+@takes(ReportSpec)
+def report(spec: ReportSpec) -> ReportResult:
     """Write tables, figures and a summary of one or more runs, with the paper's values for comparison.
-
-    Args:
-        runs: Runs, or folders of runs.
-        format: Report format. A text report is written as Markdown; a site has a leaderboard and a report on each run.
-        scorer: Scorer shown in the tables; CSV and JSON contain all scorers.
-        out: File for the report, or folder for figures or a site; by default, report.html for HTML, otherwise none.
-        locale: Language of the figures, and the initial language of HTML reports and sites.
-        rescore: Score runs again that were scored with another version of the scorer. By default, a report keeps the
-            verdicts with which a run was first reported.
 
     Example:
         >>> run = ragbed.run("scripted/oracle", "ragbed-mini-en_base", limit=5, testbeds="noise", out="runs/reported")
@@ -85,13 +67,14 @@ def report(
     from ragbed.reporting.pages.images import PICTURES
     from ragbed.ui.viewer.find_runs import need_runs, runs_in
 
-    named = [run_folder(run) for run in several(runs, "runs")]
-    target = None if out is None else local_path(out)
-    if target is None and (format == "site" or format in PICTURES):
-        raise UsageError(f"format={format} requires an output folder. Set one, e.g. out=figures.")
-    folders = list(need_runs(named).values()) if format == "site" else runs_in(named)
-    scoring = [message for folder in folders for message in _check_scorer(folder, rescore=rescore)]
-    return replace(_write(named, folders, format, scorer, target, locale), scoring=scoring)
+    named = [run_folder(run, "runs") for run in several(spec.runs, "runs")]
+    if spec.out is None and (spec.format == "site" or spec.format in PICTURES):
+        raise UsageError(
+            f"{option('format', spec.format)} requires an output folder. Set one, e.g. {option('out', 'figures')}."
+        )
+    folders = list(need_runs(named).values()) if spec.format == "site" else runs_in(named)
+    scoring = [message for folder in folders for message in _check_scorer(folder, rescore=spec.rescore)]
+    return replace(_write(named, folders, spec), scoring=scoring)
 
 
 def _check_scorer(folder: Path, *, rescore: bool) -> Iterator[str]:
@@ -113,34 +96,29 @@ def _check_scorer(folder: Path, *, rescore: bool) -> Iterator[str]:
         elif before != str(SCORER_VERSION):
             yield (
                 f"{folder} was scored with version {before} of the scorer, and version {SCORER_VERSION} is installed. "
-                "To score it again, set `rescore`."
+                f"To score it again, use {option('rescore')}."
             )
 
 
-def _write(
-    named: Sequence[Path],
-    folders: Sequence[Path],
-    format: ReportFormat,  # noqa: A002
-    scorer: str,
-    target: Path | None,
-    locale: Lang | None,
-) -> ReportResult:
+def _write(named: Sequence[Path], folders: Sequence[Path], spec: ReportSpec) -> ReportResult:
     from ragbed.reporting.formats import FORMATS
     from ragbed.reporting.pages.images import PICTURES
     from ragbed.runs.display_names import read_row_names
     from ragbed.ui.viewer.find_runs import need_runs
 
-    if format == "site" and target is not None:
+    form, scorer, locale = spec.format, spec.scorer, spec.locale
+    target = None if spec.out is None else Path(spec.out)
+    if form == "site" and target is not None:
         return _write_site(need_runs(named), scorer, locale, target)
     models = read_row_names(folders)
     made = read_report(folders, [str(run) for run in folders], scorer, models)
-    if format in PICTURES and target is not None:
-        return ReportResult([made], paths=_draw(made, format, locale or "en", target))
-    if format == "html":
+    if form in PICTURES and target is not None:
+        return ReportResult([made], paths=_draw(made, form, locale or "en", target))
+    if form == "html":
         page = target or Path("report.html")
         write_report_page(made, folders, locale, page, models)
         return ReportResult([made], paths=[page])
-    text = FORMATS["md" if format == "text" else format](made)
+    text = FORMATS["md" if form == "text" else form](made)
     if target is not None:
         write_file(target, text.encode())
     return ReportResult([made], text, [] if target is None else [target])

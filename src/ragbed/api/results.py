@@ -233,7 +233,7 @@ class Run:
         """
         from ragbed.analysis.locale import read_words
         from ragbed.analysis.run_cells import read_report_cells
-        from ragbed.api.parameters import check_choice
+        from ragbed.api.specification import check_choice
         from ragbed.reporting.figures import make_figures
         from ragbed.reporting.pages.images import PICTURES
         from ragbed.reporting.tables import make_report

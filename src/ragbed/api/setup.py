@@ -9,9 +9,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ragbed import __version__, plugins
-from ragbed.api.parameters import checked
+from ragbed.api.job_specs import DoctorSpec
+from ragbed.api.specification import takes
 from ragbed.environment import cache_file, variables
-from ragbed.errors import RagbedError, UsageError
+from ragbed.errors import RagbedError, UsageError, option
 from ragbed.reporting.table import Result, Table
 from ragbed.runs.cache_admin import CacheSize, look, prune
 from ragbed.testbeds import TESTBEDS
@@ -72,14 +73,11 @@ class DoctorResult(Result):
         return [*tables, Table(self.plugins, "Plug-ins")] if self.plugins else tables
 
 
-@checked
-def doctor(*, prune_cache: str | None = None) -> DoctorResult:
+@takes(DoctorSpec)
+def doctor(spec: DoctorSpec) -> DoctorResult:
     """Check which models, extras and plug-ins work on this machine, and measure the response cache.
 
     No model is called and nothing is downloaded.
-
-    Args:
-        prune_cache: Remove cached responses that are older than this age first, e.g. 12h, 30d or 8w; 0d removes all.
 
     Example:
         >>> ragbed.doctor().models["scripted"].works
@@ -88,7 +86,7 @@ def doctor(*, prune_cache: str | None = None) -> DoctorResult:
     from ragbed.models.checks import CHECKS, EXTRAS, check_extra
     from ragbed.models.presets import PRESETS, TESTED
 
-    removed = 0 if prune_cache is None else prune(cache_file(), _read_age(prune_cache))
+    removed = 0 if spec.prune_cache is None else prune(cache_file(), _read_age(spec.prune_cache))
     cache, problem = _look_at_cache()
     return DoctorResult(
         {"ragbed": __version__, "python": platform.python_version()},
@@ -109,7 +107,9 @@ def _read_age(prune_cache: str) -> float:
     """Return an age in seconds."""
     age = re.fullmatch(r"([0-9]+)([hdw])", prune_cache.strip())
     if age is None:
-        raise UsageError(f"prune_cache={prune_cache!r} is not valid. Use a number followed by h, d or w, e.g. 30d.")
+        raise UsageError(
+            f"{option('prune_cache', repr(prune_cache))} is not valid. Use a number followed by h, d or w, e.g. 30d."
+        )
     return float(int(age[1]) * _UNIT_S[age[2]])
 
 

@@ -15,7 +15,7 @@ from ragbed.builder.model_requests import Ask
 from ragbed.builder.recipe import Recipe
 from ragbed.builder.web.addresses import AddressFilter
 from ragbed.builder.web.limits import FetchLimits
-from ragbed.errors import MALFORMED_JSON, DataError
+from ragbed.errors import MALFORMED_JSON, DataError, option
 from ragbed.io.jsonl import read_lines
 from ragbed.io.locations import check_regular
 from ragbed.runs.engines import Engine
@@ -108,7 +108,9 @@ def decode_line(decoder: msgspec.json.Decoder[Thing], line: bytes, path: Path, n
     try:
         return decoder.decode(line)
     except MALFORMED_JSON as error:
-        raise DataError(path, f"{error}; fix the line, or rerun the step with from_={step}", line=number) from error
+        raise DataError(
+            path, f"{error}; fix the line, or rerun the step with {option('from_', step)}", line=number
+        ) from error
 
 
 class RecordIndex(Generic[Thing]):

@@ -15,6 +15,7 @@ from ragbed.builder.pipeline import Done, State, run_steps
 from ragbed.builder.quality.reports import write_build_quality
 from ragbed.builder.recipe import Recipe, models_of
 from ragbed.builder.search_hits import check_engine
+from ragbed.errors import option
 from ragbed.runs.engines import Engine
 from ragbed.runs.lock import hold
 
@@ -77,7 +78,7 @@ def run_build(plan: BuildPlan, tools: BuildTools) -> tuple[State, list[Delivery]
 def describe_step(name: str, done: Done, *, was_done: bool) -> str:
     """Return a line with a step's counts."""
     lost = f"; rejected: {main_reasons(done)}" if done.rejected else ""
-    kept = f" (unchanged; from_={name} runs it again)" if was_done else ""
+    kept = f" (unchanged; {option('from_', name)} runs it again)" if was_done else ""
     return f"{name}: {done.entered:,} → {done.made:,}{lost}{kept}"
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import shlex
 import shutil
 import sys
@@ -13,7 +12,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ragbed.cli.help_groups import VARIABLES
 from ragbed.text import printable, storable_name
 
 if TYPE_CHECKING:
@@ -26,44 +24,7 @@ _PIPE_WIDTH = 1_000  # Output width for pipes in characters, large enough that t
 
 def say(message: str) -> None:
     """Print a message to standard error."""
-    sys.stderr.write(printable(with_options(message)) + "\n")
-
-
-def with_options(message: str, command: click.Command | None = None) -> str:
-    """Replace parameters in an API message with options: `num_docs` with --num-docs, and noise=0 with --noise 0.
-
-    Options that are set by an environment variable are shown as the variable: RAGBED_NUM_DOCS and RAGBED_NOISE=0.
-    Values in quotation marks, such as 'budget=N', and text in double quotes, such as a server's, stay as they are.
-
-    Args:
-        message: The message.
-        command: The command whose options are shown; by default, the running command.
-    """
-    if "`" not in message and "=" not in message:  # return early, because compiling the pattern is slow
-        return message
-    context = click.get_current_context(silent=True)
-    if command is None and context is not None:
-        command = context.command
-    shown = _options_of(command)
-    variables: dict[str, str] = {} if context is None else context.meta.get(VARIABLES, {})
-    before_value = {name: f"{typed} " for name, typed in shown.items()}
-    for name in shown.keys() & variables.keys():
-        shown[name], before_value[name] = variables[name], f"{variables[name]}="
-    names = "|".join(map(re.escape, shown))
-    found = re.compile(rf'"(?:[^"\\]|\\.)*"|`({names})`|(?<![^\s(])({names})=(?=\S)')
-    return found.sub(lambda one: shown.get(one[1]) or before_value.get(one[2]) or one[0], message) if shown else message
-
-
-def _options_of(command: click.Command | None) -> dict[str, str]:
-    """Return the options and arguments of a command and its subcommands, keyed by parameter."""
-    if isinstance(command, click.Group):
-        return {name: typed for one in command.commands.values() for name, typed in _options_of(one).items()}
-    params = [] if command is None else command.params
-    return {
-        str(param.name): max(param.opts, key=len) if isinstance(param, click.Option) else str(param.name).upper()
-        for param in params
-        if param.expose_value
-    }
+    sys.stderr.write(printable(message) + "\n")
 
 
 def program() -> str:

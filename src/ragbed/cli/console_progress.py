@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from ragbed.api.progress import TerminalBars, describe, format_duration, time_left
-from ragbed.cli.console import console, say, with_options
+from ragbed.cli.console import console, say
 from ragbed.errors import Stopped
 from ragbed.text import counted
 
@@ -43,7 +43,7 @@ class ConsoleProgress(TerminalBars):
         if self._bars is None:
             say(text)
         else:
-            self._bars.print(with_options(text))
+            self._bars.print(text)
 
     def calls(self, model: str, state: CallProgress) -> None:
         """Update a model's bar, or print occasional lines if there is no terminal."""

@@ -9,26 +9,17 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ragbed.cli import options
 from ragbed.cli.console import console, program, quoted, say
+from ragbed.cli.options import command
 from ragbed.text import counted
 
 if TYPE_CHECKING:
+    from ragbed.api.job_specs import DemoSpec
     from ragbed.schema import Lang
 
 
-@click.command()
-@options.option("--model", "-m", default="bundled/smollm2", help="Model to evaluate.")
-@options.option("--lang", metavar="LANGS", default="en,zh", help="Languages to include.")
-@options.option(
-    "--out",
-    "-o",
-    type=options.LocalPath(),
-    metavar="DIR",
-    default=Path("runs/demo"),
-    help="Output folder for the runs and the report.",
-)
-def demo(model: str, lang: str, out: Path) -> None:
+@command()
+def demo(spec: DemoSpec) -> None:
     """Evaluate a small model on this machine, without an API key.
 
     The first part prints one example for each of the four abilities (the paper's Figure 1, reworded): the model's
@@ -49,21 +40,25 @@ def demo(model: str, lang: str, out: Path) -> None:
     """
     from ragbed.analysis.overview import tabulate_run
     from ragbed.api.demo import ENGLISH_ONLY
+    from ragbed.api.demo import demo as evaluate
     from ragbed.api.layout import read_langs
+    from ragbed.cli.console_progress import resumable
     from ragbed.cli.examples import print_examples
     from ragbed.cli.results import print_cells
     from ragbed.models import parse_model
     from ragbed.runs.status import read_rest
 
-    langs = read_langs(lang)
-    parse_model(model)  # Report a mistyped model before printing the examples.
+    langs, out = read_langs(spec.lang), Path(spec.out)
+    parse_model(spec.model)  # Report a mistyped model before printing the examples.
     print_examples(langs)
     console().print("\nEvaluation on ragbed-mini: fictional news that no model has seen.\n")
-    if model in ENGLISH_ONLY and "zh" in langs:
+    if spec.model in ENGLISH_ONLY and "zh" in langs:
         console().print(
-            f"{model} reads English only; Chinese is shown with a baseline that selects a sentence from the documents."
+            f"{spec.model} reads English only; Chinese is shown with a baseline that selects a sentence from the "
+            "documents."
         )
-    runs = _evaluate(model, lang, out)
+    with resumable(f"Stopped. All responses are kept in {out}; rerun the same command to resume."):
+        runs = [run.folder for run in evaluate.start(spec).values()]
     cells = {run: tabulate_run(run) for run in runs}
     for run, found in cells.items():
         print_cells(found, run, to_stderr=False)
@@ -75,15 +70,6 @@ def demo(model: str, lang: str, out: Path) -> None:
             say(f"First error: {read_rest(run)[1]}")
             say(f"Incomplete: {counted(errors, 'case')} ended in an error. Rerun the command to retry.")
             raise click.exceptions.Exit(3)
-
-
-def _evaluate(model: str, lang: str, out: Path) -> list[Path]:
-    """Evaluate the model in each language, and return the run folders."""
-    from ragbed.api import demo
-    from ragbed.cli.console_progress import ConsoleProgress, resumable
-
-    with resumable(f"Stopped. All responses are kept in {out}; rerun the same command to resume."):
-        return [run.folder for run in demo.demo(model, lang=lang, out=out, progress=ConsoleProgress()).values()]
 
 
 def _write_report(runs: list[Path], langs: Sequence[Lang], target: Path) -> None:
@@ -117,5 +103,5 @@ def _print_next(first: Path, out: Path) -> None:
         )
     width = max(map(len, steps))
     console().print("\nNext:", soft_wrap=True)
-    for command, purpose in steps.items():
-        console().print(f"  {command:{width}}  # {purpose}", soft_wrap=True)
+    for step, purpose in steps.items():
+        console().print(f"  {step:{width}}  # {purpose}", soft_wrap=True)

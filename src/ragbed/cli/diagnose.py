@@ -3,34 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING, Annotated
 
-from ragbed.cli import help_groups, options
+from ragbed.api.specification import Opt
 from ragbed.cli.console import print_json, print_lines, print_tables, say
-from ragbed.cli.engine import engine_options
-from ragbed.cli.keywords import call_keywords
-from ragbed.cli.status import run_argument
+from ragbed.cli.options import Json, command
 from ragbed.errors import UnknownName
 from ragbed.text import counted
 
 if TYPE_CHECKING:
     from ragbed.analysis.diagnosis.records import Diagnosis, Evidence
     from ragbed.api.analysis import DiagnosisResult
-    from ragbed.api.spec import EngineKeywords
+    from ragbed.api.job_specs import DiagnoseSpec
     from ragbed.schema import Case
 
 _MOST_SHOWN = 20  # Maximum number of errors to print; the file contains all of them.
 
 
-@help_groups.command()
-@run_argument
-@options.option(
-    "--show", metavar="TYPE", help="Print the errors of one type (E1 to E12, or unclassified) with their evidence."
-)
-@engine_options
-@options.json_option
-def diagnose(run: Path, show: str | None, json: bool, **chosen: Unpack[EngineKeywords]) -> None:
+@command()
+def diagnose(
+    spec: DiagnoseSpec,
+    *,
+    show: Annotated[
+        str | None,
+        Opt("Print the errors of one type (E1 to E12, or unclassified) with their evidence.", metavar="TYPE"),
+    ] = None,
+    json: Json = False,
+) -> None:
     """Classify the errors in a run and show the evidence.
 
     Every wrong trial is assigned the error types that apply, with the evidence (a sentence, cue or difference) and the
@@ -53,13 +52,12 @@ def diagnose(run: Path, show: str | None, json: bool, **chosen: Unpack[EngineKey
     from dataclasses import asdict
 
     from ragbed.api import analysis
-    from ragbed.cli.console_progress import ConsoleProgress
+    from ragbed.api.places import run_folder
     from ragbed.runs.display_names import read_names
 
     _check_type(show)
-    with ConsoleProgress() as progress:
-        result = analysis.diagnose(run, progress=progress, **call_keywords(chosen))
-    names = read_names([run])
+    result = analysis.diagnose.start(spec)
+    names = read_names([run_folder(spec.run)])
     if show is None:
         print_tables(result.tables(), to_stderr=json)
         _print_notes(result)
@@ -68,7 +66,7 @@ def diagnose(run: Path, show: str | None, json: bool, **chosen: Unpack[EngineKey
     say(f"All diagnoses were written to {result.path}")
     if json:
         shares = {"types": list(result.records()), "sources": list(result.sources())}
-        print_json({"run": str(run), "file": str(result.path), "trials": asdict(result.counts)} | shares)
+        print_json({"run": str(spec.run), "file": str(result.path), "trials": asdict(result.counts)} | shares)
 
 
 def _check_type(show: str | None) -> None:

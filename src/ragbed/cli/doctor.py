@@ -6,24 +6,17 @@ import platform
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-import click
-
-from ragbed.cli import options
 from ragbed.cli.console import activation, print_json, print_lines, print_tables
+from ragbed.cli.options import Json, command
 from ragbed.text import counted
 
 if TYPE_CHECKING:
+    from ragbed.api.job_specs import DoctorSpec
     from ragbed.api.setup import DoctorResult
 
 
-@click.command()
-@options.option(
-    "--prune-cache",
-    metavar="AGE",
-    help="Remove cached responses that are older than this age first, e.g. 12h, 30d or 8w; 0d removes all.",
-)
-@options.json_option
-def doctor(prune_cache: str | None, json: bool) -> None:
+@command()
+def doctor(spec: DoctorSpec, *, json: Json = False) -> None:
     """Check which models and extras work, and measure the cache.
 
     No model is called and nothing is downloaded; for API keys, ragbed only checks whether they are set. The presets
@@ -38,7 +31,7 @@ def doctor(prune_cache: str | None, json: bool) -> None:
     """
     from ragbed.api import setup
 
-    found = setup.doctor(prune_cache=prune_cache)
+    found = setup.doctor.start(spec)
     versions = f"ragbed {found.versions['ragbed']}, Python {found.versions['python']}"
     lines = [f"{versions}, {platform.platform()}"]
     if command := activation():

@@ -2,35 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING
 
 import click
 
-from ragbed.cli import options
 from ragbed.cli.console import print_json, print_lines, print_table
+from ragbed.cli.options import Json, command
 from ragbed.text import counted
 
 if TYPE_CHECKING:
     from ragbed.analysis.linting.report import DatasetReport
     from ragbed.api.datasets import LintResult
-    from ragbed.api.spec import MixKeywords
+    from ragbed.api.job_specs import LintSpec
 
 
-@click.command()
-@options.data_argument
-@options.option(
-    "--only",
-    metavar="RULES",
-    help="Comma-separated list of the rules to run; 'record' only validates the records.",
-)
-@options.option("--skip", metavar="RULES", help="Comma-separated list of rules to skip.")
-@options.option("--all", "all_", is_flag=True, help="Print all findings, not only the first few per rule.")
-@options.mix_options
-@options.json_option
-@options.config_option
-def lint(
-    data: tuple[str, ...], only: str | None, skip: str | None, all_: bool, json: bool, **mix: Unpack[MixKeywords]
-) -> None:
+@command()
+def lint(spec: LintSpec, *, json: Json = False) -> None:
     """Check datasets item by item, and suggest fixes.
 
     The exit code is 1 if there are errors. As in `ragbed export`, --num-docs, --noise and --true-ratio set
@@ -44,13 +31,11 @@ def lint(
       ragbed lint zh_int.json --skip markup,single-form --json
     """
     from ragbed.api import datasets
-    from ragbed.cli.console_progress import ConsoleProgress
 
-    with ConsoleProgress() as progress:
-        result = datasets.lint(data, only=only, skip=skip, all_=all_, progress=progress, **mix)
+    result = datasets.lint.start(spec)
     for report in result.reports:
         _print_report(report, to_stderr=json)
-    print_lines([_describe(result, all_shown=all_)], to_stderr=json)
+    print_lines([_describe(result, all_shown=spec.all_)], to_stderr=json)
     if json:
         reports = [report.values() for report in result.reports]
         print_json({"ok": result.ok, "findings": result.totals, "data": reports})

@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from ragbed.cli.console import print_json, print_table, say
-from ragbed.cli.options import DataName, LocalPath, config_option, json_option, option
+from ragbed.cli.options import Json, command
+
+if TYPE_CHECKING:
+    from ragbed.api.job_specs import QualitySpec
 
 
-@click.command()
-@click.argument("data", type=DataName())
-@option("--out", "-o", type=LocalPath(), metavar="FILE", help="Report file to write (.html or .json).")
-@json_option
-@config_option
-def quality(
-    data: str,
-    out: Path | None,
-    json: bool,
-) -> None:
+@command()
+def quality(spec: QualitySpec, *, json: Json = False) -> None:
     """Measure the quality of a dataset or a build folder.
 
     Each value is shown with RGB's value and its gate. The exit code is 4 if a gate fails.
@@ -32,10 +27,10 @@ def quality(
     from ragbed.api import building
     from ragbed.builder.quality.reports import quality_values
 
-    result = building.build_quality(data, out=out)
+    result = building.build_quality.start(spec)
     print_table(result.records(), to_stderr=json)
-    if out is not None:
-        say(f"{out} written.")
+    if spec.out is not None:
+        say(f"{spec.out} written.")
     if json:
         print_json(quality_values(result.quality))
     if not result.ok:

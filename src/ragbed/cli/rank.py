@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
-import click
-
-from ragbed.cli import options
+from ragbed.api.specification import Opt
 from ragbed.cli.console import print_json, print_tables
+from ragbed.cli.options import Json, command
+
+if TYPE_CHECKING:
+    from ragbed.api.job_specs import RankSpec
 
 
-@click.command()
-@click.argument("runs", nargs=-1, required=True, type=options.LocalPath(), metavar="RUN …")
-@options.scorer_option("Scorer to rank by")
-@options.option("--pairs", is_flag=True, help="Also show the difference between every pair of models.")
-@options.json_option
-def rank(runs: tuple[Path, ...], scorer: str, pairs: bool, json: bool) -> None:
+@command()
+def rank(
+    spec: RankSpec,
+    *,
+    pairs: Annotated[bool, Opt("Also show the difference between every pair of models.")] = False,
+    json: Json = False,
+) -> None:
     """Rank the models in one or more runs, using paired tests.
 
     Models are compared on the questions for which all of them have results under the
@@ -30,7 +33,7 @@ def rank(runs: tuple[Path, ...], scorer: str, pairs: bool, json: bool) -> None:
     """
     from ragbed.api import analysis
 
-    result = analysis.rank(list(runs), scorer=scorer)
+    result = analysis.rank.start(spec)
     print_tables(result.tables() if pairs else [result.records()], to_stderr=json)
     if json:
         print_json({"models": list(result.records()), "pairs": list(result.pairs())})

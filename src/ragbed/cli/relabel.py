@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
-import click
-
+from ragbed.api.specification import Opt
 from ragbed.cli.console import print_json, print_lines, print_table
-from ragbed.cli.options import DataName, config_option, json_option
+from ragbed.cli.options import Json, command
 
 if TYPE_CHECKING:
     from ragbed.api.building import RelabelResult
 
 
-@click.command()
-@click.argument("data", type=DataName())
-@json_option
-@config_option
-def relabel(data: str, json: bool) -> None:
+@command()
+def relabel(
+    *, data: Annotated[str, Opt("A dataset.", metavar="DATA", is_argument=True, is_data=True)], json: Json = False
+) -> None:
     """Relabel a dataset's documents and compare the old and new labels.
 
     Every document on which the labels differ is printed with the reason. Nothing is written.

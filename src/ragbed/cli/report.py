@@ -2,68 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import click
 
-from ragbed.cli import options
+from ragbed.api.specification import Opt
 from ragbed.cli.console import console, print_json, print_table, say
+from ragbed.cli.options import command
 from ragbed.errors import UsageError
 from ragbed.text import counted, printable
 
 if TYPE_CHECKING:
-    from ragbed.api.reports import ReportFormat
+    from ragbed.api.job_specs import ReportSpec
     from ragbed.reporting.tables import Report
-    from ragbed.schema import Lang
 
 _MOST_DISAGREEMENTS = 20  # Maximum number of disagreements of each kind to print; -f json lists all of them.
 _LONGEST_REPLY = 80  # Maximum number of characters of a response to print.
 
 
-@click.command()
-@click.argument("runs", nargs=-1, required=True, type=options.LocalPath(), metavar="RUN...")
-@options.option(
-    "--format",
-    "-f",
-    "format_",
-    type=click.Choice(["text", "md", "html", "latex", "csv", "json", "site", "svg", "png", "pdf"]),
-    default="text",
-    help="Report format.",
-)
-@options.scorer_option("Scorer shown in the tables (csv and json include all scorers)")
-@options.option(
-    "--out",
-    "-o",
-    type=options.LocalPath(),
-    metavar="PATH",
-    show_default="stdout, or report.html for html",
-    help="File to write to, or folder for figures or a site. Text reports are written as Markdown.",
-)
-@options.option(
-    "--disagreements",
-    type=click.Choice(["code", "paper"]),
-    metavar="SCORER",
-    help="Instead of the tables, list the responses that this scorer (code or paper) scores differently from the "
-    "robust scorer. Formats: text and json.",
-)
-@options.option(
-    "--locale",
-    type=click.Choice(["en", "zh"]),
-    show_default="en for figures, the browser's language for html",
-    help="Language of headings and labels in the figures and the HTML pages.",
-)
-@options.option("--rescore", is_flag=True, help="Score runs again that another version of the scorer has scored.")
+@command()
 def report(
-    runs: tuple[Path, ...],
-    format_: ReportFormat,
-    scorer: str,
-    out: Path | None,
-    disagreements: Literal["code", "paper"] | None,
-    locale: Lang | None,
-    rescore: bool,
+    spec: ReportSpec,
+    *,
+    disagreements: Annotated[
+        Literal["code", "paper"] | None,
+        Opt(
+            "Instead of the tables, list the responses that this scorer scores differently from the robust scorer. "
+            "Formats: text and json."
+        ),
+    ] = None,
 ) -> None:
     """Write tables, figures and a summary for one or more runs.
 
@@ -91,43 +59,45 @@ def report(
     from ragbed.api import reports
 
     if disagreements is not None:
-        _list_disagreements(runs, disagreements, format_, out)
+        _list_disagreements(spec, disagreements)
         return
-    result = reports.report(runs, format=format_, scorer=scorer, out=out, locale=locale, rescore=rescore)
+    result = reports.report.start(spec)
     for message in result.scoring:
-        say(message.replace("set `rescore`", "use --rescore"))
-    if locale not in (None, "en") and result.text is not None:
+        say(message)
+    if spec.locale not in (None, "en") and result.text is not None:
         say("--locale applies only to HTML reports and figures. All other reports are in English.")
-    if format_ == "html":
+    if spec.format == "html":
         (page,) = result.paths
         say(f"Report written to {page} ({page.stat().st_size / 1e6:.1f} MB). Open it in a browser.")
-    elif format_ == "site":
+    elif spec.format == "site":
         say(f"Leaderboard of {counted(len(result.paths) - 1, 'run')} written to {result.paths[0]}.")
     elif result.text is None:
-        say(f"{counted(len(result.paths), 'figure')} written to {out}.")
+        say(f"{counted(len(result.paths), 'figure')} written to {spec.out}.")
     elif result.paths:
-        say(f"Report written to {out}.")
-    elif format_ == "text":
+        say(f"Report written to {spec.out}.")
+    elif spec.format == "text":
         print_report(result.reports[0])
     else:
         click.echo(result.text, nl=False)
 
 
-def _list_disagreements(runs: Sequence[Path], scorer: Literal["code", "paper"], format_: str, out: Path | None) -> None:
+def _list_disagreements(spec: ReportSpec, scorer: Literal["code", "paper"]) -> None:
     """List the responses that a scorer scores differently from the robust scorer.
 
     False credit means that only the scorer gives credit; missed credit means that only the robust scorer does.
     """
+    from ragbed.api.places import run_folder, several
     from ragbed.api.results import Run
     from ragbed.reporting.table import Table
     from ragbed.ui.viewer.find_runs import runs_in
 
-    if format_ not in ("text", "json") or out is not None:
+    if spec.format not in ("text", "json") or spec.out is not None:
         raise UsageError(
             "--disagreements writes text or JSON to standard output. Use -f text or -f json, without --out."
         )
-    found = [{"run": str(folder), **row} for folder in runs_in(runs) for row in Run(folder).disagreements(scorer)]
-    if format_ == "json":
+    folders = runs_in([run_folder(run) for run in several(spec.runs)])
+    found = [{"run": str(folder), **row} for folder in folders for row in Run(folder).disagreements(scorer)]
+    if spec.format == "json":
         print_json(found)
         return
     for credit in ("false", "missed"):

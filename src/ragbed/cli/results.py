@@ -16,6 +16,7 @@ from ragbed.text import counted
 
 if TYPE_CHECKING:
     from ragbed.analysis.overview import ConditionRow
+    from ragbed.api.spec import RunSpec
     from ragbed.runs.execution import Job
     from ragbed.runs.forecast import Forecast
 
@@ -29,11 +30,11 @@ def tell_cached(count: int, oldest: int) -> str:
     return f"{count:,} {responses} from the cache; the oldest is {age} old ({received:%Y-%m-%d %H:%M} UTC)."
 
 
-def say_count_command(data: Sequence[str]) -> None:
+def say_count_command(spec: RunSpec) -> None:
     """Print the command that shows which cases are infeasible."""
     from ragbed.cli.export import count_command
 
-    say(f"  {count_command(data)}")
+    say(f"  {count_command(spec.data, spec)}")
 
 
 def exit_if_pending(folder: Path, cells: Sequence[ConditionRow], gates: Sequence[str]) -> None:

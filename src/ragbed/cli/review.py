@@ -2,63 +2,20 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-import click
-
-from ragbed.cli import options
 from ragbed.cli.console import print_json, print_table, print_tables, say
+from ragbed.cli.options import Json, command
 
 if TYPE_CHECKING:
+    from ragbed.api.job_specs import ReviewSpec
     from ragbed.api.serving import ReviewResult
     from ragbed.ui.review.log import PointDecision
     from ragbed.ui.review.state import ReviewComparison
 
 
-@click.command()
-@click.argument("path", type=options.LocalPath(), metavar="DIR|FILE")
-@options.option(
-    "--rater",
-    metavar="NAME",
-    show_default="the stored name, or your user name",
-    help="Name to store with your decisions.",
-)
-@options.option(
-    "--target",
-    type=click.FloatRange(0.001, 0.999),
-    metavar="SHARE",
-    show_default="0.05",
-    help="Review until the upper confidence bound on the share of incorrect items is below this value.",
-)
-@options.option(
-    "--port",
-    type=click.IntRange(0, 65_535),
-    show_default="7717, or any free port",
-    help="Local port to listen on.",
-)
-@options.option("--open", "open_", is_flag=True, help="Open the page in the browser.")
-@options.option(
-    "--compare",
-    type=options.LocalPath(),
-    metavar="FILE",
-    help="Show the agreement with another rater's decisions in FILE and exit.",
-)
-@options.option(
-    "--apply", type=options.LocalPath(), metavar="DIR2", help="Write the reviewed dataset to a new folder and exit."
-)
-@options.json_option
-@options.config_option
-def review(
-    path: Path,
-    rater: str | None,
-    target: float | None,
-    port: int | None,
-    open_: bool,
-    compare: Path | None,
-    apply: Path | None,
-    json: bool,
-) -> None:
+@command()
+def review(spec: ReviewSpec, *, json: Json = False) -> None:
     """Accept, fix or reject dataset items in the browser.
 
     DIR is a build folder, and FILE is any dataset. Flagged items come first; the rest are drawn at random, and the page
@@ -81,16 +38,12 @@ def review(
       ragbed review builds/news --apply builds/news-reviewed
     """
     from ragbed.api import serving
-    from ragbed.cli.console_progress import ConsoleProgress
     from ragbed.cli.pages import serve_page
 
-    progress = ConsoleProgress()
-    if compare is None and apply is None:
-        serve_page(
-            serving.open_review(path, rater, target, port, progress), "Decisions are saved immediately.", open_=open_
-        )
+    if spec.compare is None and spec.apply is None:
+        serve_page(serving.open_review(spec), "Decisions are saved immediately.", open_=spec.open_)
         return
-    result = serving.review(path, rater=rater, target=target, compare=compare, apply=apply, progress=progress)
+    result = serving.review.start(spec)
     if isinstance(result, serving.ReviewResult):
         _print_result(result, to_json=json)
 

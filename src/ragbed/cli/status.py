@@ -5,24 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
-import click
-
-from ragbed.cli import options
+from ragbed.api.specification import Opt
 from ragbed.cli.console import print_json, print_lines, print_table
+from ragbed.cli.options import Json, command
 from ragbed.text import counted
 
 if TYPE_CHECKING:
     from ragbed.runs.status import Status
 
-run_argument = click.argument("run", type=options.LocalPath(), metavar="RUN")
+_RUN = Opt("A run, or a folder of runs.", metavar="RUN", is_argument=True)
 
 
-@click.command()
-@run_argument
-@options.json_option
-def status(run: Path, json: bool) -> None:
+@command()
+def status(*, run: Annotated[Path, _RUN], json: Json = False) -> None:
     """Show the progress and outcome counts of a run.
 
     If RUN is a folder of runs, all of them are shown.

@@ -95,7 +95,7 @@ class ReportTable:
     def as_table(self, words: Locale) -> Table:
         """Return the table with plain numbers, which are shown as percentages with confidence intervals."""
         rows: list[dict[str, object]] = []
-        shown: list[dict[str, object]] = []
+        shown: list[dict[str, Any]] = []
         names = [words(f"page.{name}") for name in ("model", "data", "lang", "documents", "asked")]
         for row in self.rows:
             key, counts = row.key, row.counts

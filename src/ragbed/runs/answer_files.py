@@ -15,7 +15,7 @@ import msgspec
 
 from ragbed.data import Dataset
 from ragbed.data.rgb import to_slots
-from ragbed.errors import UsageError
+from ragbed.errors import UsageError, option
 from ragbed.models.base import completed
 from ragbed.runs.importing import Answer, AnswerSource, Unmatched, decode_entry
 from ragbed.schema import Case, Completion, Outcome, RawAnswer
@@ -190,7 +190,7 @@ def _split(rest: str, path: Path, datasets: Sequence[Dataset]) -> tuple[Dataset,
                 return dataset, rest[len(name) + 1 :]
     raise UsageError(
         f"{path.name} contains answers for a dataset that is not one of {', '.join(by_name)}. Add "
-        "that dataset with data=NAME=FILE."
+        f"that dataset with {option('data', 'NAME=FILE')}."
     )
 
 

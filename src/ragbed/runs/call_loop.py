@@ -14,6 +14,7 @@ from typing import Any, Protocol
 
 import msgspec
 
+from ragbed.errors import option
 from ragbed.models.base import (
     ENDED_EARLY,
     AnsweringAfresh,
@@ -27,7 +28,7 @@ from ragbed.models.failures import Failure, failed
 from ragbed.runs.budget import Budget, BudgetDenied, CallMeter
 from ragbed.runs.cache import Cache, key_of
 from ragbed.runs.call_log import CallLog
-from ragbed.runs.circuit_breaker import CHANGE_OPTION, CircuitBreaker
+from ragbed.runs.circuit_breaker import CircuitBreaker
 from ragbed.runs.decided import DecidedInterval
 from ragbed.runs.prices import usages_made
 from ragbed.runs.store import (
@@ -119,7 +120,7 @@ class Session(msgspec.Struct, frozen=True):
     rule: StoppingRule | None = None
     episodes: EpisodeFactory | None = None
     tell: Callable[[str], None] = logging.getLogger("ragbed").warning
-    parameter_fix: str = CHANGE_OPTION
+    parameter_fix: str = ""
 
 
 @dataclass
@@ -333,7 +334,7 @@ class CallLoop:
                 self._has_told_of_others = True
                 self.session.tell(
                     f"{self.model.name} has no identity that shows whether it has changed, so cached responses from "
-                    "other runs are not reused. To reuse them, set cache=reuse."
+                    f"other runs are not reused. To reuse them, set {option('cache', 'reuse')}."
                 )
             return None
         self._call_log.add(found.completion, cached=True)

@@ -20,14 +20,14 @@ from typing import Protocol
 
 from msgspec import Struct
 
-from ragbed.errors import RagbedError, Stopped, UsageError
+from ragbed.errors import RagbedError, Stopped, UsageError, option
 from ragbed.io.jsonl import sync_folder
 from ragbed.models.base import Model
 from ragbed.runs.batch_records import read_batches, read_follow_ups
 from ragbed.runs.budget import Budget
 from ragbed.runs.cache import Cache
 from ragbed.runs.call_loop import CallLoop, CallProgress, Session, StoppingRule
-from ragbed.runs.circuit_breaker import CHANGE_OPTION, CircuitOpen
+from ragbed.runs.circuit_breaker import CircuitOpen
 from ragbed.runs.database import EmptyRun, connect, naming
 from ragbed.runs.decided import keep_decided
 from ragbed.runs.engines.base import Engine
@@ -91,7 +91,7 @@ class Job(Struct, frozen=True):
     rule: StoppingRule | None = None  # decides when to stop early, before every case has a result
     episodes: EpisodeFactory | None = None  # starts the episodes of the `search` testbed
     tell: Callable[[str], None] = logging.getLogger("ragbed").warning
-    parameter_fix: str = CHANGE_OPTION
+    parameter_fix: str = ""
     engine: Engine | None = None  # the engine that opened the models; `close` closes it
 
     def close(self) -> None:
@@ -187,7 +187,7 @@ def _plan(store: RunStore, job: Job) -> None:
             first, now = show_setting(name, _brief(old)), show_setting(name, _brief(new))
             raise UsageError(
                 f"{job.folder} was created with {first}, but this command uses {now}. Use the same settings, or choose "
-                "another folder for `out`."
+                f"another folder for {option('out')}."
             )
     if job.grows:
         store.add_missing(job.cases())
@@ -249,7 +249,7 @@ def _save_beside(store: RunStore, gone: RunGone) -> RagbedError:
         return RagbedError(f"{gone} The results could not be saved to {folder}: {error}.")
     return RagbedError(
         f"{gone} No more requests are sent. {store.result_count():,} results were saved to {folder}; to resume, "
-        f"rerun the command with out={folder}."
+        f"rerun the command with {option('out', folder)}."
     )
 
 
@@ -293,7 +293,7 @@ def _loop_class(job: Job, store: RunStore) -> type[CallLoop]:
     if cases := sum(batch.count for batch in read_batches(store)) + len(read_follow_ups(store)):
         raise UsageError(
             f"{job.folder} has batches in progress with {cases:,} cases. Sending these cases again would mean paying "
-            "for them twice. Set `batch` to collect the results of the batches."
+            f"for them twice. Set {option('batch')} to collect the results of the batches."
         )
     return CallLoop
 

@@ -10,7 +10,7 @@ from typing import TypeVar
 
 import msgspec
 
-from ragbed.errors import UsageError
+from ragbed.errors import UsageError, option
 from ragbed.io.jsonl import read_lines
 from ragbed.runs.lock import hold
 from ragbed.runs.store import RECORD, CallRequest, RunStore, open_store
@@ -104,7 +104,7 @@ def import_answers(sources: Sequence[AnswerSource], settings: dict[str, str], fo
             )
     with hold(folder), open_store(folder, create=True) as store:
         if store.is_planned():
-            raise UsageError(f"{folder} already contains a run. Choose a new folder for `out`.")
+            raise UsageError(f"{folder} already contains a run. Choose a new folder for {option('out')}.")
         imported = Imported()
         with store.transaction() as connection:
             cases: dict[str, Case] = {}

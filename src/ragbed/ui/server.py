@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
-from ragbed.errors import UsageError
+from ragbed.errors import UsageError, option
 
 if TYPE_CHECKING:
     import uvicorn
@@ -50,7 +50,7 @@ def open_port(port: int | None = None) -> LocalAddress:
     except OSError as error:
         if port is not None:
             raise UsageError(
-                f"port {port} cannot be used ({error.strerror}). Choose another one with `port`."
+                f"port {port} cannot be used ({error.strerror}). Choose another one with {option('port')}."
             ) from None
         return _listen(0)
 

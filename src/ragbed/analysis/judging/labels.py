@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from ragbed.errors import MALFORMED_JSON, DataError, UsageError
+from ragbed.errors import MALFORMED_JSON, DataError, UsageError, option
 from ragbed.io.jsonl import read_lines
 from ragbed.schema import Record
 
@@ -96,7 +96,9 @@ def check_unlabelled(path: Path) -> None:
         DataError: The file contains a line that is not a label.
     """
     if path.exists() and any(line.label is not None for line in _read_lines(path)):
-        raise UsageError(f"{path} contains labels, which a new sample would delete. Choose another file with `out`.")
+        raise UsageError(
+            f"{path} contains labels, which a new sample would delete. Choose another file with {option('out')}."
+        )
 
 
 def _read_lines(path: Path) -> Iterator[Label]:

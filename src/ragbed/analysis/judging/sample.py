@@ -9,7 +9,7 @@ from typing import TypeAlias
 from ragbed.analysis.judging.judge_run import Scope, is_unsure, needs_judge, verdict_on
 from ragbed.analysis.judging.labels import Label
 from ragbed.analysis.judging.verdict import Verdict
-from ragbed.errors import UsageError
+from ragbed.errors import UsageError, option
 from ragbed.runs.store import StoredResult
 from ragbed.scoring import score
 
@@ -35,7 +35,9 @@ def draw_sample(
             stratum = (_disagree(scope, stored, verdicts), stored.model, stored.case.lang)
             strata.setdefault(stratum, []).append(stored)
     if size < len(strata):
-        raise UsageError(f"sample={size} is too small. Use at least {len(strata)}, one response per stratum.")
+        raise UsageError(
+            f"{option('sample', size)} is too small. Use at least {len(strata)}, one response per stratum."
+        )
     disputed = {key: len(found) for key, found in strata.items() if key[0]}
     settled = {key: len(found) for key, found in strata.items() if not key[0]}
     # Every stratum gets at least one response, because the correction cannot account for a stratum that is never drawn.

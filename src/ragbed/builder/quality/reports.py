@@ -14,7 +14,7 @@ from ragbed.builder.quality.page import write_page
 from ragbed.builder.quality.review_results import read_reviewed
 from ragbed.data import Dataset
 from ragbed.data.catalog import open_data
-from ragbed.errors import UsageError
+from ragbed.errors import UsageError, option
 from ragbed.io.jsonl import write_whole
 
 SUFFIXES = (".html", ".json")
@@ -37,7 +37,7 @@ def _samples(folder: Path) -> tuple[tuple[str, str, str], ...]:
 def check_report_path(path: Path) -> None:
     """Raise an error if a report path has a suffix other than .html or .json."""
     if path.suffix.lower() not in SUFFIXES:
-        raise UsageError(f"out={path}: the name of the report file must end in {' or '.join(SUFFIXES)}.")
+        raise UsageError(f"{option('out', path)}: the name of the report file must end in {' or '.join(SUFFIXES)}.")
 
 
 def write_quality(path: Path, quality: Quality) -> None:

@@ -24,7 +24,7 @@ from typing import Any, TypeVar
 from msgspec.structs import replace
 
 from ragbed import __version__, environment
-from ragbed.errors import RagbedError, UsageError
+from ragbed.errors import RagbedError, UsageError, option
 from ragbed.models import ModelConfig, open_model
 from ragbed.models.base import Model
 from ragbed.runs.engines.actor_pool import (
@@ -162,7 +162,8 @@ class RayEngine:
             has = "; ".join(f"{node.get('CPU', 0):g} CPUs and {node.get('GPU', 0):g} GPUs" for node in nodes)
             raise UsageError(
                 f"a replica of the model requires {wanted['CPU']:g} CPUs and {wanted['GPU']:g} GPUs, but no "
-                f"node in the cluster has that many ({has}). Lower `cpus_per_replica` and `gpus_per_replica`, "
+                f"node in the cluster has that many ({has}). Lower {option('cpus_per_replica')} and "
+                f"{option('gpus_per_replica')}, "
                 "or add a node."
             )
 
@@ -194,7 +195,7 @@ def _import_ray() -> Any:
     try:
         import ray.exceptions
     except ModuleNotFoundError:
-        raise UsageError(f"engine=ray requires ray, which is not installed: {INSTALL}") from None
+        raise UsageError(f"{option('engine', 'ray')} requires ray, which is not installed: {INSTALL}") from None
     # Ray reports dead workers on stdout, which would corrupt the --json output; ragbed reports dead workers itself.
     ray._private.worker.print_to_stdstream = lambda *_, **__: None
     return ray
@@ -238,16 +239,18 @@ def _find_running(ray: Any) -> str:
     address = ray._private.utils.read_ray_address()
     if not address:
         raise UsageError(
-            "cluster=auto: no Ray cluster is running on this machine. Start one with `ray start --head`, or omit "
-            "`cluster` to use a temporary local cluster."
+            f"{option('cluster', 'auto')}: no Ray cluster is running on this machine. Start one with `ray start "
+            "--head`, or omit "
+            f"{option('cluster')} to use a temporary local cluster."
         )
     user = psutil.Process().username()
     for process in psutil.process_iter(["cmdline", "username"]):
         if process.info["username"] == user and f"--gcs-address={address}" in (process.info["cmdline"] or ()):
             return str(address)
     raise UsageError(
-        f"cluster=auto: the Ray cluster at {address} is no longer running or belongs to another user, who could "
-        f"read your API keys. To join another user's cluster, use cluster={address}."
+        f"{option('cluster', 'auto')}: the Ray cluster at {address} is no longer running or belongs to another user, "
+        "who could "
+        f"read your API keys. To join another user's cluster, use {option('cluster', address)}."
     )
 
 
@@ -256,7 +259,8 @@ def _check_address(address: str, own_ip: str) -> str:
     host, _, port = address.rpartition(":")
     if "://" in address or not host or not port.isdigit():
         raise UsageError(
-            f"cluster={address} is not the address of a head node. Use an address such as 10.0.0.1:6379, and run "
+            f"{option('cluster', address)} is not the address of a head node. Use an address such as 10.0.0.1:6379, "
+            "and run "
             "the command on a machine in the cluster, e.g. with `ray job submit`."
         )
     if host in ("localhost", "127.0.0.1"):
@@ -267,7 +271,7 @@ def _check_address(address: str, own_ip: str) -> str:
         why = getattr(error, "strerror", None) or error
         raise UsageError(
             f"there is no cluster at {address} ({why}). Start one with `ray start --head`, or omit "
-            "`cluster` to use this machine."
+            f"{option('cluster')} to use this machine."
         ) from None
     if not _is_grpc(line):
         raise UsageError(

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from ragbed.errors import DataError, RagbedError, UsageError
+from ragbed.errors import DataError, RagbedError, UsageError, option
 from ragbed.runs.lock import hold
 from ragbed.ui.review.log import Decided, Line, Log, PointDecision, ReviewSettings, Undone, read_log
 from ragbed.ui.review.points import check_decisions
@@ -44,10 +44,13 @@ class ReviewSession:
         """
         rater, before = settings.rater, self.state.settings.rater
         if not rater.strip() or len(rater) > LONGEST_NAME or not rater.isprintable() or rater != rater.strip():
-            raise UsageError(f"rater={rater!r} is not a valid name: use 1 to {LONGEST_NAME} visible characters.")
+            raise UsageError(
+                f"{option('rater', repr(rater))} is not a valid name: use 1 to {LONGEST_NAME} visible characters."
+            )
         if rater != before and self.state.has_decisions():
             raise UsageError(
-                f"rater={rater}: {self._log.path} has the decisions of {before}, and a review has one rater. Let "
+                f"{option('rater', rater)}: {self._log.path} has the decisions of {before}, and a review has one "
+                "rater. Let "
                 f"{rater} review a copy of the data without this file, and compare the two with `ragbed review DIR "
                 "--compare FILE`."
             )

@@ -129,8 +129,8 @@ def heat(name: str, texts: ChartTexts, columns: Sequence[str], rows: Sequence[Ch
             marks.append(el("text", percent(value), class_=ink, x=left + width / 2, y=top + 19, text_anchor="middle"))
     bottom, middle = _TOP + 4 + _HEAD + _ROW * len(rows), _LEFT + width * len(columns) / 2
     marks.append(el("text", texts.across, class_="faint", x=middle, y=bottom + 16, text_anchor="middle"))
-    lines = tuple((f"{row.name}, {row.note}", *(percent(value, 1) for value in row.shares)) for row in rows)
-    return make_chart(name, texts, bottom + 26, marks, Grid((texts.rows, *columns), lines))
+    numbers = tuple((f"{row.name}, {row.note}", *(percent(value, 1) for value in row.shares)) for row in rows)
+    return make_chart(name, texts, bottom + 26, marks, Grid((texts.rows, *columns), numbers))
 
 
 class Bar(NamedTuple):
