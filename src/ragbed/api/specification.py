@@ -188,10 +188,11 @@ class OptionField(NamedTuple):
         advice = f"Use {'an integer' if is_whole else 'a number'}{bounds}."
         if isinstance(value, bool) or not isinstance(value, Integral if is_whole else Real):
             raise UsageError(f"{shown} is not valid. {advice}")
-        number: float = int(value) if isinstance(value, Integral) and is_whole else float(value)
+        is_large = isinstance(value, Integral) and abs(int(value)) > _LARGEST  # such a number may not fit into a float
+        number: float = 0 if is_large else int(value) if isinstance(value, Integral) and is_whole else float(value)
         if not math.isfinite(number):
             raise UsageError(f"{shown} is not a finite number. {advice}")
-        if abs(number) > _LARGEST:
+        if is_large or abs(number) > _LARGEST:
             raise UsageError(f"{shown} is out of range. Use a number from {-_LARGEST:,} to {_LARGEST:,}.")
         if not low <= number <= high or (opt.above is not None and number <= opt.above):
             raise UsageError(f"{shown} is out of range. {advice}")
