@@ -61,7 +61,7 @@ def test_tables_are_numbers_text_and_html(tmp_path: Path) -> None:
     assert "100.0 [60.1, 100.0]*" in repr(table)
     assert ">0.8</th>" in table._repr_html_()
     assert run._repr_html_().count("<table>") == len(run.tables())
-    hostile = ragbed.Records([{"<i>": "<script>alert(1)</script>"}], "<b>")._repr_html_()
+    hostile = ragbed.Table([{"<i>": "<script>alert(1)</script>"}], "<b>")._repr_html_()
     assert "<script>" not in hostile
     assert "&lt;script&gt;alert(1)" in hostile
 
@@ -76,7 +76,7 @@ def test_metrics_have_value_interval_n_and_errors(tmp_path: Path) -> None:
 
 
 def test_a_table_of_many_rows_is_shortened_when_printed() -> None:
-    records = ragbed.Records([{"n": number, "text": "x" * 100} for number in range(100)])
+    records = ragbed.Table([{"n": number, "text": "x" * 100} for number in range(100)])
     assert "… 40 more rows" in repr(records)
     assert "… 40 more rows" in records._repr_html_()
     assert "x" * 81 not in repr(records)
@@ -84,8 +84,8 @@ def test_a_table_of_many_rows_is_shortened_when_printed() -> None:
 
 
 def test_a_table_without_rows_says_so() -> None:
-    assert repr(ragbed.Records([], "Findings")) == "Findings\nNo rows"
-    assert "No rows" in ragbed.Records([], "Findings")._repr_html_()
+    assert repr(ragbed.Table([], "Findings")) == "Findings\nNo rows"
+    assert "No rows" in ragbed.Table([], "Findings")._repr_html_()
 
 
 def test_figures_are_shown_by_a_notebook(tmp_path: Path) -> None:

@@ -1,38 +1,197 @@
-"""Compare, judge and diagnose runs; plan sample sizes."""
+"""Compare, rank, judge and diagnose runs; plan sample sizes."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import closing
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Literal
 
-from ragbed.api.analysis_results import (
-    ComparisonResult,
-    DiagnosisResult,
-    JudgeResult,
-)
 from ragbed.api.calling import open_engine, with_request_options
-from ragbed.api.job_specs import CompareSpec, DiagnoseSpec, JudgeSpec, PowerSpec
+from ragbed.api.job_specs import CompareSpec, DiagnoseSpec, JudgeSpec, PowerSpec, RankSpec
 from ragbed.api.layout import split
-from ragbed.api.places import run_folder
+from ragbed.api.places import run_folder, several
 from ragbed.api.progress import Progress, open_progress
 from ragbed.api.request_options import with_limit
-from ragbed.api.results import Records
 from ragbed.api.specification import Values, takes
 from ragbed.errors import UnknownName, UsageError, option
 from ragbed.io.jsonl import write_file
+from ragbed.reporting.table import Result, Table
 from ragbed.testbeds import find_testbed
 from ragbed.testbeds.settings import parse_ratio
 
 if TYPE_CHECKING:
+    from ragbed.analysis.comparison import Comparison, Flip, Side
+    from ragbed.analysis.diagnosis.classify import DiagnosisCounts
+    from ragbed.analysis.diagnosis.records import Diagnosis
+    from ragbed.analysis.gates import GateResult
     from ragbed.analysis.judging.criteria import Criterion
     from ragbed.analysis.judging.judge_run import Scope
+    from ragbed.analysis.ranking import Ranking
     from ragbed.analysis.statistics.planning import Design
     from ragbed.models.base import Sampling
+    from ragbed.schema import Case
 
 _VOTING_TEMPERATURE = 0.7  # Sampling temperature for a judge's votes; at 0, all votes would be identical.
+
+
+@dataclass(frozen=True, repr=False)
+class ComparisonResult(Result):
+    """A question-by-question comparison of two runs.
+
+    Attributes:
+        a: The baseline.
+        b: The run compared with the baseline.
+        rows: One comparison per condition, with p-values.
+        flips: Items whose result differs between A and B.
+        sentences: Sentences that summarise the result.
+        unpaired: Questions that appear in only one of the runs.
+        gates: Results of the `fail_if_worse` gate.
+        min_drop: Smallest drop that is reported as a decline.
+    """
+
+    a: Side
+    b: Side
+    rows: Sequence[Comparison]
+    flips: Sequence[Flip]
+    sentences: Sequence[str]
+    unpaired: int
+    gates: Sequence[GateResult] = ()
+    min_drop: float = 0.03
+
+    @property
+    def passed(self) -> bool:
+        """True if no gate failed."""
+        return all(gate.state != "failed" for gate in self.gates)
+
+    def records(self) -> Table:
+        """Return one row per condition: rates for A and B, their difference, 95% confidence interval and p-values."""
+        from ragbed.reporting.comparison_summary import tabulate_comparison
+
+        return tabulate_comparison(self.rows, self.min_drop)
+
+    def tables(self) -> list[Table]:
+        """Return the comparisons by condition and the items whose result differs."""
+        from ragbed.reporting.comparison_summary import tabulate_flips
+
+        return [self.records(), tabulate_flips(self.flips)]
+
+
+@dataclass(frozen=True, repr=False)
+class RankingResult(Result):
+    """The ranking of models on each testbed.
+
+    Attributes:
+        rankings: One ranking per testbed, with its models and model pairs.
+    """
+
+    rankings: Sequence[Ranking]
+
+    def records(self) -> Table:
+        """Return one row per testbed and model, best first, with score, 95% confidence interval and possible ranks."""
+        from ragbed.reporting.comparison_summary import tabulate_ranking
+
+        return tabulate_ranking(self.rankings)
+
+    def pairs(self) -> Table:
+        """Return one row per testbed and model pair, with the difference, its 95% confidence interval and p-values."""
+        from ragbed.reporting.comparison_summary import tabulate_pairs
+
+        return tabulate_pairs(self.rankings)
+
+    def tables(self) -> list[Table]:
+        """Return the models and the pairs of models."""
+        return [self.records(), self.pairs()]
+
+
+@dataclass(frozen=True, repr=False)
+class JudgeResult(Result):
+    """Rates based on a run's judgements.
+
+    Attributes:
+        run: The run's folder.
+        cells: Counts and rates, one row per judge, criterion and condition.
+        validations: Each judge's agreement with human labels, if there are any.
+        corrected: Rates by testbed, pooled over conditions and corrected by human labels, if there are any.
+        judge_pairs: Agreement between each pair of judges, if there are several.
+        labels: Number of labels used, and number excluded for each reason.
+        criteria: The criteria applied, each with its question for the judge.
+        sample: Number of responses written for people to label.
+        failed: Number of calls that failed; call `judge` again to retry them.
+    """
+
+    run: Path
+    cells: Table
+    judge_pairs: Table
+    criteria: Mapping[str, str]
+    validations: Table | None = None
+    corrected: Table | None = None
+    labels: Mapping[str, Any] | None = None
+    sample: int | None = None
+    failed: int = 0
+
+    def records(self) -> Table:
+        """Return one row per judge, criterion and condition."""
+        return self.cells
+
+    def tables(self) -> list[Table]:
+        """Return the rates, the agreement with labels, the corrected rates and the agreement between judges."""
+        found = (self.cells, self.validations, self.corrected, self.judge_pairs)
+        return [table for table in found if table is not None]
+
+
+@dataclass(frozen=True, repr=False)
+class DiagnosisResult(Result):
+    """The classified errors in a run.
+
+    Attributes:
+        run: The run's folder.
+        path: File with all diagnoses.
+        counts: Number of trials by outcome.
+        diagnoses: One diagnosis, including evidence, for each trial with a wrong answer.
+        cases: The cases of the diagnosed trials, keyed by name.
+        is_monitored: Whether the run had a stopping condition (`until`); if so, error shares have no confidence
+            intervals.
+    """
+
+    run: Path
+    path: Path
+    counts: DiagnosisCounts
+    diagnoses: Sequence[Diagnosis]
+    cases: Mapping[str, Case] = field(repr=False)
+    is_monitored: bool = False
+
+    def records(self) -> Table:
+        """Return the count of each error type and its share of all wrong answers, by model, testbed and language."""
+        return self._tabulate("type")
+
+    def sources(self) -> Table:
+        """Return one row per model, testbed, language and source of wrong answers."""
+        return self._tabulate("source")
+
+    def _tabulate(self, column: Literal["type", "source"]) -> Table:
+        from ragbed.reporting.result_tables import tabulate_shares
+        from ragbed.runs.display_names import read_names
+
+        return tabulate_shares(self.diagnoses, column, read_names([self.run]), is_monitored=self.is_monitored)
+
+    def tables(self) -> list[Table]:
+        """Return the error types and the sources of wrong answers."""
+        return [self.records(), self.sources()]
+
+    def of_type(self, name: str) -> list[Diagnosis]:
+        """Return the diagnoses with the given error type: E1 to E12, or `unclassified`.
+
+        Raises:
+            UnknownName: There is no such type.
+        """
+        from ragbed.analysis.diagnosis.records import NAMES
+        from ragbed.analysis.diagnosis.summary import UNCLASSIFIED
+
+        if name not in (*NAMES, UNCLASSIFIED):
+            raise UnknownName("error type", name, [*NAMES, UNCLASSIFIED])
+        return [diagnosis for diagnosis in self.diagnoses if name in (diagnosis.types or (UNCLASSIFIED,))]
 
 
 @takes(CompareSpec)
@@ -68,7 +227,25 @@ def compare(spec: CompareSpec) -> ComparisonResult:
         state(summarise(first, second, rows, min_drop)) + state_incomplete(rows),
         comparison.count_unpaired(first, second),
         gates,
+        min_drop,
     )
+
+
+@takes(RankSpec)
+def rank(spec: RankSpec) -> RankingResult:
+    """Rank all models in the runs on the questions they have in common, with a paired test for each pair.
+
+    Example:
+        >>> models = ["scripted/oracle", "scripted/last-doc", "scripted/refuser"]
+        >>> run = ragbed.run(models, "ragbed-mini-en_base", limit=10, testbeds="noise", out="runs/ranked")
+        >>> [row["model"] for row in ragbed.rank(run).records()]
+        ['scripted/oracle', 'scripted/last-doc', 'scripted/refuser']
+    """
+    from ragbed.analysis.comparison import open_sides
+    from ragbed.analysis.ranking import rank_models
+
+    folders = dict.fromkeys(run_folder(run, "runs") for run in several(spec.runs, "runs"))
+    return RankingResult(rank_models([side for folder in folders for side in open_sides(folder, spec.scorer).values()]))
 
 
 @takes(JudgeSpec)
@@ -86,6 +263,8 @@ def judge(spec: JudgeSpec) -> JudgeResult:
     from ragbed.analysis.judging.results import CriterionJudgements, write_sample
     from ragbed.api.function_models import identify_functions
     from ragbed.api.model_calls import CallPlan, open_caller
+    from ragbed.reporting import result_tables
+    from ragbed.runs.display_names import read_names, short_names
 
     if spec.out is not None:
         check_unlabelled(Path(spec.out))
@@ -122,13 +301,23 @@ def judge(spec: JudgeSpec) -> JudgeResult:
                 _tell_error(plan.folder, names, shown)
     if people is not None:
         people.keep({unit for part in judged for unit in part.units}, {part.scope.criterion.name for part in judged})
+    asks = {part.scope.criterion.name: part.scope.criterion.asks for part in judged}
+    models, judges = read_names([folder]), short_names({name: None for part in judged for name in part.judges})
     return JudgeResult(
         folder,
-        Records((row for part in judged for row in part.rates()), f"Judged rates of {folder}"),
-        Records((row for part in judged for row in part.judge_pairs()), "Agreement between judges"),
-        {part.scope.criterion.name: part.scope.criterion.asks for part in judged},
-        None if people is None else Records(row for part in judged for row in part.validations()),
-        None if people is None else Records(row for part in judged for row in part.corrected_rates()),
+        result_tables.tabulate_rates([row for part in judged for row in part.rates()], asks, models, judges),
+        result_tables.tabulate_judge_pairs([row for part in judged for row in part.judge_pairs()], judges),
+        asks,
+        None
+        if people is None
+        else result_tables.tabulate_agreement(
+            [row for part in judged for row in part.validations()], judges, people.left_out
+        ),
+        None
+        if people is None
+        else result_tables.tabulate_corrected(
+            [row for part in judged for row in part.corrected_rates()], models, judges
+        ),
         None if people is None else {"used": len(people.agreed), "left_out": dict(people.left_out)},
         None if spec.sample is None or spec.out is None else write_sample(judged, spec.sample, Path(spec.out)),
         sum(cell.failed for part in judged for cell in part.cells),
@@ -195,7 +384,7 @@ def diagnose(spec: DiagnoseSpec) -> DiagnosisResult:
 
 
 @takes(PowerSpec)
-def power(spec: PowerSpec) -> Records:
+def power(spec: PowerSpec) -> Table:
     """Compute the sample size, the smallest detectable drop or the power of a comparison.
 
     With `drop`, each row has the number of questions needed; with `items`, the smallest detectable drop; with both, the
@@ -216,7 +405,7 @@ def power(spec: PowerSpec) -> Records:
     else:
         plans = [plan_power(design, spec.items, share) for share in drops for design in designs]
     title = f"Detecting a difference in accuracy (alpha {spec.alpha:g}, target power {spec.power:g})"
-    return Records(map(asdict, plans), title)
+    return Table(map(asdict, plans), title)
 
 
 DROPS = "0.03,0.05,0.1"

@@ -15,14 +15,14 @@ from ragbed.api.calling import check_reader, with_request_options
 from ragbed.api.job_specs import BuildInitSpec, BuildSpec, QualitySpec
 from ragbed.api.model_calls import CallPlan, ModelCaller, open_caller
 from ragbed.api.progress import open_progress
-from ragbed.api.results import Records
 from ragbed.api.specification import takes
-from ragbed.api.tables import TableResult
 from ragbed.environment import variables
 from ragbed.errors import UsageError, option
 from ragbed.io.jsonl import write_file
 from ragbed.models import parse_model
 from ragbed.models.base import Sampling
+from ragbed.reporting.table import Result, Table
+from ragbed.text import counted
 
 if TYPE_CHECKING:
     from ragbed.builder.funnel import Delivery, Sample
@@ -42,7 +42,7 @@ _PAGE_STEPS = frozenset({"articles", "pages"})
 
 
 @dataclass(frozen=True, repr=False)
-class BuildResult(TableResult):
+class BuildResult(Result):
     """The result of a build.
 
     Attributes:
@@ -76,13 +76,30 @@ class BuildResult(TableResult):
 
         return draw_samples(self.folder, most)
 
-    def records(self) -> Records:
+    def records(self) -> Table:
         """Return one row per file with the numbers of requested and delivered items."""
         rows = [
             {"file": str(self.folder / file.file), "wanted": file.wanted, "delivered": file.made, "reason": file.reason}
             for file in self.files
         ]
-        return Records(rows, f"Items in {self.folder}")
+        shown = [{name: row[name] for name in ("file", "wanted", "delivered")} for row in rows]
+        return Table(rows, f"Items in {self.folder}", shown)
+
+    def tables(self) -> list[Table]:
+        """Return the steps, the items by file, and samples of accepted and rejected questions."""
+        from ragbed.builder.funnel import main_reasons
+
+        steps = [
+            {"step": name, "in": done.entered, "out": done.made, "rejected": sum(done.rejected.values())}
+            | {"reasons": main_reasons(done)}
+            for name, done in self.steps.items()
+        ]
+        accepted, rejected = self.samples()
+        samples = [("accepted", sample.question, sample.answer) for sample in accepted]
+        samples += [(sample.check, sample.question, sample.reason) for sample in rejected]
+        columns = ("check", "question or source", "answer or reason")
+        named = [dict(zip(columns, sample, strict=True)) for sample in samples]
+        return [Table(steps, "Steps"), self.records(), Table(named, "Samples", columns=columns)]
 
 
 @takes(BuildSpec)
@@ -232,7 +249,7 @@ def _try_recipe(recipe: Recipe, survey: Survey, spec: BuildInitSpec) -> Trial:
 
 
 @dataclass(frozen=True, repr=False)
-class QualityResult(TableResult):
+class QualityResult(Result):
     """Quality measures for a dataset.
 
     Attributes:
@@ -246,7 +263,7 @@ class QualityResult(TableResult):
         """True if no gate fails."""
         return not self.quality.failed
 
-    def records(self) -> Records:
+    def records(self) -> Table:
         """Return one row per measure: value with its confidence interval, gate, result, and RGB's value."""
         names = ("name", "value", "low", "high", "n", "gate", "passed", "note", "reference")
         rows = [
@@ -254,7 +271,16 @@ class QualityResult(TableResult):
             for family, measures in self.quality.families.items()
             for measure in measures
         ]
-        return Records(rows, f"Quality of {', '.join(self.quality.data)}")
+        from ragbed.builder.quality.page import show_value
+
+        shown = [
+            {"figure": measure.name, "value": show_value(measure), "of": measure.n, "gate": measure.gate or ""}
+            | {"passed": measure.passed.replace("no gate", ""), "note": measure.note, "RGB": measure.reference}
+            for measures in self.quality.families.values()
+            for measure in measures
+        ]
+        size = f"{counted(self.quality.items, 'item')}, {counted(self.quality.passages, 'passage')}"
+        return Table(rows, f"Quality of {', '.join(self.quality.data)}: {size}", shown)
 
 
 @takes(QualitySpec)
@@ -276,7 +302,7 @@ def build_quality(spec: QualitySpec) -> QualityResult:
 
 
 @dataclass(frozen=True, repr=False)
-class RelabelResult(TableResult):
+class RelabelResult(Result):
     """A dataset's recomputed labels, compared with the published ones.
 
     Attributes:
@@ -289,12 +315,20 @@ class RelabelResult(TableResult):
     counts: Relabelling
     disagreements: Sequence[LabelDisagreement]
 
-    def records(self) -> Records:
+    def records(self) -> Table:
         """Return one row per rule and published label, with the number of documents on which the two agree."""
         rows = [
             {"rule": row.way, "published": row.published, "agree": row.agree, "n": row.of} for row in self.counts.rows
         ]
-        return Records(rows, f"{self.data}: new labels compared with the published ones")
+        from ragbed.builder.relabel import WAYS
+
+        shown = [
+            {"rule": WAYS[row.way], "published label": row.published, "agree": row.agree, "of": row.of}
+            | {"share": f"{row.agree / row.of:.2%}"}
+            | {"new label": ", ".join(f"{label} {count:,}" for label, count in row.labels.most_common())}
+            for row in self.counts.rows
+        ]
+        return Table(rows, f"{self.data}: {counted(self.counts.items, 'item')}", shown)
 
 
 def build_relabel(data: str | Path) -> RelabelResult:

@@ -16,9 +16,8 @@ from ragbed.api.data_objects import read_data
 from ragbed.api.job_specs import CasesSpec, LintSpec, SynthesisSpec
 from ragbed.api.layout import read_langs, read_layout, read_mix, split
 from ragbed.api.progress import Progress, open_progress
-from ragbed.api.results import Records
 from ragbed.api.specification import takes
-from ragbed.api.tables import TableResult
+from ragbed.reporting.table import Result, Table, compact
 
 if TYPE_CHECKING:
     from ragbed.analysis.linting.checker import DatasetCheck
@@ -27,12 +26,13 @@ if TYPE_CHECKING:
     from ragbed.data import Dataset
     from ragbed.schema import Case
     from ragbed.synth.generate import SynthManifest
+    from ragbed.testbeds.feasibility import FeasibilityRow
 
 _FINDINGS_PER_RULE = 3
 
 
 @dataclass(frozen=True, repr=False)
-class CaseSet(TableResult):
+class CaseSet(Result):
     """The test cases of one or more datasets. Each iteration generates the cases again.
 
     Attributes:
@@ -45,14 +45,25 @@ class CaseSet(TableResult):
     def __iter__(self) -> Iterator[Case]:
         return self._make()
 
-    def records(self) -> Records:
+    def records(self) -> Table:
         """Return one row per condition with the number of feasible and infeasible cases."""
         from ragbed.testbeds.feasibility import FeasibilityCounts
 
         counts = FeasibilityCounts()
         for case in self:
             counts.add(case)
-        return Records(map(structs.asdict, counts.rows), "Cases")
+        return tabulate_cases(counts.rows)
+
+
+def tabulate_cases(rows: Sequence[FeasibilityRow]) -> Table:
+    """Return the numbers of feasible and infeasible cases by condition."""
+    names = {"noise_real": "real"}
+    shown = [
+        {names.get(name, name): value for name, value in structs.asdict(row).items() if name != "reasons"}
+        for row in rows
+    ]
+    title, shown = compact(shown, ("true_ratio", "arm"))
+    return Table(map(structs.asdict, rows), f"Cases{title}", shown)
 
 
 @takes(CasesSpec)
@@ -75,7 +86,7 @@ def cases(spec: CasesSpec) -> CaseSet:
 
 
 @dataclass(frozen=True, repr=False)
-class LintResult(TableResult):
+class LintResult(Result):
     """The findings of the lint rules.
 
     Attributes:
@@ -113,10 +124,10 @@ class LintResult(TableResult):
             for count in report.counts:
                 yield from report.samples.of(count.rule)
 
-    def records(self) -> Records:
+    def records(self) -> Table:
         """Return one row per dataset and rule with its severity and the number of findings."""
         rows = [{"data": report.name} | count.values() for report in self.reports for count in report.counts]
-        return Records(rows, "Findings")
+        return Table(rows, "Findings")
 
 
 def _restore_lint(reports: Sequence[DatasetReport]) -> LintResult:
@@ -170,7 +181,7 @@ def _watch(shown: Progress, dataset: Dataset) -> Callable[[DatasetCheck], None]:
 
 
 @dataclass(frozen=True, repr=False)
-class SyntheticData(TableResult):
+class SyntheticData(Result):
     """The files of a generated dataset.
 
     Attributes:
@@ -181,14 +192,14 @@ class SyntheticData(TableResult):
     folder: Path
     manifest: SynthManifest
 
-    def records(self) -> Records:
+    def records(self) -> Table:
         """Return one row per file with the number of items, documents and bytes, and the checksum."""
         rows = [
             {"file": str(self.folder / name)}
             | {key: getattr(file, key) for key in ("items", "documents", "bytes", "sha256")}
             for name, file in self.manifest.files.items()
         ]
-        return Records(rows, "Synthetic data")
+        return Table(rows, "Synthetic data", [row | {"sha256": row["sha256"][:12]} for row in rows])
 
 
 @takes(SynthesisSpec)

@@ -11,13 +11,12 @@ from msgspec.structs import replace
 
 from ragbed.api.job_specs import DownloadSpec
 from ragbed.api.progress import Progress, open_progress
-from ragbed.api.results import Records
 from ragbed.api.specification import takes
-from ragbed.api.tables import TableResult
 from ragbed.data.catalog import CATALOG, dataset_names, files_here, folder_of
 from ragbed.data.catalog.mirrors import check_mirror, mirrored_source
 from ragbed.environment import data_dir, variables
 from ragbed.errors import DownloadError, RagbedError, UnknownName, UsageError, option
+from ragbed.reporting.table import Result, Table
 
 if TYPE_CHECKING:
     from ragbed.data.catalog import CatalogEntry
@@ -37,7 +36,7 @@ class IncompleteDownload(DownloadError):
 
 
 @dataclass(frozen=True, repr=False)
-class DownloadResult(TableResult):
+class DownloadResult(Result):
     """The downloaded files of a dataset or model.
 
     Attributes:
@@ -50,9 +49,9 @@ class DownloadResult(TableResult):
     folder: Path
     files: Sequence[Arrival]
 
-    def records(self) -> Records:
+    def records(self) -> Table:
         """Return one row per file with its state."""
-        return Records(map(asdict, self.files), f"{self.name} in {self.folder}")
+        return Table(map(asdict, self.files), f"{self.name} in {self.folder}")
 
 
 @takes(DownloadSpec)
@@ -136,14 +135,14 @@ def check_source(spec: DownloadSpec) -> None:
         check_mirror(spec.mirror)
 
 
-def datasets() -> Records:
+def datasets() -> Table:
     """Return the bundled and downloadable datasets and small models, with their licences and folders.
 
     Example:
         >>> [row["name"] for row in ragbed.datasets() if row["complete"]][:2]
         ['figure1', 'ragbed-mini']
     """
-    return Records(map(describe_entry, CATALOG.values()), "Datasets and models")
+    return Table(map(describe_entry, CATALOG.values()), "Datasets and models")
 
 
 def data_path(name: str) -> Path:

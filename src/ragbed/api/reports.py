@@ -12,12 +12,11 @@ from msgspec import structs
 
 from ragbed.api.job_specs import ReportSpec
 from ragbed.api.places import run_folder, several
-from ragbed.api.results import Records
 from ragbed.api.specification import takes
-from ragbed.api.tables import TableResult
 from ragbed.errors import UsageError, option
 from ragbed.io.jsonl import make_folder, write_file
 from ragbed.io.locations import read_regular
+from ragbed.reporting.table import Result, Table
 from ragbed.text import counted
 
 if TYPE_CHECKING:
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, repr=False)
-class ReportResult(TableResult):
+class ReportResult(Result):
     """A report on one or more runs.
 
     Attributes:
@@ -45,12 +44,12 @@ class ReportResult(TableResult):
     def __str__(self) -> str:
         return super().__str__() if self.text is None else self.text
 
-    def records(self) -> Records:
+    def records(self) -> Table:
         """Return one row per table cell: table, condition, metric, value, 95% confidence interval, n and errors.
 
         For runs with `until`, there is also one row per stopping condition, in the table `until`.
         """
-        return Records([row for report in self.reports for row in report.records()], "Cells")
+        return Table([row for report in self.reports for row in report.records()], "Cells")
 
 
 @takes(ReportSpec)
@@ -184,7 +183,7 @@ def write_report_page(
     """Write the report as a single HTML file; `models` are the names that were passed to `read_report`."""
     from ragbed.reporting.html import write_html
     from ragbed.reporting.html.cases import pack_cases
-    from ragbed.ui.viewer.judged import has_votes, read_votes
+    from ragbed.ui.viewer.annotations import has_votes, read_votes
 
     votes = read_votes if any(map(has_votes, runs)) else None
     page = write_html(report, pack_cases(runs, report.diagnoses, votes, names=models), locale)

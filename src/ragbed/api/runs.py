@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING
 from ragbed.api.jobs import check_gates, execute, forecast_job, read_decisions, with_folder, with_short_names
 from ragbed.api.planning import plan_run
 from ragbed.api.progress import open_progress
-from ragbed.api.results import Records, Run
+from ragbed.api.results import Run
 from ragbed.api.spec import RunSpec
 from ragbed.api.specification import check_path, takes
 from ragbed.errors import RagbedError
+from ragbed.reporting.table import Table
 
 if TYPE_CHECKING:
     from ragbed.runs.execution import Job
@@ -91,7 +92,7 @@ def open_run(folder: str | Path) -> Run:
 
 
 @takes(RunSpec)
-def forecast(spec: RunSpec) -> Records:
+def forecast(spec: RunSpec) -> Table:
     """Evaluate each model on five cases, and forecast calls, tokens, cost and time, like `ragbed run --dry-run`.
 
     No results are stored.
@@ -101,7 +102,7 @@ def forecast(spec: RunSpec) -> Records:
         60
     """
     with open_progress(spec.progress) as shown, closing(plan_run(spec, shown.message)) as job:
-        return Records([asdict(row) for row in forecast_job(job)], "Forecast")
+        return Table([asdict(row) for row in forecast_job(job)], "Forecast")
 
 
 def _warn_of_infeasible(job: Job, message: Callable[[str], None]) -> None:
@@ -120,4 +121,4 @@ def _warn_of_infeasible(job: Job, message: Callable[[str], None]) -> None:
 def _finished(spec: RunSpec, job: Job) -> Run:
     gates = [gate._asdict() for gate in check_gates(spec, job.folder)]
     conditions = [decision._asdict() for decision in read_decisions(job)]
-    return Run(job.folder, Records(gates, "Gates"), Records(conditions, "Conditions"))
+    return Run(job.folder, Table(gates, "Gates"), Table(conditions, "Conditions"))

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp
 
     from ragbed.ui.review.apply import Applied
-    from ragbed.ui.review.figures import ReviewComparison
     from ragbed.ui.review.session import ReviewSession
+    from ragbed.ui.review.state import ReviewComparison
     from ragbed.ui.server import LocalAddress
 
 
@@ -188,7 +188,7 @@ def open_review(spec: ReviewSpec) -> PageServer:
 
     need_serve()
     from ragbed.ui.review.app import make_app
-    from ragbed.ui.review.provenance import Provenance
+    from ragbed.ui.review.item_page import Provenance
 
     place = Path(spec.path)
 
@@ -204,7 +204,7 @@ def open_review(spec: ReviewSpec) -> PageServer:
 
 @contextmanager
 def _open_session(spec: ReviewSpec, shown: Progress, writes: bool) -> Iterator[ReviewSession]:
-    from ragbed.ui.review.open_review import open_review as open_session
+    from ragbed.ui.review.session import open_review as open_session
 
     def watch(name: str, number: int) -> None:
         shown.count(f"{name}: checking items for flags", number)

@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 from ragbed import __version__, plugins
 from ragbed.api.job_specs import DoctorSpec
-from ragbed.api.results import Records
 from ragbed.api.specification import takes
-from ragbed.api.tables import TableResult
 from ragbed.environment import cache_file, variables
 from ragbed.errors import RagbedError, UsageError, option
+from ragbed.reporting.table import Result, Table
 from ragbed.runs.cache_admin import CacheSize, look, prune
 from ragbed.testbeds import TESTBEDS
 
@@ -25,7 +24,7 @@ _UNIT_S = {"h": 3600, "d": 86_400, "w": 604_800}
 
 
 @dataclass(frozen=True, repr=False)
-class DoctorResult(TableResult):
+class DoctorResult(Result):
     """The results of checking this installation.
 
     Attributes:
@@ -48,14 +47,30 @@ class DoctorResult(TableResult):
     cache_problem: str = ""
     removed: int = 0
 
-    def records(self) -> Records:
+    def records(self) -> Table:
         """Return one row per provider and extra: whether it works, what was detected, and how to fix any problem."""
         rows = [
             {"kind": kind, "name": name, "works": check.works, "found": check.found, "fix": check.fix}
             for kind, checks in (("model", self.models), ("extra", self.extras))
             for name, check in checks.items()
         ]
-        return Records(rows, f"ragbed {self.versions['ragbed']}, Python {self.versions['python']}")
+        return Table(rows, f"ragbed {self.versions['ragbed']}, Python {self.versions['python']}")
+
+    def tables(self) -> list[Table]:
+        """Return the models, the extras, the presets and, if there are any, the plug-ins."""
+        from ragbed.models.checks import EXTRAS
+
+        def show(check: BackendCheck) -> dict[str, str]:
+            return {"state": "works" if check.works else "missing", "found": check.found, "fix": check.fix}
+
+        models = [{"model": f"{name}/"} | show(check) for name, check in self.models.items()]
+        extras = [{"extra": name, "for": EXTRAS[name][0]} | show(check) for name, check in self.extras.items()]
+        presets = [
+            {"--preset": name} | {key.replace("_", " "): value for key, value in preset.items()}
+            for name, preset in self.presets.items()
+        ]
+        tables = [Table(models, "Models"), Table(extras, "Extras"), Table(presets, "Presets")]
+        return [*tables, Table(self.plugins, "Plug-ins")] if self.plugins else tables
 
 
 @takes(DoctorSpec)

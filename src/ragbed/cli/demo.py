@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,7 @@ from ragbed.text import counted
 
 if TYPE_CHECKING:
     from ragbed.api.job_specs import DemoSpec
+    from ragbed.schema import Lang
 
 
 @command()
@@ -41,8 +43,8 @@ def demo(spec: DemoSpec) -> None:
     from ragbed.api.demo import demo as evaluate
     from ragbed.api.layout import read_langs
     from ragbed.cli.console_progress import resumable
-    from ragbed.cli.demo_summary import print_summary
     from ragbed.cli.examples import print_examples
+    from ragbed.cli.results import print_cells
     from ragbed.models import parse_model
     from ragbed.runs.status import read_rest
 
@@ -58,8 +60,10 @@ def demo(spec: DemoSpec) -> None:
     with resumable(f"Stopped. All responses are kept in {out}; rerun the same command to resume."):
         runs = [run.folder for run in evaluate.start(spec).values()]
     cells = {run: tabulate_run(run) for run in runs}
-    print_summary([cell for found in cells.values() for cell in found])
-    _write_report(runs, out / "report.html")
+    for run, found in cells.items():
+        print_cells(found, run, to_stderr=False)
+        click.echo()
+    _write_report(runs, langs, out / "report.html")
     _print_next(runs[0], out)
     for run, found in cells.items():
         if errors := sum(cell.error for cell in found):
@@ -68,10 +72,17 @@ def demo(spec: DemoSpec) -> None:
             raise click.exceptions.Exit(3)
 
 
-def _write_report(runs: list[Path], target: Path) -> None:
+def _write_report(runs: list[Path], langs: Sequence[Lang], target: Path) -> None:
+    """Print the summary of the report in the languages of the data, and write the HTML report."""
+    from ragbed.analysis.locale import read_words
     from ragbed.api.reports import read_report, write_report_page
+    from ragbed.reporting.summary import summarise
 
-    write_report_page(read_report(runs, [str(run) for run in runs], "robust"), runs, None, target)
+    report = read_report(runs, [str(run) for run in runs], "robust")
+    for lang in langs:
+        for one in summarise([cell for cell in report.shown if cell.key.lang == lang], "robust", read_words(lang)):
+            console().print(f"{one.model}: {one.text}", soft_wrap=not console().is_terminal)
+    write_report_page(report, runs, None, target)
     console().print(f"\nHTML report: {target}", soft_wrap=True)
 
 

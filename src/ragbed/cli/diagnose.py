@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 from ragbed.api.specification import Opt
-from ragbed.cli.console import console, print_json, print_table, say
+from ragbed.cli.console import print_json, print_lines, print_tables, say
 from ragbed.cli.options import Json, command
 from ragbed.errors import UnknownName
-from ragbed.text import counted, printable
+from ragbed.text import counted
 
 if TYPE_CHECKING:
     from ragbed.analysis.diagnosis.records import Diagnosis, Evidence
-    from ragbed.api.analysis_results import DiagnosisResult
+    from ragbed.api.analysis import DiagnosisResult
     from ragbed.api.job_specs import DiagnoseSpec
     from ragbed.schema import Case
 
@@ -59,7 +59,8 @@ def diagnose(
     result = analysis.diagnose.start(spec)
     names = read_names([run_folder(spec.run)])
     if show is None:
-        _print_summary(result, names, to_stderr=json)
+        print_tables(result.tables(), to_stderr=json)
+        _print_notes(result)
     else:
         _print_errors(result, names, show, to_stderr=json)
     say(f"All diagnoses were written to {result.path}")
@@ -74,32 +75,6 @@ def _check_type(show: str | None) -> None:
 
     if show is not None and show not in (*NAMES, UNCLASSIFIED):
         raise UnknownName("error type", show, [*NAMES, UNCLASSIFIED])
-
-
-def _print_summary(result: DiagnosisResult, names: Mapping[str, str], *, to_stderr: bool) -> None:
-    from ragbed.analysis.diagnosis.summary import PAPER_SHARES
-
-    rows = []
-    for row in result.records():
-        paper = PAPER_SHARES.get(row["type"]) if row["testbed"] == "integration" else None
-        shares = (row["errors"], row["wrong"], _percent(row), "–" if paper is None else paper)
-        kind = f"{row['type']} {row['meaning']}".strip()
-        rows.append((names[row["model"]], row["testbed"], row["lang"], kind, *shares))
-    columns = ("model", "testbed", "lang", "type", "errors", "of", "share %", "paper %")
-    print_table("Why responses are wrong (an error can have several types)", columns, rows, to_stderr=to_stderr)
-    sources = [
-        (names[row["model"]], row["testbed"], row["lang"], row["source"], row["errors"], row["wrong"], _percent(row))
-        for row in result.sources()
-    ]
-    headings = ("model", "testbed", "lang", "source", "errors", "of", "share %")
-    print_table("Where wrong answers come from", headings, sources, to_stderr=to_stderr)
-    _print_notes(result)
-
-
-def _percent(row: Mapping[str, Any]) -> str:
-    if row["low"] is None:  # the run was monitored, so a fixed-sample confidence interval would be invalid
-        return f"{100 * row['share']:.1f}"
-    return f"{100 * row['share']:.1f} [{100 * row['low']:.1f}, {100 * row['high']:.1f}]"
 
 
 def _print_notes(result: DiagnosisResult) -> None:
@@ -122,10 +97,10 @@ def _print_notes(result: DiagnosisResult) -> None:
 
 
 def _print_errors(result: DiagnosisResult, names: Mapping[str, str], kind: str, *, to_stderr: bool) -> None:
-    found, out = result.of_type(kind), console(to_stderr=to_stderr)
+    found = result.of_type(kind)
     for diagnosis in found[:_MOST_SHOWN]:
-        for line in _lines(diagnosis, result.cases[diagnosis.case], names[diagnosis.model], kind):
-            out.print(printable(line), soft_wrap=True)
+        lines = _lines(diagnosis, result.cases[diagnosis.case], names[diagnosis.model], kind)
+        print_lines(lines, to_stderr=to_stderr)
     say(f"Showing {min(len(found), _MOST_SHOWN)} of {len(found)} errors of type {kind}.")
 
 

@@ -11,10 +11,9 @@ import click
 
 from ragbed.api.spec import LayoutOptions
 from ragbed.api.specification import fields_of
-from ragbed.cli.console import console, print_json, print_table, program, quoted, say
+from ragbed.cli.console import print_json, print_lines, print_table, program, quoted, say
 from ragbed.cli.options import Json, command, to_place
 from ragbed.errors import UsageError
-from ragbed.text import printable
 
 if TYPE_CHECKING:
     from ragbed.api.job_specs import ExportSpec
@@ -85,26 +84,12 @@ def named(values: object) -> list[str]:
 
 
 def _print_counts(rows: Sequence[FeasibilityRow], *, to_stderr: bool) -> None:
-    columns: dict[str, list[object]] = {
-        "data": [row.data for row in rows],
-        "testbed": [row.testbed for row in rows],
-        "lang": [row.lang for row in rows],
-        "noise": ["–" if row.noise is None else row.noise for row in rows],
-        "real": ["–" if row.noise_real is None else row.noise_real for row in rows],
-        "true_ratio": [row.true_ratio for row in rows],
-        "k": [row.k for row in rows],
-        "arm": [row.arm for row in rows],
-        "feasible": [row.feasible for row in rows],
-        "infeasible": [row.infeasible for row in rows],
-    }
-    for name in ("true_ratio", "arm"):  # omit a column that has the same value in all rows
-        if len(set(columns[name])) == 1:
-            del columns[name]
-    print_table("Cases", list(columns), list(zip(*columns.values(), strict=True)), to_stderr=to_stderr)
+    from ragbed.api.datasets import tabulate_cases
+
+    print_table(tabulate_cases(rows), to_stderr=to_stderr)
     lacking = [row for row in rows if row.infeasible]
     if lacking:
-        out = console(to_stderr=to_stderr)
-        out.print("Infeasible cases, which are never run:")
+        lines = ["Infeasible cases, which are never run:"]
         for row in lacking:
             reasons = sorted(row.reasons.items(), key=lambda pair: -pair[1])
             shown = "; ".join(f"{reason} (×{count})" for reason, count in reasons[:_REASONS])
@@ -112,7 +97,8 @@ def _print_counts(rows: Sequence[FeasibilityRow], *, to_stderr: bool) -> None:
             true = f" true_ratio={row.true_ratio:.3g}" if row.true_ratio else ""
             noise = "" if row.noise is None else f" noise={row.noise:.3g}"
             where = f"{row.data} {row.testbed} {row.lang}{noise}{true} k={row.k} arm={row.arm}"
-            out.print(printable(f"  {where}: {shown}{more}"), soft_wrap=True)
+            lines.append(f"  {where}: {shown}{more}")
+        print_lines(lines, to_stderr=to_stderr)
 
 
 def _describe(exported: ExportResult, spec: ExportSpec, out: str) -> list[str]:

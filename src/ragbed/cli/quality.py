@@ -8,11 +8,9 @@ import click
 
 from ragbed.cli.console import print_json, print_table, say
 from ragbed.cli.options import Json, command
-from ragbed.text import counted
 
 if TYPE_CHECKING:
     from ragbed.api.job_specs import QualitySpec
-    from ragbed.builder.quality import Quality
 
 
 @command()
@@ -30,7 +28,7 @@ def quality(spec: QualitySpec, *, json: Json = False) -> None:
     from ragbed.builder.quality.reports import quality_values
 
     result = building.build_quality.start(spec)
-    _print(result.quality, to_stderr=json)
+    print_table(result.records(), to_stderr=json)
     if spec.out is not None:
         say(f"{spec.out} written.")
     if json:
@@ -38,24 +36,3 @@ def quality(spec: QualitySpec, *, json: Json = False) -> None:
     if not result.ok:
         say(f"Failed gates: {', '.join(measure.name for measure in result.quality.failed)}.")
         raise click.exceptions.Exit(4)
-
-
-def _print(quality: Quality, *, to_stderr: bool) -> None:
-    from ragbed.builder.quality.page import show_value
-
-    names = ", ".join(quality.data)
-    rows = [
-        [
-            measure.name,
-            show_value(measure),
-            measure.n,
-            measure.gate or "",
-            measure.passed.replace("no gate", ""),
-            measure.note,
-            measure.reference,
-        ]
-        for family in quality.families.values()
-        for measure in family
-    ]
-    title = f"{names}: {counted(quality.items, 'item')}, {counted(quality.passages, 'passage')}"
-    print_table(title, ["figure", "value", "of", "gate", "", "note", "RGB"], rows, to_stderr=to_stderr)

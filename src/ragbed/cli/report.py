@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import click
@@ -14,10 +14,8 @@ from ragbed.errors import UsageError
 from ragbed.text import counted, printable
 
 if TYPE_CHECKING:
-    from ragbed.analysis.locale import Locale
     from ragbed.api.job_specs import ReportSpec
-    from ragbed.reporting.tables import Report, ReportTable
-    from ragbed.runs.decided import DecidedInterval
+    from ragbed.reporting.tables import Report
 
 _MOST_DISAGREEMENTS = 20  # Maximum number of disagreements of each kind to print; -f json lists all of them.
 _LONGEST_REPLY = 80  # Maximum number of characters of a response to print.
@@ -78,7 +76,7 @@ def report(
     elif result.paths:
         say(f"Report written to {spec.out}.")
     elif spec.format == "text":
-        _print(result.reports[0])
+        print_report(result.reports[0])
     else:
         click.echo(result.text, nl=False)
 
@@ -90,6 +88,7 @@ def _list_disagreements(spec: ReportSpec, scorer: Literal["code", "paper"]) -> N
     """
     from ragbed.api.places import run_folder, several
     from ragbed.api.results import Run
+    from ragbed.reporting.table import Table
     from ragbed.ui.viewer.find_runs import runs_in
 
     if spec.format not in ("text", "json") or spec.out is not None:
@@ -104,12 +103,13 @@ def _list_disagreements(spec: ReportSpec, scorer: Literal["code", "paper"]) -> N
     for credit in ("false", "missed"):
         some = [row for row in found if row["credit"] == credit]
         title = f"{credit.capitalize()} credit of the {scorer} scorer: {len(some):,}"
+        names = {"case": "case", "model": "model", "score": "score", "verdict": "robust verdict"}
         rows = [
-            (row["case"], row["model"], row["score"], row["verdict"], _brief(row["reply"]))
+            {heading: row[name] for name, heading in names.items()} | {"reply": _brief(row["reply"])}
             for row in some[:_MOST_DISAGREEMENTS]
         ]
         if rows:
-            print_table(title, ("case", "model", "score", "robust verdict", "reply"), rows)
+            print_table(Table(rows, title))
         else:
             click.echo(f"{title}.")
         if len(some) > _MOST_DISAGREEMENTS:
@@ -121,79 +121,29 @@ def _brief(reply: str) -> str:
     return line if len(line) <= _LONGEST_REPLY else line[: _LONGEST_REPLY - 1] + "…"
 
 
-def _print(report: Report) -> None:
+def print_report(report: Report, only: tuple[str, ...] = ("",), *, to_stderr: bool = False) -> None:
+    """Print a report, or only the tables whose names start with one of the given texts and their notes."""
     from ragbed.analysis.locale import read_words
+    from ragbed.reporting.formats import arrange
+    from ragbed.reporting.table import Table
 
-    words = read_words("en")
-    for note in report.notes(words):
-        click.echo(printable(note) + "\n")
-    if report.is_monitored:
-        say(words("page.monitored"))
-        print_conditions(report.conditions, report.names)
-    _print_summary(report, words)
-    print_tables(report.tables)
-    say_notes(report)
-    _print_errors(report, words)
-
-
-def say_notes(report: Report) -> None:
-    """Explain the numbers in a report's tables."""
-    from ragbed.analysis.locale import read_words
-
-    words = read_words("en")
-    say(f"Scorer: {report.scorer}. {words('page.rates')}")
-    for note in report.table_notes:
-        say(words(f"page.{note}"))
-
-
-def print_conditions(
-    conditions: Sequence[DecidedInterval], names: Mapping[str, str], *, to_stderr: bool = False
-) -> None:
-    """Print the outcomes of the stopping conditions, if any were set (see `tell_decisions`)."""
-    if not conditions:
-        return
-    from ragbed.analysis.locale import read_words
-    from ragbed.reporting.decision_texts import decision_columns, tell_decisions
-
-    words = read_words("en")
-    rows = tell_decisions(conditions, names, words)
-    print_table(words("decisions.heading"), decision_columns(words), rows, to_stderr=to_stderr)
-
-
-def _print_errors(report: Report, words: Locale) -> None:
-    from ragbed.reporting.error_texts import COUNT_COLUMNS, error_columns, tell_errors
-
-    if report.errors:
-        columns = error_columns(words)[:COUNT_COLUMNS]  # omit the examples, which do not fit in a terminal
-        rows = [row[:COUNT_COLUMNS] for row in tell_errors(report.errors, words)]
-        print_table("\nError types by the paper's table (a wrong answer can have several types)", columns, rows)
+    is_whole, notes, out = only == ("",), [f"Scorer: {report.scorer}."], console(to_stderr=to_stderr)
+    chosen = replace(report, tables=tuple(table for table in report.tables if table.name.startswith(only)))
+    parts = [*arrange(chosen, read_words("en"), with_examples=False)]
+    tables = [part for part in parts if isinstance(part, Table)]
+    for part in parts:
+        if isinstance(part, Table):
+            print_table(part, to_stderr=to_stderr)
+            if part is not tables[-1]:
+                click.echo(err=to_stderr)
+            notes += part.notes
+        elif part.is_note:
+            notes.append(part.text)
+        elif is_whole:
+            text = printable(": ".join(filter(None, (part.lead, part.text))))
+            out.print(text, end="\n\n", soft_wrap=not out.is_terminal)  # do not wrap lines that are written to a pipe
+    say(" ".join(notes[:2]))
+    for note in notes[2:]:
+        say(note)
+    if is_whole and report.errors:
         say("`ragbed diagnose RUN --show TYPE` and -f html show examples.")
-
-
-def _print_summary(report: Report, words: Locale) -> None:
-    from ragbed.reporting.summary import summarise
-
-    out = console()
-    for summary in summarise(report.shown, report.scorer, words):
-        text = printable(f"{summary.model}{f' ({summary.lang})' if summary.lang else ''}: {summary.text}")
-        out.print(text, end="\n\n", soft_wrap=not out.is_terminal)  # do not wrap lines that are written to a pipe
-
-
-def print_tables(tables: Sequence[ReportTable], *, to_stderr: bool = False) -> None:
-    """Print a report's tables."""
-    from ragbed.reporting.numbers import show, show_asked
-
-    for number, table in enumerate(tables):
-        columns = ("model", "data", "lang", "documents", "n", *(column.heading for column in table.columns))
-        rows = [
-            (
-                row.key.model,
-                row.data,
-                row.key.lang,
-                "–" if row.docs is None else row.docs,
-                show_asked(row.counts),
-                *(show(cell, column) for cell, column in zip(row.cells, table.columns, strict=True)),
-            )
-            for row in table.rows
-        ]
-        print_table(f"\n{table.title}" if number else table.title, columns, rows, to_stderr=to_stderr)

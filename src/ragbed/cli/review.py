@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ragbed.cli.console import format_interval, print_json, print_table, say
+from ragbed.cli.console import print_json, print_table, print_tables, say
 from ragbed.cli.options import Json, command
 
 if TYPE_CHECKING:
     from ragbed.api.job_specs import ReviewSpec
     from ragbed.api.serving import ReviewResult
-    from ragbed.ui.review.figures import ReviewComparison
-    from ragbed.ui.review.records import PointDecision
+    from ragbed.ui.review.log import PointDecision
+    from ragbed.ui.review.state import ReviewComparison
 
 
 @command()
@@ -49,6 +49,7 @@ def review(spec: ReviewSpec, *, json: Json = False) -> None:
 
 
 def _print_result(result: ReviewResult, *, to_json: bool) -> None:
+    from ragbed.reporting.table import Table
     from ragbed.ui.review.apply import CHANGED, REMOVED
 
     summary: dict[str, object] = {}
@@ -57,8 +58,8 @@ def _print_result(result: ReviewResult, *, to_json: bool) -> None:
         summary = {"file": str(result.path), "compared": result.compared}
     elif result.applied is not None:
         counts = result.applied
-        rows = [(name.replace("_", " "), getattr(counts, name)) for name in counts.__struct_fields__]
-        print_table("Reviewed items", ("items", "count"), rows, to_stderr=to_json)
+        rows = [{"items": name.replace("_", " "), "count": getattr(counts, name)} for name in counts.__struct_fields__]
+        print_table(Table(rows, "Reviewed items"), to_stderr=to_json)
         say(f"{result.path}: {REMOVED} and {CHANGED} list every removal and change with its reason.")
         if result.quality is not None:
             say(result.quality)
@@ -68,19 +69,23 @@ def _print_result(result: ReviewResult, *, to_json: bool) -> None:
 
 
 def _print_comparison(compared: ReviewComparison, *, to_stderr: bool) -> None:
+    from ragbed.reporting.numbers import show_interval
+    from ragbed.reporting.table import Table
+
     ours, theirs = compared.raters
     rows = [
-        (one.kind, one.n, format_interval(one.agreed, 100), format_interval(one.kappa, 1), format_interval(one.ac1, 1))
+        {"accepted": one.kind, "n": one.n, "agreed %": show_interval(one.agreed)}
+        | {"kappa": show_interval(one.kappa, 1), "AC1": show_interval(one.ac1, 1)}
         for one in compared.agreement
     ]
     if not rows:
         say(f"{ours} and {theirs} have not decided the same items yet.")
         return
-    columns = ("accepted", "n", "agreed %", "kappa", "AC1")
-    print_table(f"Agreement of {ours} and {theirs}", columns, rows, to_stderr=to_stderr)
-    points = [(one.item, one.point, _describe(one.ours), _describe(one.theirs)) for one in compared.differences]
-    if points:
-        print_table("Differences", ("item", "point", ours, theirs), points, to_stderr=to_stderr)
+    points = [
+        {"item": one.item, "point": one.point, f"A: {ours}": _describe(one.ours), f"B: {theirs}": _describe(one.theirs)}
+        for one in compared.differences
+    ]
+    print_tables([Table(rows, f"Agreement of {ours} and {theirs}"), Table(points, "Differences")], to_stderr=to_stderr)
 
 
 def _describe(decision: PointDecision) -> str:

@@ -28,7 +28,6 @@ def synth(spec: SynthesisSpec, *, json: Json = False) -> None:
     from ragbed.api import datasets
 
     made = datasets.synthesize.start(spec)
-    rows = [(*list(row.values())[:-1], row["sha256"][:12]) for row in made.records()]
-    print_table("Synthetic data", ("file", "items", "documents", "bytes", "sha256"), rows, to_stderr=json)
+    print_table(made.records(), to_stderr=json)
     if json:
         print_json({"folder": str(spec.out), "manifest": made.manifest})

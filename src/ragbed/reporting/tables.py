@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cached_property
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from ragbed.analysis.diagnosis.diagnosis_file import RunDiagnosis
 from ragbed.analysis.diagnosis.summary import ErrorRow, read_error_rows
@@ -16,8 +16,9 @@ from ragbed.analysis.metrics.cells import JUDGED, Cell
 from ragbed.analysis.metrics.length import PARTS
 from ragbed.analysis.paper.tables import PaperTable, inferred_rows, read_tables
 from ragbed.analysis.trials.columns import TrialGroup
-from ragbed.reporting.decision_texts import as_record
-from ragbed.reporting.numbers import PAIRED, RowCounts, count_cases
+from ragbed.reporting.numbers import PAIRED, RowCounts, count_cases, show, show_asked
+from ragbed.reporting.result_tables import decision_record
+from ragbed.reporting.table import Table, compact
 from ragbed.runs.decided import DecidedInterval
 from ragbed.runs.display_names import short_names
 from ragbed.schema import Estimate
@@ -41,6 +42,14 @@ class TableColumn(NamedTuple):
     metric: str
     noise: float | None = None
     is_share: bool = True
+
+    def tell(self, words: Locale) -> str:
+        """Return the heading in the language of the texts; numbers are the same in every language."""
+        if self.metric == "accuracy_by_part":
+            return words(f"figures.depth.part{self.heading}")
+        if self.heading[:1].isdigit():
+            return self.heading
+        return words(f"columns.{self.metric}", noise="" if self.noise is None else f"{self.noise:.3g}")
 
 
 @dataclass(frozen=True)
@@ -82,6 +91,45 @@ class ReportTable:
     title: str
     columns: tuple[TableColumn, ...]
     rows: tuple[TableRow, ...]
+
+    def as_table(self, words: Locale) -> Table:
+        """Return the table with plain numbers, which are shown as percentages with confidence intervals."""
+        rows: list[dict[str, object]] = []
+        shown: list[dict[str, Any]] = []
+        names = [words(f"page.{name}") for name in ("model", "data", "lang", "documents", "asked")]
+        for row in self.rows:
+            key, counts = row.key, row.counts
+            failed = {name: getattr(counts, name).high for name in ("errors", "truncated", "filtered")}
+            values = {
+                column.heading: None if cell is None else cell.value
+                for column, cell in zip(self.columns, row.cells, strict=True)
+            }
+            start = {"model": key.model, "data": row.data, "lang": key.lang, "documents": row.docs}
+            rows.append(start | {"n": counts.n.low, "n_max": counts.n.high} | failed | values)
+            model = key.model + (" †" if row.comparable else "")
+            named = (model, row.tell_data(words), key.lang, row.docs, show_asked(counts, words))
+            cells: dict[str, object] = {
+                column.tell(words): show(cell, column, words)
+                for column, cell in zip(self.columns, row.cells, strict=True)
+            }
+            shown.append({**dict(zip(names, named, strict=True)), **cells})
+        title = words.section("tables").get(self.name, self.title)
+        if self.name == "own-retrieval":
+            common, shown = compact(self._by_measure(shown, names[:4], words), names[:4])
+            title += common
+        return Table(rows, title, shown)
+
+    def _by_measure(
+        self, shown: Sequence[Mapping[str, Any]], keys: Sequence[str], words: Locale
+    ) -> list[dict[str, Any]]:
+        """Return a row for each measure and row of the table, because so many measures do not fit beside each other."""
+        return [
+            {key: cells[key] for key in keys}
+            | {words("method.metric"): column.tell(words), "%": cells[column.tell(words)], words("page.asked"): cell.n}
+            for number, column in enumerate(self.columns)
+            for row, cells in zip(self.rows, shown, strict=True)
+            if (cell := row.cells[number]) is not None and cell.value is not None
+        ]
 
 
 class IncompleteRun(NamedTuple):
@@ -149,7 +197,7 @@ class Report:
 
     def records(self) -> list[dict[str, object]]:
         """Return one record per cell, and one per stopping condition with `until` as the table name."""
-        return [*(cell.as_json() for cell in self.cells), *map(as_record, self.conditions)]
+        return [*(cell.as_json() for cell in self.cells), *map(decision_record, self.conditions)]
 
     @property
     def has_printed(self) -> bool:

@@ -72,7 +72,7 @@ def make_server(address: LocalAddress, app: ASGIApp) -> uvicorn.Server:
     """Return a server for an application; only browsers that have the token can use the server."""
     import uvicorn  # noqa: PLC0415 - an extra
 
-    from ragbed.ui.guard import Guard  # noqa: PLC0415 - an extra
+    from ragbed.ui.http_app import Guard  # noqa: PLC0415 - an extra
 
     config = uvicorn.Config(
         Guard(app, address.port, address.token),

@@ -6,8 +6,6 @@ from pathlib import Path
 
 from ragbed.analysis.diagnosis.diagnosis_file import read_diagnoses
 from ragbed.analysis.diagnosis.summary import read_error_rows
-from ragbed.analysis.locale import read_words
-from ragbed.reporting.error_texts import error_columns, tell_errors
 from tests.cli.typed import type_command
 
 
@@ -28,5 +26,3 @@ def test_a_diagnosed_run_has_a_row_per_error_type_with_an_example(tmp_path: Path
         assert row.type.errors >= 1
     told = type_command("report", run, "-f", "md").out
     assert "## Example errors" in told
-    for lang in ("en", "zh"):
-        assert all(len(line) == len(error_columns(read_words(lang))) for line in tell_errors(rows, read_words(lang)))

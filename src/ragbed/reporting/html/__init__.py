@@ -21,7 +21,7 @@ from ragbed.reporting.html import sections
 from ragbed.reporting.html.cases import Packed
 from ragbed.reporting.leaderboard import make_standings
 from ragbed.reporting.pages import read_static
-from ragbed.reporting.pages.charts.theme import rules
+from ragbed.reporting.pages.charts.layout import rules
 from ragbed.reporting.pages.markup import Child, Node, RawMarkup, el, raw, write
 from ragbed.reporting.summary import summarise
 from ragbed.reporting.tables import Report
