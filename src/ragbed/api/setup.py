@@ -66,7 +66,7 @@ class DoctorResult(Result):
         models = [{"model": f"{name}/"} | show(check) for name, check in self.models.items()]
         extras = [{"extra": name, "for": EXTRAS[name][0]} | show(check) for name, check in self.extras.items()]
         presets = [
-            {"--preset": name} | {key.replace("_", " "): value for key, value in preset.items()}
+            {"preset": name} | {key.replace("_", " "): value for key, value in preset.items()}
             for name, preset in self.presets.items()
         ]
         tables = [Table(models, "Models"), Table(extras, "Extras"), Table(presets, "Presets")]

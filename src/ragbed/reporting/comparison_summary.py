@@ -19,6 +19,7 @@ from ragbed.analysis.comparison import (
 )
 from ragbed.analysis.ranking import Ranking
 from ragbed.analysis.statistics.rates import ALPHA
+from ragbed.errors import option
 from ragbed.reporting.numbers import show_interval
 from ragbed.reporting.table import Cell, Table, compact
 from ragbed.testbeds import headline_score
@@ -269,7 +270,7 @@ def tabulate_flips(flips: Sequence[Flip], most: int | None = None) -> Table:
     title = f"{counted(len({(flip.condition.data, flip.item) for flip in flips}), 'item')} flipped"
     title += f", under {conditions} conditions" if conditions > 1 else ""
     hidden = len(rows) - len(shown)
-    notes = [f"… and {hidden:,} more (--json lists all of them)"] if hidden else []
+    notes = [f"… and {hidden:,} more ({option('json')} lists all of them)"] if hidden else []
     return Table(rows, title + common, shown, () if rows else ("question", "A", "B"), notes=notes)
 
 
