@@ -20,8 +20,8 @@ from ragbed.data.catalog import CATALOG
 
 _READMES = ("README.md", "README.zh.md")
 _MEGABYTES = CATALOG["smollm2"].megabytes
-# A row of a results table: n, then the rate on the robust scorer with its interval.
-_ROW = re.compile(r"^noise +en +[\d.]+ +(\d+) .* ([\d.]+) \[([\d.]+), ([\d.]+)\]", re.MULTILINE)
+# A row of a results table: the rate with its interval, then the number of questions.
+_ROW = re.compile(r"^noise +[\d.]+ +accuracy +([\d.]+) \[([\d.]+), ([\d.]+)\]\* +(\d+)$", re.MULTILINE)
 _CITED = {"4.0"}  # versions of licences
 
 
@@ -37,7 +37,7 @@ def _read_sentences(name: str) -> str:
 def test_the_intervals_in_the_readme_are_those_of_the_code(name: str) -> None:
     rows = _ROW.findall(_read(name))
     assert rows
-    for count, *shown in rows:
+    for *shown, count in rows:
         n, hits = int(count), round(int(count) * float(shown[0]) / 100)
         expected = clustered_wilson([1] * hits + [0] * (n - hits), [1] * n)
         assert shown == [f"{100 * bound:.1f}" for bound in expected]
