@@ -76,4 +76,7 @@ def test_the_walk_to_the_server_is_what_a_case_does(traced: Tracer) -> None:
 
 def test_the_walk_back_to_the_table_is_what_a_response_does(traced: Tracer) -> None:
     steps, called = _walk("From the response to a cell of the table:"), _names(traced.response)
-    assert [step for step in called if step in steps] == steps
+    assert set(steps) <= set(called)
+    # A result may be scored in the background, before the end of the run, or when the overview is made.
+    ordered = [step for step in steps if not step.startswith(("analysis/trials/table.py", "runs/store.py"))]
+    assert [step for step in called if step in ordered] == ordered

@@ -13,7 +13,7 @@ from weakref import finalize
 from msgspec import structs
 
 from ragbed.api.data_objects import read_data
-from ragbed.api.job_specs import CasesSpec, LintSpec, SynthSpec
+from ragbed.api.job_specs import CasesSpec, LintSpec, SynthesisSpec
 from ragbed.api.layout import read_langs, read_layout, read_mix, split
 from ragbed.api.progress import Progress, open_progress
 from ragbed.api.specification import takes
@@ -202,8 +202,8 @@ class SyntheticData(Result):
         return Table(rows, "Synthetic data", [row | {"sha256": row["sha256"][:12]} for row in rows])
 
 
-@takes(SynthSpec)
-def synthesize(spec: SynthSpec) -> SyntheticData:
+@takes(SynthesisSpec)
+def synthesize(spec: SynthesisSpec) -> SyntheticData:
     """Generate fictional news articles that no model has seen, with known answers and labels.
 
     Example:

@@ -255,7 +255,7 @@ class LintSpec(MixOptions):
     progress: bool | Progress = True
 
 
-class SynthSpec(Spec):
+class SynthesisSpec(Spec):
     """The options of a synthetic dataset."""
 
     out: LocalFile = opt("Output folder for the dataset files.", "DIR", short="-o", kw_only=False)

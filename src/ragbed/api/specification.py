@@ -305,7 +305,7 @@ def read_share(name: str, value: float | str) -> float:
     return share
 
 
-class Job(Protocol[P, R_co]):
+class JobFunction(Protocol[P, R_co]):
     """A function of the Python API that takes the fields of a specification as parameters."""
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R_co:
@@ -317,10 +317,10 @@ class Job(Protocol[P, R_co]):
         ...
 
 
-def takes(spec: Callable[P, Any]) -> Callable[[Callable[[Any], R]], Job[P, R]]:
+def takes(spec: Callable[P, Any]) -> Callable[[Callable[[Any], R]], JobFunction[P, R]]:
     """Return a decorator that turns a function of a specification into one with a parameter for each field."""
 
-    def decorate(function: Callable[[Any], R]) -> Job[P, R]:
+    def decorate(function: Callable[[Any], R]) -> JobFunction[P, R]:
         @wraps(function)
         def call(*args: P.args, **kwargs: P.kwargs) -> R:
             return function(make_spec(spec, function.__name__, args, kwargs))
@@ -330,7 +330,7 @@ def takes(spec: Callable[P, Any]) -> Callable[[Callable[[Any], R]], Job[P, R]]:
         signature = inspect.signature(kind).replace(return_annotation=returned)
         call.__dict__.update(start=function, __signature__=signature, spec=kind)
         call.__doc__ = _describe_parameters(kind, function.__doc__ or "")
-        return cast("Job[P, R]", call)
+        return cast("JobFunction[P, R]", call)
 
     return decorate
 

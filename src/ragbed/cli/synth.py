@@ -8,11 +8,11 @@ from ragbed.cli.console import print_json, print_table
 from ragbed.cli.options import Json, command
 
 if TYPE_CHECKING:
-    from ragbed.api.job_specs import SynthSpec
+    from ragbed.api.job_specs import SynthesisSpec
 
 
 @command()
-def synth(spec: SynthSpec, *, json: Json = False) -> None:
+def synth(spec: SynthesisSpec, *, json: Json = False) -> None:
     """Generate a dataset of fictional news.
 
     No model has seen these texts, and the ground truth is known exactly. DIR receives {lang}_base.jsonl,
