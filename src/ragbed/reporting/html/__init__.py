@@ -19,11 +19,10 @@ from ragbed.analysis.locale import Locale, read_words
 from ragbed.reporting.figures import draw_error_types, make_figures
 from ragbed.reporting.html import sections
 from ragbed.reporting.html.cases import Packed
-from ragbed.reporting.leaderboard import make_standings
 from ragbed.reporting.pages import read_static
 from ragbed.reporting.pages.charts.layout import rules
 from ragbed.reporting.pages.markup import Child, Node, RawMarkup, el, raw, write
-from ragbed.reporting.summary import summarise
+from ragbed.reporting.summary import make_standings, summarise
 from ragbed.reporting.tables import Report
 from ragbed.schema import Lang
 

@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 from ragbed.analysis.locale import Locale, read_words
 from ragbed.reporting.html import head, page, sections
-from ragbed.reporting.leaderboard import COLUMNS, make_standings
 from ragbed.reporting.pages.markup import Node, el
+from ragbed.reporting.summary import COLUMNS, make_standings
 from ragbed.reporting.tables import Report
 from ragbed.schema import Lang
 
