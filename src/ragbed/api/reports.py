@@ -65,7 +65,7 @@ def report(spec: ReportSpec) -> ReportResult:
         >>> result.records()[0]["n"]
         5
     """
-    from ragbed.reporting.pages.images import PICTURES
+    from ragbed.reporting.pages.charts.layout import PICTURES
     from ragbed.ui.viewer.find_runs import need_runs, runs_in
 
     named = [run_folder(run, "runs") for run in several(spec.runs, "runs")]
@@ -103,7 +103,7 @@ def _check_scorer(folder: Path, *, rescore: bool) -> Iterator[str]:
 
 def _write(named: Sequence[Path], folders: Sequence[Path], spec: ReportSpec) -> ReportResult:
     from ragbed.reporting.formats import FORMATS
-    from ragbed.reporting.pages.images import PICTURES
+    from ragbed.reporting.pages.charts.layout import PICTURES
     from ragbed.runs.display_names import read_row_names
     from ragbed.ui.viewer.find_runs import need_runs
 
@@ -185,7 +185,7 @@ def write_report_page(
 def _draw(report: Report, ending: str, locale: Lang, folder: Path) -> list[Path]:
     from ragbed.analysis.locale import read_words
     from ragbed.reporting.figures import draw_error_types, make_figures
-    from ragbed.reporting.pages.images import PICTURES
+    from ragbed.reporting.pages.charts.layout import PICTURES
 
     words, paths = read_words(locale), []
     make_folder(folder)
@@ -197,7 +197,7 @@ def _draw(report: Report, ending: str, locale: Lang, folder: Path) -> list[Path]
 
 def _write_site(runs: Mapping[str, Path], scorer: str, locale: Lang | None, site: Path) -> ReportResult:
     """Write a leaderboard of all runs, with a report on each of them, and remove the reports of earlier runs."""
-    from ragbed.reporting.html.leaderboard_site import SiteEntry, write_board
+    from ragbed.reporting.html import SiteEntry, write_board
     from ragbed.reporting.pages.charts import safe_name
     from ragbed.runs.display_names import read_row_names
 
