@@ -43,9 +43,11 @@ PRINTING = {
     "diagnose": {"show"},
     "rank": {"pairs"},
     "report": {"disagreements"},
+    "run": {"scorer"},
 }
 """Options that choose what the command line prints: `--flips` is `ComparisonResult.flips`, `--show` is
-`DiagnosisResult.of_type`, `--pairs` is `RankingResult.pairs`, `--disagreements` is `Run.disagreements`."""
+`DiagnosisResult.of_type`, `--pairs` is `RankingResult.pairs`, `--disagreements` is `Run.disagreements`, and `--scorer`
+of `run` is that of `Run.tables`."""
 API_ONLY = {"progress"}
 
 

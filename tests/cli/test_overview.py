@@ -45,6 +45,10 @@ def test_a_condition_has_one_score_and_those_of_other_scorers_only_for_their_pro
     header, row = (line.split() for line in lines if line.startswith(("testbed", "noise")))
     assert header == ["testbed", "noise", "accuracy", "%", "questions"]
     assert row[2:] == ["50.0", "[6.8,", "93.2]*", "4"]
+    words = ("run", "-m", "scripted/oracle", "-d", "figure1", "--limit", "2", "--scorer", "paper")
+    shown = type_command(*words, "-o", str(tmp_path / "p"))
+    assert " paper %" in shown.out
+    assert "code %" not in shown.out
     cases = [replace(make_case(number), profile="code-2024") for number in range(4)]
     write_run(tmp_path / "code", cases, {"m": [_say(case) for case in cases]})
     lines = _overview(tmp_path / "code", capsys)

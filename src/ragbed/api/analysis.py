@@ -171,7 +171,7 @@ class DiagnosisResult(Result):
         return self._tabulate("source")
 
     def _tabulate(self, column: Literal["type", "source"]) -> Table:
-        from ragbed.reporting.result_tables import tabulate_shares
+        from ragbed.api.analysis_tables import tabulate_shares
         from ragbed.runs.display_names import read_names
 
         return tabulate_shares(self.diagnoses, column, read_names([self.run]), is_monitored=self.is_monitored)
@@ -261,9 +261,9 @@ def judge(spec: JudgeSpec) -> JudgeResult:
     """
     from ragbed.analysis.judging.labels import check_unlabelled, read_labels
     from ragbed.analysis.judging.results import CriterionJudgements, write_sample
+    from ragbed.api import analysis_tables
     from ragbed.api.function_models import identify_functions
     from ragbed.api.model_calls import CallPlan, open_caller
-    from ragbed.reporting import result_tables
     from ragbed.runs.display_names import read_names, short_names
 
     if spec.out is not None:
@@ -305,17 +305,17 @@ def judge(spec: JudgeSpec) -> JudgeResult:
     models, judges = read_names([folder]), short_names({name: None for part in judged for name in part.judges})
     return JudgeResult(
         folder,
-        result_tables.tabulate_rates([row for part in judged for row in part.rates()], asks, models, judges),
-        result_tables.tabulate_judge_pairs([row for part in judged for row in part.judge_pairs()], judges),
+        analysis_tables.tabulate_rates([row for part in judged for row in part.rates()], asks, models, judges),
+        analysis_tables.tabulate_judge_pairs([row for part in judged for row in part.judge_pairs()], judges),
         asks,
         None
         if people is None
-        else result_tables.tabulate_agreement(
+        else analysis_tables.tabulate_agreement(
             [row for part in judged for row in part.validations()], judges, people.left_out
         ),
         None
         if people is None
-        else result_tables.tabulate_corrected(
+        else analysis_tables.tabulate_corrected(
             [row for part in judged for row in part.corrected_rates()], models, judges
         ),
         None if people is None else {"used": len(people.agreed), "left_out": dict(people.left_out)},

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,7 +21,7 @@ from ragbed.reporting.table import Result, Table
 from ragbed.text import counted
 
 if TYPE_CHECKING:
-    from ragbed.reporting.tables import CachedResponses, Report
+    from ragbed.reporting.tables import Report
     from ragbed.runs.display_names import RowNames
     from ragbed.schema import Lang
 
@@ -64,7 +65,7 @@ def report(spec: ReportSpec) -> ReportResult:
         >>> result.records()[0]["n"]
         5
     """
-    from ragbed.reporting.pages.images import PICTURES
+    from ragbed.reporting.pages.charts.layout import PICTURES
     from ragbed.ui.viewer.find_runs import need_runs, runs_in
 
     named = [run_folder(run, "runs") for run in several(spec.runs, "runs")]
@@ -102,7 +103,7 @@ def _check_scorer(folder: Path, *, rescore: bool) -> Iterator[str]:
 
 def _write(named: Sequence[Path], folders: Sequence[Path], spec: ReportSpec) -> ReportResult:
     from ragbed.reporting.formats import FORMATS
-    from ragbed.reporting.pages.images import PICTURES
+    from ragbed.reporting.pages.charts.layout import PICTURES
     from ragbed.runs.display_names import read_row_names
     from ragbed.ui.viewer.find_runs import need_runs
 
@@ -137,8 +138,10 @@ def read_report(runs: Sequence[Path], names: Sequence[str], scorer: str, models:
     from ragbed.analysis.judging.cells import read_judged_cells
     from ragbed.analysis.run_cells import conditions_in, count_results, is_monitored, read_published, read_report_cells
     from ragbed.analysis.trials.columns import SCORERS
-    from ragbed.reporting.tables import IncompleteRun, make_report
+    from ragbed.reporting.tables import make_report
     from ragbed.runs.display_names import read_row_names
+    from ragbed.runs.status import count_cached
+    from ragbed.runs.store import open_store
 
     models = read_row_names(runs) if models is None else models
     scorers = list(dict.fromkeys([*SCORERS, scorer]))
@@ -151,30 +154,19 @@ def read_report(runs: Sequence[Path], names: Sequence[str], scorer: str, models:
         for condition in conditions_in(run)
     )
     monitored = [is_monitored(run) for run in runs]
-    counted = [IncompleteRun(name, *count_results(run)) for name, run in zip(names, runs, strict=True)]
-    # A monitored run may stop before all cases have a result.
-    incomplete = [
-        one for one, stops in zip(counted, monitored, strict=True) if not stops and one.finished < one.planned
-    ]
-    return replace(
-        report,
-        is_monitored=any(monitored),
-        incomplete=tuple(incomplete),
-        cached=tuple(_read_cached(names, runs)),
-        conditions=conditions,
-    )
-
-
-def _read_cached(names: Sequence[str], runs: Sequence[Path]) -> Iterator[CachedResponses]:
-    from ragbed.reporting.tables import CachedResponses
-    from ragbed.runs.status import count_cached
-    from ragbed.runs.store import open_store
-
+    messages = []
+    for name, run, stops in zip(names, runs, monitored, strict=True):
+        finished, planned = count_results(run)
+        if finished < planned and not stops:  # a monitored run may stop before all cases have a result
+            counts = {"finished": f"{finished:,}", "planned": f"{planned:,}"}
+            messages.append(("page.unfinished", {"run": name, **counts}))
     for name, run in zip(names, runs, strict=True):
         with open_store(run, create=False) as store:
             count, oldest = count_cached(store)
         if oldest is not None:
-            yield CachedResponses(name, count, oldest)
+            received = f"{datetime.fromtimestamp(oldest, UTC):%Y-%m-%d}"
+            messages.append(("page.cached", {"run": name, "count": f"{count:,}", "oldest": received}))
+    return replace(report, is_monitored=any(monitored), messages=tuple(messages), conditions=conditions)
 
 
 def write_report_page(
@@ -193,7 +185,7 @@ def write_report_page(
 def _draw(report: Report, ending: str, locale: Lang, folder: Path) -> list[Path]:
     from ragbed.analysis.locale import read_words
     from ragbed.reporting.figures import draw_error_types, make_figures
-    from ragbed.reporting.pages.images import PICTURES
+    from ragbed.reporting.pages.charts.layout import PICTURES
 
     words, paths = read_words(locale), []
     make_folder(folder)
@@ -205,7 +197,7 @@ def _draw(report: Report, ending: str, locale: Lang, folder: Path) -> list[Path]
 
 def _write_site(runs: Mapping[str, Path], scorer: str, locale: Lang | None, site: Path) -> ReportResult:
     """Write a leaderboard of all runs, with a report on each of them, and remove the reports of earlier runs."""
-    from ragbed.reporting.html.leaderboard_site import SiteEntry, write_board
+    from ragbed.reporting.html import SiteEntry, write_board
     from ragbed.reporting.pages.charts import safe_name
     from ragbed.runs.display_names import read_row_names
 

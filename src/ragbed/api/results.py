@@ -235,7 +235,7 @@ class Run:
         from ragbed.analysis.run_cells import read_report_cells
         from ragbed.api.specification import check_choice
         from ragbed.reporting.figures import make_figures
-        from ragbed.reporting.pages.images import PICTURES
+        from ragbed.reporting.pages.charts.layout import PICTURES
         from ragbed.reporting.tables import make_report
         from ragbed.runs.display_names import read_names
 

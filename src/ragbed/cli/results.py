@@ -137,7 +137,7 @@ def tell_empty(count: int, total: int, models: Iterable[str]) -> str:
     )
 
 
-def print_cells(cells: Sequence[ConditionRow], folder: Path, *, to_stderr: bool) -> None:
+def print_cells(cells: Sequence[ConditionRow], folder: Path, scorers: Sequence[str] = (), *, to_stderr: bool) -> None:
     """Print a table for each model, dataset and profile, and messages on responses that need attention."""
     from ragbed.reporting.overview import tabulate_overview
     from ragbed.runs.display_names import read_names
@@ -145,7 +145,7 @@ def print_cells(cells: Sequence[ConditionRow], folder: Path, *, to_stderr: bool)
 
     with open_store(folder, create=False) as store:
         published = {name.removeprefix("published ") for name in store.settings() if name.startswith("published ")}
-    print_tables(tabulate_overview(cells, read_names([folder]), published), to_stderr=to_stderr)
+    print_tables(tabulate_overview(cells, read_names([folder]), published, scorers), to_stderr=to_stderr)
     if empty := sum(cell.empty for cell in cells):
         models = {cell.condition.model for cell in cells if cell.empty}
         say(tell_empty(empty, sum(cell.ok + cell.truncated for cell in cells), models))

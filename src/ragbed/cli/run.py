@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Annotated
 import click
 from msgspec.structs import replace
 
-from ragbed.api.specification import REQUESTS, Opt
+from ragbed.api.specification import REQUESTS, WHAT, Opt
 from ragbed.cli.console import print_json, quoted, say
 from ragbed.cli.gates import say_unchecked, tell_run_gates
 from ragbed.cli.options import Json, command
+from ragbed.errors import UnknownName
 
 if TYPE_CHECKING:
     from ragbed.analysis.overview import ConditionRow
@@ -28,6 +29,16 @@ def run(
         bool,
         Opt("Evaluate five cases and estimate the calls, tokens, cost and duration of the full run.", group=REQUESTS),
     ] = False,
+    scorer: Annotated[
+        str | None,
+        Opt(
+            "Other scorers whose scores to show beside the main score: code, paper or code,paper.",
+            "NAMES",
+            group=WHAT,
+            shown="both for the code and paper profiles and for RGB's files",
+            is_rare=True,
+        ),
+    ] = None,
     json: Json = False,
 ) -> None:
     """Evaluate models on test cases and store every response.
@@ -51,12 +62,13 @@ def run(
     from ragbed.api.planning import plan_run
     from ragbed.cli.results import exit_if_pending, print_decisions, print_forecasts, tell_incomplete
 
+    scorers = _read_scorers(scorer)
     with closing(plan_run(spec, say)) as job:
         if dry_run:
             print_forecasts(job, to_json=json)
             return
         cells = _evaluate(job, spec)
-    _print_results(job, cells, spec, to_json=json)
+    _print_results(job, cells, spec, scorers, to_json=json)
     if not cells and spec.shard is not None:
         say(f"Shard {spec.shard} contains no questions, so no case was run.")
     print_decisions(job)
@@ -90,12 +102,26 @@ def _evaluate(job: Job, spec: RunSpec) -> list[ConditionRow]:
     return table.finish()
 
 
-def _print_results(job: Job, cells: Sequence[ConditionRow], spec: RunSpec, *, to_json: bool) -> None:
+def _read_scorers(names: str | None) -> list[str]:
+    """Return the scorers of the `--scorer` option."""
+    from ragbed.api.layout import split
+    from ragbed.reporting.overview import OTHER_SCORERS
+
+    chosen = [] if names is None else split(names, "scorer")
+    for name in chosen:
+        if name not in OTHER_SCORERS:
+            raise UnknownName("scorer", name, OTHER_SCORERS)
+    return chosen
+
+
+def _print_results(
+    job: Job, cells: Sequence[ConditionRow], spec: RunSpec, scorers: Sequence[str], *, to_json: bool
+) -> None:
     from ragbed.api.jobs import read_decisions
     from ragbed.cli.results import print_cells, print_other_tables, say_count_command, tell_cached
     from ragbed.runs.status import read_rest
 
-    print_cells(cells, job.folder, to_stderr=to_json)
+    print_cells(cells, job.folder, scorers, to_stderr=to_json)
     print_other_tables(job.folder, job.settings, to_stderr=to_json)
     say(f"The run is stored in {job.folder}")
     infeasible, _, (cached, oldest) = read_rest(job.folder)

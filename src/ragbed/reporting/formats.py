@@ -17,7 +17,7 @@ from ragbed.reporting.tables import Report
 from ragbed.text import printable
 
 
-class Paragraph(NamedTuple):
+class ReportText(NamedTuple):
     """A paragraph of a report. `is_note` is set if it explains numbers, which the terminal shows on standard error."""
 
     text: str
@@ -25,18 +25,18 @@ class Paragraph(NamedTuple):
     is_note: bool = False
 
 
-def arrange(report: Report, words: Locale, *, with_examples: bool = True) -> Iterator[Paragraph | Table]:
+def arrange(report: Report, words: Locale, *, with_examples: bool = True) -> Iterator[ReportText | Table]:
     """Yield the parts of a text report in order."""
-    yield from (Paragraph("", note) for note in report.notes(words))
+    yield from (ReportText("", note) for note in report.notes(words))
     if report.is_monitored:
-        yield Paragraph(words("page.monitored"), is_note=True)
+        yield ReportText(words("page.monitored"), is_note=True)
         if report.conditions:
             yield tabulate_decisions(report.conditions, report.names, words)
     for one in summarise(report.shown, report.scorer, words):
-        yield Paragraph(one.text, f"{one.model}{f' ({one.lang})' if one.lang else ''}")
+        yield ReportText(one.text, f"{one.model}{f' ({one.lang})' if one.lang else ''}")
     yield from (table.as_table(words) for table in report.tables)
-    yield Paragraph(words("page.rates"), is_note=True)
-    yield from (Paragraph(words(f"page.{note}"), is_note=True) for note in report.table_notes)
+    yield ReportText(words("page.rates"), is_note=True)
+    yield from (ReportText(words(f"page.{note}"), is_note=True) for note in report.table_notes)
     if report.errors:
         yield tabulate_errors(report.errors, words, with_examples=with_examples)
 

@@ -10,7 +10,7 @@ from ragbed.reporting.table import Cell, Table, compact
 from ragbed.testbeds import headline_score
 
 _SCORES = {"correct": "accuracy", "refused": "refusal rate"}
-_OTHER_SCORERS = ("code", "paper")
+OTHER_SCORERS = ("code", "paper")
 
 
 def tabulate_overview(
@@ -35,7 +35,7 @@ def tabulate_overview(
     tables = []
     for (model, data, profile), found in groups.items():
         is_original = data in published or profile.startswith(("code-", "paper"))
-        chosen = [name for name in _OTHER_SCORERS if is_original or name in scorers]
+        chosen = [name for name in OTHER_SCORERS if is_original or name in scorers]
         title = f"{names[model]} on {data}" + ("" if profile == "robust" else f", profile {profile}")
         tables.append(_tabulate(title, found, chosen))
     rates = [row.rates.get(headline_score(row.condition.testbed, row.condition.arm)) for row in rows]

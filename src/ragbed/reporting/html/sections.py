@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 
 from ragbed.analysis.locale import Locale
-from ragbed.reporting.leaderboard import COLUMNS, LeaderboardRow, make_standings
 from ragbed.reporting.numbers import show, show_asked
 from ragbed.reporting.pages.charts import Chart
 from ragbed.reporting.pages.markup import Child, Node, el
 from ragbed.reporting.result_tables import tabulate_decisions, tabulate_errors
-from ragbed.reporting.summary import Paragraph
+from ragbed.reporting.summary import COLUMNS, LeaderboardRow, Paragraph, make_standings
 from ragbed.reporting.table import Table, write_html
 from ragbed.reporting.tables import Report
 

@@ -20,8 +20,7 @@ from ragbed.reporting.pages.charts import (
     safe_name,
     stacks,
 )
-from ragbed.reporting.pages.charts.layout import WIDTH, ChartTexts, fit, fit_names, spread
-from ragbed.reporting.pages.images import PICTURES
+from ragbed.reporting.pages.charts.layout import PICTURES, WIDTH, ChartTexts, fit, fit_names, spread
 
 _SVG = "{http://www.w3.org/2000/svg}"
 

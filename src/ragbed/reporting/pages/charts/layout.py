@@ -7,10 +7,12 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
+from types import ModuleType
 from typing import Literal, NamedTuple
 from unicodedata import east_asian_width
 from zlib import crc32
 
+from ragbed.errors import UsageError
 from ragbed.reporting.pages import read_static
 from ragbed.reporting.pages.markup import Child, Node, el, raw, write
 
@@ -208,3 +210,23 @@ def format_share(value: float | None, low: float | None, high: float | None, sig
     """Format a share and its confidence interval as percentages; only the share is followed by `sign`, e.g. %."""
     interval = "" if low is None or high is None else f" [{percent(low, 1)}, {percent(high, 1)}]"
     return f"{percent(value, 1)}{sign}{interval}"
+
+
+_DOTS = 3.0  # Pixels per SVG unit; an image is about 1,600 pixels wide, which is enough for print.
+
+
+PICTURES: dict[str, Callable[[Chart], bytes]] = {
+    "svg": lambda chart: chart.as_file(follows_theme=True).encode(),
+    "png": lambda chart: bytes(_library().svg_to_png(chart.as_file(follows_theme=False), scale=_DOTS)),
+    "pdf": lambda chart: bytes(_library().svg_to_pdf(chart.as_file(follows_theme=False))),
+}
+
+
+def _library() -> ModuleType:
+    try:
+        import vl_convert  # noqa: PLC0415 - an extra
+    except ImportError:
+        raise UsageError(
+            "PNG and PDF figures require an extra: pip install 'ragbed[figures]'. SVG works without it."
+        ) from None
+    return vl_convert
