@@ -22,13 +22,12 @@ from ragbed.testbeds import find_testbed
 from ragbed.testbeds.settings import parse_ratio
 
 if TYPE_CHECKING:
-    from ragbed.analysis.comparison import Comparison, Flip, Side
+    from ragbed.analysis.comparison import Comparison, Flip, Ranking, Side
     from ragbed.analysis.diagnosis.classify import DiagnosisCounts
     from ragbed.analysis.diagnosis.records import Diagnosis
     from ragbed.analysis.gates import GateResult
     from ragbed.analysis.judging.criteria import Criterion
     from ragbed.analysis.judging.judge_run import Scope
-    from ragbed.analysis.ranking import Ranking
     from ragbed.analysis.statistics.planning import Design
     from ragbed.models.base import Sampling
     from ragbed.schema import Case
@@ -241,8 +240,7 @@ def rank(spec: RankSpec) -> RankingResult:
         >>> [row["model"] for row in ragbed.rank(run).records()]
         ['scripted/oracle', 'scripted/last-doc', 'scripted/refuser']
     """
-    from ragbed.analysis.comparison import open_sides
-    from ragbed.analysis.ranking import rank_models
+    from ragbed.analysis.comparison import open_sides, rank_models
 
     folders = dict.fromkeys(run_folder(run, "runs") for run in several(spec.runs, "runs"))
     return RankingResult(rank_models([side for folder in folders for side in open_sides(folder, spec.scorer).values()]))
@@ -260,7 +258,7 @@ def judge(spec: JudgeSpec) -> JudgeResult:
         1.0
     """
     from ragbed.analysis.judging.labels import check_unlabelled, read_labels
-    from ragbed.analysis.judging.results import CriterionJudgements, write_sample
+    from ragbed.analysis.judging.validation import CriterionJudgements, write_sample
     from ragbed.api import analysis_tables
     from ragbed.api.function_models import identify_functions
     from ragbed.api.model_calls import CallPlan, open_caller
@@ -281,10 +279,9 @@ def judge(spec: JudgeSpec) -> JudgeResult:
                     f"{option('votes', votes)} has no effect at {option('temperature', 0)}: all votes are identical. "
                     "Remove one of them."
                 )
-            settings = {"criterion": criterion.name, "prompt": criterion.prompt}
             plan = CallPlan(
                 scope.folder(sampling, identify_functions(spec.model)),
-                settings,
+                scope.settings(),
                 scope.cases,
                 spec.model,
                 sampling,
@@ -297,7 +294,7 @@ def judge(spec: JudgeSpec) -> JudgeResult:
             names = [opened.name for opened in caller.run(plan).models]
             part = CriterionJudgements(scope, plan.folder, names, people)
             judged.append(part)
-            if any(cell.failed for cell in part.cells):
+            if any(counts.failed for counts in part.counts):
                 _tell_error(plan.folder, names, shown)
     if people is not None:
         people.keep({unit for part in judged for unit in part.units}, {part.scope.criterion.name for part in judged})
@@ -320,7 +317,7 @@ def judge(spec: JudgeSpec) -> JudgeResult:
         ),
         None if people is None else {"used": len(people.agreed), "left_out": dict(people.left_out)},
         None if spec.sample is None or spec.out is None else write_sample(judged, spec.sample, Path(spec.out)),
-        sum(cell.failed for part in judged for cell in part.cells),
+        sum(counts.failed for part in judged for counts in part.counts),
     )
 
 
@@ -373,7 +370,7 @@ def diagnose(spec: DiagnoseSpec) -> DiagnosisResult:
         'false refusal'
     """
     from ragbed.analysis.diagnosis.classify import diagnose_run
-    from ragbed.analysis.diagnosis.diagnosis_file import write_diagnoses
+    from ragbed.analysis.diagnosis.summary import write_diagnoses
     from ragbed.analysis.run_cells import is_monitored
 
     folder = run_folder(spec.run)
@@ -392,18 +389,11 @@ def power(spec: PowerSpec) -> Table:
 
     Example:
         >>> ragbed.power(drop=0.05, discordance=0.12)[0]["items"]
-        375
+        398
     """
-    from ragbed.analysis.statistics.planning import plan_drop, plan_items, plan_power
-
+    drops = [None] if spec.drop is None and spec.items is not None else _shares(spec.drop or DROPS, "drop")
     designs = _designs(spec.discordance, spec.base, spec.alpha)
-    drops = _shares(DROPS if spec.drop is None else spec.drop, "drop")
-    if spec.items is None:
-        plans = [plan_items(design, share, spec.power) for share in drops for design in designs]
-    elif spec.drop is None:
-        plans = [plan_drop(design, spec.items, spec.power) for design in designs]
-    else:
-        plans = [plan_power(design, spec.items, share) for share in drops for design in designs]
+    plans = [design.plan(share, spec.items, spec.power) for share in drops for design in designs]
     title = f"Detecting a difference in accuracy (alpha {spec.alpha:g}, target power {spec.power:g})"
     return Table(map(asdict, plans), title)
 

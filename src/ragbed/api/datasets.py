@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
-from weakref import finalize
 
 from msgspec import structs
 
@@ -21,7 +19,6 @@ from ragbed.reporting.table import Result, Table, compact
 
 if TYPE_CHECKING:
     from ragbed.analysis.linting.checker import DatasetCheck
-    from ragbed.analysis.linting.report import DatasetReport
     from ragbed.analysis.linting.rules import LintFinding
     from ragbed.data import Dataset
     from ragbed.schema import Case
@@ -93,22 +90,12 @@ class LintResult(Result):
         reports: One report per dataset.
     """
 
-    reports: Sequence[DatasetReport]
-    _files: ExitStack = field(default_factory=ExitStack)
-
-    def __post_init__(self) -> None:
-        finalize(self, self._files.close)  # on garbage collection, close the temporary files that contain the findings
-
-    def __reduce__(self) -> tuple[object, ...]:
-        return _restore_lint, (list(self.reports),)
-
-    def __copy__(self) -> LintResult:
-        return self  # a copy would close the temporary files of the original
+    reports: Sequence[DatasetCheck]
 
     @property
     def totals(self) -> dict[str, int]:
         """The number of findings by severity: error, warning and note."""
-        from ragbed.analysis.linting.report import SEVERITIES
+        from ragbed.analysis.linting.checker import SEVERITIES
 
         counts = [count for report in self.reports for count in report.counts]
         return {name: sum(one.findings for one in counts if one.severity == name) for name in SEVERITIES}
@@ -122,19 +109,12 @@ class LintResult(Result):
         """Yield the stored findings, grouped by dataset and rule."""
         for report in self.reports:
             for count in report.counts:
-                yield from report.samples.of(count.rule)
+                yield from report.kept.get(count.rule, ())
 
     def records(self) -> Table:
         """Return one row per dataset and rule with its severity and the number of findings."""
         rows = [{"data": report.name} | count.values() for report in self.reports for count in report.counts]
         return Table(rows, "Findings")
-
-
-def _restore_lint(reports: Sequence[DatasetReport]) -> LintResult:
-    result = LintResult(reports)
-    for report in reports:
-        result._files.enter_context(report.samples)
-    return result
 
 
 @takes(LintSpec)
@@ -147,8 +127,6 @@ def lint(spec: LintSpec) -> LintResult:
         True
     """
     from ragbed.analysis.linting import DatasetCheck, choose_rules
-    from ragbed.analysis.linting.report import DatasetReport
-    from ragbed.analysis.linting.samples import Samples
     from ragbed.testbeds.selection import choose_testbeds
 
     rules = choose_rules(
@@ -157,16 +135,13 @@ def lint(spec: LintSpec) -> LintResult:
     settings = read_mix(spec)
     choose_testbeds(None, settings)  # before reading the data, reject noise ratios that no testbed accepts
     questions: dict[str, dict[int, str]] = {}
-    reports: list[DatasetReport] = []
-    result = LintResult(reports)
+    reports: list[DatasetCheck] = []
     with open_progress(spec.progress) as shown:
         for dataset in read_data(spec.data):
-            samples = result._files.enter_context(Samples(None if spec.all_ else _FINDINGS_PER_RULE))
             check = DatasetCheck(dataset, rules, settings, questions, _watch(shown, dataset))
-            for finding in check.findings():
-                samples.add(finding)
-            reports.append(DatasetReport(check, rules, samples))
-    return result
+            check.run(None if spec.all_ else _FINDINGS_PER_RULE)
+            reports.append(check)
+    return LintResult(reports)
 
 
 def _watch(shown: Progress, dataset: Dataset) -> Callable[[DatasetCheck], None]:

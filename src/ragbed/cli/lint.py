@@ -11,7 +11,7 @@ from ragbed.cli.options import Json, command
 from ragbed.text import counted
 
 if TYPE_CHECKING:
-    from ragbed.analysis.linting.report import DatasetReport
+    from ragbed.analysis.linting.checker import DatasetCheck
     from ragbed.api.datasets import LintResult
     from ragbed.api.job_specs import LintSpec
 
@@ -43,12 +43,12 @@ def lint(spec: LintSpec, *, json: Json = False) -> None:
         raise click.exceptions.Exit(1)
 
 
-def _print_report(report: DatasetReport, *, to_stderr: bool) -> None:
+def _print_report(report: DatasetCheck, *, to_stderr: bool) -> None:
     from ragbed.analysis.linting import RULES
     from ragbed.reporting.table import Table
 
-    check, counts = report.check, report.counts
-    title = f"{report.name}: {counted(check.items, 'item')}, {counted(check.documents, 'document')}"
+    counts = report.counts
+    title = f"{report.name}: {counted(report.items, 'item')}, {counted(report.documents, 'document')}"
     rows = [
         {"severity": count.severity, "rule": count.rule, "items": count.items, "docs": count.documents or None}
         | {"meaning": RULES[count.rule].meaning}
@@ -58,11 +58,11 @@ def _print_report(report: DatasetReport, *, to_stderr: bool) -> None:
     lines = []
     found = {count.rule for count in counts}
     clean = sum(rule.name not in found for rule in report.rules)
-    if found and clean and check.items:
+    if found and clean and report.items:
         lines.append(f"{counted(clean, 'other rule')} found nothing.")
     for count in counts:
         lines += ["", f"{count.severity} {count.rule}  {RULES[count.rule].fix}"]
-        findings = list(report.samples.of(count.rule))
+        findings = report.kept.get(count.rule, [])
         for finding in findings:
             item = None if finding.item is None else f"item {finding.item}"
             place = ", ".join(part for part in (item, f"line {finding.line}", finding.where) if part)

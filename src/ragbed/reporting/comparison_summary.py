@@ -11,13 +11,13 @@ from ragbed.analysis.comparison import (
     Comparison,
     Flip,
     IncompleteCounts,
+    Ranking,
     Side,
     adjust,
     compare_questions,
     describe,
     format_p,
 )
-from ragbed.analysis.ranking import Ranking
 from ragbed.analysis.statistics.rates import ALPHA
 from ragbed.errors import option
 from ragbed.reporting.numbers import show_interval

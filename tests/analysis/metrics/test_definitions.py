@@ -9,8 +9,8 @@ import pytest
 
 import ragbed.analysis.metrics as metrics
 from ragbed.analysis.locale import read_metrics, read_words
+from ragbed.analysis.metrics.prompting import COSTS
 from ragbed.analysis.metrics.retrieval import _SHARES
-from ragbed.analysis.metrics.strategies import COSTS
 
 _BUILDERS = ("rate", "difference", "number", "cell", "share", "resampled")
 

@@ -12,10 +12,8 @@ from msgspec import Struct, structs
 from ragbed.analysis.diagnosis.records import FOLDER as DIAGNOSES
 from ragbed.analysis.judging import FOLDER as JUDGES
 from ragbed.analysis.judging.criteria import CRITERIA
-from ragbed.analysis.judging.judge_run import needs_judge
+from ragbed.analysis.judging.judge_run import judge_case, needs_judge, verdict_of
 from ragbed.analysis.judging.labels import Label, LabelledUnit
-from ragbed.analysis.judging.request import judge_case
-from ragbed.analysis.judging.verdict import verdict_of
 from ragbed.errors import MALFORMED_JSON, RagbedError, UsageError
 from ragbed.io.file_lock import LockHeld, lock_file
 from ragbed.io.jsonl import read_lines, sync_folder, write_whole
