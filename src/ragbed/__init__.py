@@ -20,7 +20,7 @@ TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from ragbed.api.analysis import compare, diagnose, judge, power, rank
-    from ragbed.api.building import build, build_init, build_quality, build_relabel
+    from ragbed.api.building import build, build_init, build_quality
     from ragbed.api.datasets import cases, lint, synthesize
     from ragbed.api.demo import demo
     from ragbed.api.downloads import data_path, datasets, download
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 else:  # Hidden from type checkers, because `__getattr__` would make them accept any attribute name.
     _MODULES = {
         "api.analysis": ("compare", "diagnose", "judge", "power", "rank"),
-        "api.building": ("build", "build_init", "build_quality", "build_relabel"),
+        "api.building": ("build", "build_init", "build_quality"),
         "api.datasets": ("cases", "lint", "synthesize"),
         "api.demo": ("demo",),
         "api.downloads": ("data_path", "datasets", "download"),
@@ -91,7 +91,6 @@ __all__ = [
     "build",
     "build_init",
     "build_quality",
-    "build_relabel",
     "cases",
     "compare",
     "data_path",

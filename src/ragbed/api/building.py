@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
-import tomllib
+import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +14,7 @@ import msgspec
 from ragbed.api.calling import check_reader, with_request_options
 from ragbed.api.job_specs import BuildInitSpec, BuildSpec, QualitySpec
 from ragbed.api.model_calls import CallPlan, ModelCaller, open_caller
-from ragbed.api.progress import open_progress
+from ragbed.api.progress import Progress, open_progress
 from ragbed.api.specification import takes
 from ragbed.environment import variables
 from ragbed.errors import UsageError, option
@@ -25,19 +25,16 @@ from ragbed.reporting.table import Result, Table
 from ragbed.text import counted
 
 if TYPE_CHECKING:
-    from ragbed.builder.funnel import Delivery, Sample
-    from ragbed.builder.model_client import BuildModelClient
-    from ragbed.builder.model_requests import Request
+    from ragbed.builder.build_context import Build
+    from ragbed.builder.funnel import Delivery
+    from ragbed.builder.model_calls import BuildModelClient, Request
+    from ragbed.builder.new_recipe import RecipeTrial, Survey
     from ragbed.builder.pipeline import Done
     from ragbed.builder.quality import Quality
     from ragbed.builder.recipe import Recipe
-    from ragbed.builder.relabel import LabelDisagreement, Relabelling
-    from ragbed.builder.run_build import BuildPlan
-    from ragbed.builder.survey import Survey
-    from ragbed.builder.trial import Trial
     from ragbed.runs.budget import Budget
 
-_CALLS = Path("kept", "asked")
+_ITEMS = 20  # number of base items per language in a recipe without a trial
 _PAGE_STEPS = frozenset({"articles", "pages"})
 
 
@@ -70,8 +67,8 @@ class BuildResult(Result):
         """Whether all steps are finished and no items are missing."""
         return not self.unfinished and not any(file.is_short for file in self.files)
 
-    def samples(self, most: int = 3) -> tuple[list[Sample], list[Sample]]:
-        """Return examples of accepted and rejected questions."""
+    def samples(self, most: int = 3) -> list[tuple[str, str, str]]:
+        """Return examples of questions: "accepted" or the failed check, the question, and the answer or the reason."""
         from ragbed.builder.funnel import draw_samples
 
         return draw_samples(self.folder, most)
@@ -94,12 +91,13 @@ class BuildResult(Result):
             | {"reasons": main_reasons(done)}
             for name, done in self.steps.items()
         ]
-        accepted, rejected = self.samples()
-        samples = [("accepted", sample.question, sample.answer) for sample in accepted]
-        samples += [(sample.check, sample.question, sample.reason) for sample in rejected]
-        columns = ("check", "question or source", "answer or reason")
-        named = [dict(zip(columns, sample, strict=True)) for sample in samples]
-        return [Table(steps, "Steps"), self.records(), Table(named, "Samples", columns=columns)]
+        return [Table(steps, "Steps"), self.records(), _tabulate_samples(self.samples())]
+
+
+def _tabulate_samples(samples: Sequence[Sequence[str]]) -> Table:
+    columns = ("check", "question or source", "answer or reason")
+    named = [dict(zip(columns, sample, strict=True)) for sample in samples]
+    return Table(named, "Samples", columns=columns)
 
 
 @takes(BuildSpec)
@@ -110,32 +108,36 @@ def build(spec: BuildSpec) -> BuildResult:
         >>> from pathlib import Path
         >>> Path("texts").mkdir()
         >>> _ = Path("texts/hours.txt").write_text("The library opens at nine and closes at five. " * 20)
-        >>> recipe = ragbed.build_init("texts", "1 English question", model="scripted/echo", out="hours.toml", trial=0)
+        >>> recipe = ragbed.build_init("texts", model="scripted/echo", out="hours.toml", trial=0)
         >>> result = ragbed.build(recipe.path, out="builds/hours")
         >>> result.steps["articles"].made, result.complete
         (1, False)
     """
-    from ragbed.builder.build_context import BuildServices
     from ragbed.builder.recipe import check_day, read_recipe
-    from ragbed.builder.run_build import BuildPlan, BuildTools, run_build
+    from ragbed.builder.run_build import run_build
 
     path = Path(spec.recipe)
     read = read_recipe(path)
     check_day(spec.since, "since:")
     read = msgspec.structs.replace(read, generator=spec.model or read.generator, since=spec.since or read.since)
     folder = Path(spec.out or Path("builds") / read.name)
-    plan = BuildPlan(read, folder, path.parent, spec.from_)
     with open_progress(spec.progress) as shown, open_caller(spec, shown) as caller:
-        _check_models(plan, caller)
-        client = open_client(folder / _CALLS, caller)
-        tools = BuildTools(client, BuildServices(variables()), caller.engine, shown.count, shown.message)
-        state, deliveries = run_build(plan, tools)
+        state, deliveries = run_build(_open_build(folder, read, path.parent, caller, shown), spec.from_, shown.message)
     return BuildResult(folder, state.steps, deliveries)
+
+
+def _open_build(folder: Path, recipe: Recipe, home: Path, caller: ModelCaller, shown: Progress) -> Build:
+    from ragbed.builder.build_context import Build, BuildServices
+    from ragbed.builder.model_calls import CALLS
+
+    _check_models(recipe, caller, has_responses=(folder / CALLS).is_dir())
+    today, client = datetime.now(UTC).date(), open_client(folder / CALLS, caller)
+    return Build(folder, recipe, today, client, BuildServices(variables()), shown.count, caller.engine, home)
 
 
 def open_client(folder: Path, caller: ModelCaller) -> BuildModelClient:
     """Return the client through which build steps call models; it stores the responses in a folder."""
-    from ragbed.builder.model_client import BuildModelClient
+    from ragbed.builder.model_calls import BuildModelClient
 
     def call(folder: Path, request: Request, sampling: Sampling, budget: Budget | None) -> None:
         plan = CallPlan(
@@ -157,15 +159,14 @@ def open_client(folder: Path, caller: ModelCaller) -> BuildModelClient:
     )
 
 
-def _check_models(plan: BuildPlan, caller: ModelCaller) -> None:
+def _check_models(recipe: Recipe, caller: ModelCaller, *, has_responses: bool) -> None:
     """Check API keys and prices before the build starts, because a build may take hours.
 
     A resumed build may already have stored every response, in which case it needs no key.
     """
     from ragbed.builder.recipe import models_of
 
-    models = sorted(models_of(plan.recipe))
-    has_responses = (plan.folder / _CALLS).is_dir()
+    models = sorted(models_of(recipe))
     for model in models:
         parse_model(model) if has_responses else check_reader(model)
     if models:
@@ -186,7 +187,7 @@ class RecipeResult:
     path: Path
     recipe: Mapping[str, Any]
     survey: Survey | None = None
-    trial: Trial | None = None
+    trial: RecipeTrial | None = None
 
 
 @takes(BuildInitSpec)
@@ -197,14 +198,12 @@ def build_init(spec: BuildInitSpec) -> RecipeResult:
         >>> from pathlib import Path
         >>> Path("docs").mkdir()
         >>> _ = Path("docs/office.txt").write_text("The office opens at nine.")
-        >>> recipe = ragbed.build_init("docs", "5 English questions", model="scripted/echo", out="office.toml", trial=0)
+        >>> recipe = ragbed.build_init("docs", model="scripted/echo", out="office.toml", trial=0)
         >>> recipe.recipe["wanted"]["base"]
-        5
+        20
     """
-    from ragbed.builder.brief import asks_for_number, write_recipe
+    from ragbed.builder.new_recipe import ask_for_model, survey_folder, try_recipe, write_recipe
     from ragbed.builder.recipe import read_recipe
-    from ragbed.builder.survey import survey_folder
-    from ragbed.builder.working_models import ask_for_model
 
     if spec.model is None:
         raise UsageError(ask_for_model(variables(), Path()))
@@ -213,39 +212,29 @@ def build_init(spec: BuildInitSpec) -> RecipeResult:
     if target.exists():
         raise UsageError(f"{target} already exists. Delete it, or choose another file with {option('out')}.")
     survey = survey_folder(source) if source.is_dir() else None
-    name = "" if spec.out is None else target.stem
-    text = write_recipe(spec.brief, source, spec.model, survey=survey, name=name, home=target.parent)
-    write_file(target, text.encode())
-    tried = None
+    name, model = "" if spec.out is None else target.stem, spec.model
+
+    def write(items: int) -> Recipe:
+        text = write_recipe(source, model, survey=survey, items=items, name=name, home=target.parent)
+        write_file(target, text.encode())
+        return read_recipe(target)
+
+    recipe, tried = write(_ITEMS), None
     if spec.trial and survey is not None and survey.documents:
         try:
-            tried = _try_recipe(read_recipe(target), survey, spec)
+            with (
+                tempfile.TemporaryDirectory(prefix="ragbed-trial-") as temporary,
+                open_progress(spec.progress) as shown,
+                open_caller(spec, shown) as caller,
+            ):
+                build = _open_build(Path(temporary), recipe, Path(temporary), caller, shown)
+                tried = try_recipe(build, source, spec.trial, survey.documents)
         except BaseException:
             target.unlink()  # so that the same command can be repeated
             raise
-        if tried.expected and not asks_for_number(spec.brief):
-            each = max(1, round(tried.expected / len(read_recipe(target).langs)))
-            text = re.sub(r"^base = \d+", f"base = {each}", text, flags=re.MULTILINE)
-            write_file(target, text.encode())
-    return RecipeResult(target, tomllib.loads(text), survey, tried)
-
-
-def _try_recipe(recipe: Recipe, survey: Survey, spec: BuildInitSpec) -> Trial:
-    import tempfile
-
-    from ragbed.builder.build_context import BuildServices
-    from ragbed.builder.run_build import BuildPlan, BuildTools
-    from ragbed.builder.trial import try_recipe
-
-    with (
-        tempfile.TemporaryDirectory(prefix="ragbed-trial-") as temporary,
-        open_progress(spec.progress) as shown,
-        open_caller(spec, shown) as caller,
-    ):
-        _check_models(BuildPlan(recipe, Path(temporary)), caller)
-        client = open_client(Path(temporary) / _CALLS, caller)
-        tools = BuildTools(client, BuildServices(variables()), caller.engine, shown.count, lambda _: None)
-        return try_recipe(recipe, Path(spec.documents), spec.trial, survey.documents, tools)
+        if tried.expected:
+            recipe = write(max(1, round(tried.expected / len(recipe.langs))))
+    return RecipeResult(target, msgspec.to_builtins(recipe), survey, tried)
 
 
 @dataclass(frozen=True, repr=False)
@@ -271,7 +260,7 @@ class QualityResult(Result):
             for family, measures in self.quality.families.items()
             for measure in measures
         ]
-        from ragbed.builder.quality.page import show_value
+        from ragbed.builder.quality import show_value
 
         shown = [
             {"figure": measure.name, "value": show_value(measure), "of": measure.n, "gate": measure.gate or ""}
@@ -282,6 +271,13 @@ class QualityResult(Result):
         size = f"{counted(self.quality.items, 'item')}, {counted(self.quality.passages, 'passage')}"
         return Table(rows, f"Quality of {', '.join(self.quality.data)}: {size}", shown)
 
+    def tables(self) -> list[Table]:
+        """Return the measures and, for a build, the counts of each step and samples of its questions."""
+        if not self.quality.steps:
+            return [self.records()]
+        steps = [{"step": name, "in": entered, "out": made} for name, (entered, made) in self.quality.steps.items()]
+        return [self.records(), Table(steps, "Steps"), _tabulate_samples(self.quality.samples)]
+
 
 @takes(QualitySpec)
 def build_quality(spec: QualitySpec) -> QualityResult:
@@ -291,59 +287,6 @@ def build_quality(spec: QualitySpec) -> QualityResult:
         >>> ragbed.build_quality("ragbed-mini-en_base").quality.items
         60
     """
-    from ragbed.builder.quality import reports
+    from ragbed.builder.quality import measure
 
-    if spec.out is not None:
-        reports.check_report_path(Path(spec.out))
-    quality = reports.measure(str(spec.data))
-    if spec.out is not None:
-        reports.write_quality(Path(spec.out), quality)
-    return QualityResult(quality)
-
-
-@dataclass(frozen=True, repr=False)
-class RelabelResult(Result):
-    """A dataset's recomputed labels, compared with the published ones.
-
-    Attributes:
-        data: Name of the dataset.
-        counts: Number of documents whose new label matches the published one, by rule and published label.
-        disagreements: Documents whose labels differ, with the reason.
-    """
-
-    data: str
-    counts: Relabelling
-    disagreements: Sequence[LabelDisagreement]
-
-    def records(self) -> Table:
-        """Return one row per rule and published label, with the number of documents on which the two agree."""
-        rows = [
-            {"rule": row.way, "published": row.published, "agree": row.agree, "n": row.of} for row in self.counts.rows
-        ]
-        from ragbed.builder.relabel import WAYS
-
-        shown = [
-            {"rule": WAYS[row.way], "published label": row.published, "agree": row.agree, "of": row.of}
-            | {"share": f"{row.agree / row.of:.2%}"}
-            | {"new label": ", ".join(f"{label} {count:,}" for label, count in row.labels.most_common())}
-            for row in self.counts.rows
-        ]
-        return Table(rows, f"{self.data}: {counted(self.counts.items, 'item')}", shown)
-
-
-def build_relabel(data: str | Path) -> RelabelResult:
-    """Relabel the documents of a dataset, and compare the new labels with the published ones. No file is written.
-
-    Args:
-        data: Name or path of a dataset.
-
-    Example:
-        >>> ragbed.build_relabel("ragbed-mini-en_base").records()[0]["rule"]
-        'plain'
-    """
-    from ragbed.builder.relabel import relabel
-    from ragbed.data.catalog import open_data
-
-    (dataset,) = open_data([str(data)])
-    counts, disagreements = relabel(dataset.items())
-    return RelabelResult(dataset.name, counts, disagreements)
+    return QualityResult(measure(str(spec.data)))

@@ -295,13 +295,7 @@ class BuildInitSpec(CallOptions):
     """The options of a new recipe."""
 
     documents: LocalFile = opt(
-        "A folder, or a .jsonl, .warc or .txt file. Only a folder can be tried.", is_argument=True, kw_only=False
-    )
-    brief: str = opt(
-        "Description of the questions to build (number, kinds and topic), in English or Chinese.",
-        is_argument=True,
-        default="",
-        kw_only=False,
+        "A folder, or a .jsonl or .txt file. Only a folder can be tried.", is_argument=True, kw_only=False
     )
     out: LocalFile | None = opt(
         "Recipe file to write.", "RECIPE", short="-o", shown="named after the documents", default=None
@@ -338,7 +332,6 @@ class QualitySpec(Spec):
     data: LocalFile = opt(
         "A dataset, or a build's output folder.", "DATA", is_argument=True, is_data=True, kw_only=False
     )
-    out: LocalFile | None = opt("Report file to write (.html or .json).", "FILE", short="-o", default=None)
 
 
 class ExportSpec(LayoutOptions):

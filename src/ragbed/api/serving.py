@@ -228,8 +228,8 @@ def _open_session(spec: ReviewSpec, shown: Progress, writes: bool) -> Iterator[R
 
 
 def _apply(session: ReviewSession, folder: Path) -> ReviewResult:
-    from ragbed.builder.run_build import describe_quality
+    from ragbed.builder.quality import write_quality
     from ragbed.ui.review.apply import apply_review
 
     applied = apply_review(session.state, folder)
-    return ReviewResult(folder, applied=applied, quality=describe_quality(folder) if applied.written else None)
+    return ReviewResult(folder, applied=applied, quality=write_quality(folder) if applied.written else None)

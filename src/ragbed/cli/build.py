@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -13,7 +12,6 @@ from ragbed.cli.build_output import print_funnel, show_survey, show_trial, show_
 from ragbed.cli.console import print_json, quoted, say
 from ragbed.cli.options import Json, command
 from ragbed.cli.quality import quality
-from ragbed.cli.relabel import relabel
 from ragbed.errors import DataError, RagbedError, Stopped, UsageError
 
 if TYPE_CHECKING:
@@ -39,21 +37,17 @@ def build() -> None:
 def init(spec: BuildInitSpec) -> None:
     """Examine your documents, try the model on five of them, and write a recipe.
 
-    DOCUMENTS is a folder, or a .jsonl, .warc or .txt file. BRIEF describes, in English or
-    Chinese, how many questions to generate, of which kind and about what; by default, as many as the trial
-    suggests.
+    DOCUMENTS is a folder, or a .jsonl or .txt file. The recipe requests as many items as the trial
+    suggests; edit it to change their number, kinds, languages or topic.
 
     \b
     Examples:
       ragbed build init docs/ -m openai/gpt-4o-mini
-      ragbed build init docs/ "50 English questions about our handbook" -m openai/gpt-4o -o handbook.toml
+      ragbed build init docs/ -m openai/gpt-4o --trial 10 -o handbook.toml
     """
     from ragbed.api import building
-    from ragbed.builder.web.limits import need_extra
+    from ragbed.builder.web import need_extra
 
-    documents = str(spec.documents)
-    if not Path(documents).exists() and spec.brief and Path(spec.brief).exists():
-        raise UsageError(f"DOCUMENTS and BRIEF are swapped. Use: ragbed build init {spec.brief} {documents!r}")
     if spec.model is not None:
         need_extra("protego", "trafilatura", "feedparser", "pypdf")
     written = building.build_init.start(spec)
@@ -62,8 +56,7 @@ def init(spec: BuildInitSpec) -> None:
     if written.trial is not None:
         for line in show_trial(written.trial):
             say(line)
-    about = written.recipe["about"] or "anything"
-    say(f"Recipe: {show_wanted(written.recipe)}; topic: {about}; generator: {spec.model}.")
+    say(f"Recipe: {show_wanted(written.recipe)}; generator: {spec.model}.")
     say(f"Recipe written to {written.path}. Check it, then run: ragbed build run {written.path}")
 
 
@@ -72,7 +65,7 @@ def run(spec: BuildSpec, *, json: Json = False) -> None:
     """Build a benchmark from a recipe.
 
     DIR receives the files {lang}_base.jsonl, {lang}_int.jsonl and {lang}_fact.jsonl; a build.lock with the hashes of
-    all inputs; quality.html and quality.json; and, in steps/, the output and the rejected records of every step, with
+    all inputs; quality.json; and, in steps/, the output and the rejected records of every step, with
     reasons.
 
     Rerun the command to resume a build that was stopped: pages, responses and finished steps are reused. If you change
@@ -94,7 +87,7 @@ def run(spec: BuildSpec, *, json: Json = False) -> None:
     _finish(result)
 
 
-for _command in (init, run, quality, relabel):
+for _command in (init, run, quality):
     build.add_command(_command)
 
 

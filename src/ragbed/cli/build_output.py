@@ -10,8 +10,7 @@ from ragbed.text import counted
 
 if TYPE_CHECKING:
     from ragbed.api.building import BuildResult
-    from ragbed.builder.survey import Survey
-    from ragbed.builder.trial import Trial
+    from ragbed.builder.new_recipe import RecipeTrial, Survey
 
 
 def show_survey(survey: Survey) -> str:
@@ -23,7 +22,7 @@ def show_survey(survey: Survey) -> str:
     return f"Found: {found} ({langs}{size})." + (f" Skipped: {skipped}." if skipped else "")
 
 
-def show_trial(trial: Trial) -> list[str]:
+def show_trial(trial: RecipeTrial) -> list[str]:
     """Return sentences with the result of a trial: the yield, the estimate, the cost and the main loss."""
     documents = counted(trial.documents, "document")
     lines = [f"Trial on {documents}: {trial.drafts} questions written, {counted(trial.items, 'item')} passed."]

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ragbed.cli.console import print_json, print_table, say
+from ragbed.cli.console import print_json, print_tables, say
 from ragbed.cli.options import Json, command
 
 if TYPE_CHECKING:
@@ -17,20 +17,19 @@ if TYPE_CHECKING:
 def quality(spec: QualitySpec, *, json: Json = False) -> None:
     """Measure the quality of a dataset or a build folder.
 
-    Each value is shown with RGB's value and its gate. The exit code is 4 if a gate fails.
+    Each value is shown with RGB's value and its gate; for a build, also the counts of each step, and accepted and
+    rejected questions. The exit code is 4 if a gate fails.
 
     \b
     Examples:
-      ragbed build quality en_fact -o quality.html
-      ragbed build quality builds/news
+      ragbed build quality en_fact
+      ragbed build quality builds/news --json
     """
     from ragbed.api import building
-    from ragbed.builder.quality.reports import quality_values
+    from ragbed.builder.quality import quality_values
 
     result = building.build_quality.start(spec)
-    print_table(result.records(), to_stderr=json)
-    if spec.out is not None:
-        say(f"{spec.out} written.")
+    print_tables(result.tables(), to_stderr=json)
     if json:
         print_json(quality_values(result.quality))
     if not result.ok:

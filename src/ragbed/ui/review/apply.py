@@ -12,8 +12,8 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from ragbed.builder.edits import check_edit, check_fake
-from ragbed.builder.quality.review_results import PLACE, Reviewed, ReviewSample
+from ragbed.builder.counterfactuals import check_edit, check_fake
+from ragbed.builder.quality import PLACE, Reviewed, ReviewSample
 from ragbed.builder.statements import spans_of
 from ragbed.data import Dataset, kind_of
 from ragbed.data.native import to_line

@@ -9,9 +9,8 @@ from typing import TypeVar
 import msgspec
 from msgspec import Struct
 
-from ragbed.builder.records import Draft
-from ragbed.builder.relabel import label_again
-from ragbed.builder.statements import find_answer, spans_of
+from ragbed.builder.build_context import Draft
+from ragbed.builder.statements import find_answer, label_again, spans_of
 from ragbed.errors import MALFORMED_JSON, DataError
 from ragbed.io.jsonl import read_lines
 from ragbed.io.locations import read_regular
@@ -197,7 +196,7 @@ def _show_passage(item: Item, passage: Passage, provenance: Provenance) -> Shown
     return ShownPassage(
         passage=passage,
         is_edit=is_edit(passage),
-        label=label_again(item, passage, "support"),
+        label=label_again(item, passage),
         spans=spans,
         sha256=provenance.page_hash(passage.url),
     )

@@ -12,9 +12,8 @@ from msgspec import Struct
 
 from ragbed import __version__
 from ragbed.analysis.linting import DatasetCheck, choose_rules
-from ragbed.builder.edits import check_edit, check_fake
-from ragbed.builder.relabel import label_again
-from ragbed.builder.statements import STANCES
+from ragbed.builder.counterfactuals import check_edit, check_fake
+from ragbed.builder.statements import STANCES, label_again
 from ragbed.data import Dataset, kind_of
 from ragbed.data.native import to_line
 from ragbed.errors import UsageError
@@ -86,7 +85,7 @@ def flag_item(item: Item) -> Iterator[Flag]:
             for fault in check_edit(item, item.fake, item.passages[passage.edit_of].text, passage.text):
                 yield Flag("edit", where, fault)
         elif passage.stance != "contradicts":
-            found = label_again(item, passage, "support")
+            found = label_again(item, passage)
             if STANCES[found.label] != passage.stance:
                 yield Flag(
                     "label", where, f"the rules assign the label {found.label}, not {passage.stance}: {found.reason}"
