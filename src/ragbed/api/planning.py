@@ -155,6 +155,8 @@ def _check_batch(spec: RunSpec, models: Sequence[Model]) -> None:
             f"{option('strategies')}, "
             f"{option('preset')} and {option('confidence', 'stated')}."
         )
+    if spec.until:
+        raise UsageError("`batch` sends all cases at once, so `until` cannot stop early. Omit one of these options.")
     for model in models:
         if not isinstance(model, Batching):
             raise UsageError(

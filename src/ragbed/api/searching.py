@@ -59,7 +59,7 @@ def check_search_models(models: Sequence[Model], spec: RunSpec, settings: Settin
     Raises:
         UsageError: A model cannot be evaluated with the testbed.
     """
-    from ragbed.models.base import ToolCalling, is_system
+    from ragbed.models.base import is_system
 
     if spec.batch:
         raise UsageError(
@@ -80,7 +80,7 @@ def check_search_models(models: Sequence[Model], spec: RunSpec, settings: Settin
                 f"{model.name} calls the search tool in the current process, so {option('testbeds', 'search')} "
                 f"requires {option('engine', 'local')}."
             )
-        calls_tools = isinstance(model, ToolCalling) and model.calls_tools
+        calls_tools = getattr(model, "calls_tools", False)
         if settings.search.protocol == "tools" and not calls_tools and not is_system(model):
             raise UsageError(
                 f"{model.name} does not support tool calls with this provider. Use {option('search', 'protocol=text')}."

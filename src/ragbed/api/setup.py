@@ -14,7 +14,7 @@ from ragbed.api.specification import takes
 from ragbed.environment import cache_file, variables
 from ragbed.errors import RagbedError, UsageError, option
 from ragbed.reporting.table import Result, Table
-from ragbed.runs.cache_admin import CacheSize, look, prune
+from ragbed.runs.cache import CacheSize, look, prune
 from ragbed.testbeds import TESTBEDS
 
 if TYPE_CHECKING:

@@ -139,6 +139,7 @@ def tell_empty(count: int, total: int, models: Iterable[str]) -> str:
 
 def print_cells(cells: Sequence[ConditionRow], folder: Path, scorers: Sequence[str] = (), *, to_stderr: bool) -> None:
     """Print a table for each model, dataset and profile, and messages on responses that need attention."""
+    from ragbed.analysis.overview import tell_unsure
     from ragbed.reporting.overview import tabulate_overview
     from ragbed.runs.display_names import read_names
     from ragbed.runs.store import open_store
@@ -149,9 +150,8 @@ def print_cells(cells: Sequence[ConditionRow], folder: Path, scorers: Sequence[s
     if empty := sum(cell.empty for cell in cells):
         models = {cell.condition.model for cell in cells if cell.empty}
         say(tell_empty(empty, sum(cell.ok + cell.truncated for cell in cells), models))
-    if unsure := sum(cell.rates["correct"].unsure for cell in cells if cell.asked):
-        verdicts = "1 verdict is unsure and counts" if unsure == 1 else f"{unsure:,} verdicts are unsure and count"
-        say(f"{verdicts} as wrong. Judge these responses with ragbed judge RUN -m MODEL --unsure.")
+    if unsure := tell_unsure(cells):
+        say(f"{unsure} Judge these responses with ragbed judge RUN -m MODEL --unsure.")
     if unscored := sum(cell.unscored for cell in cells):
         responses = "1 response is" if unscored == 1 else f"{unscored:,} responses are"
         say(
