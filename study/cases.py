@@ -63,7 +63,7 @@ def generate_cases(settings: Mapping[str, str], folder: Path) -> list[Case]:
         limit=None if limit == "none" else int(limit),
         strategies=None if confidence == "stated" else settings.get("remedies"),
         num_docs=settings["docs"] if testbeds == "length" else None,
-        confidence=confidence if confidence == "stated" else None,  # only stated confidence changes the prompts
+        confidence="stated" if confidence == "stated" else None,  # only stated confidence changes the prompts
     )
     job = ragbed.plan_run(spec, message=lambda _: None)  # testbeds that do not apply to a file are expected
     try:

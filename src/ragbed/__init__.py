@@ -19,7 +19,7 @@ if sys.version_info < (3, 11):  # noqa: UP036 - pip checks this, but a copy of t
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
-    from ragbed.api.analysis import compare, diagnose, judge, power
+    from ragbed.api.analysis import compare, diagnose, judge, power, rank
     from ragbed.api.building import build, build_init, build_quality
     from ragbed.api.datasets import cases, lint, synthesize
     from ragbed.api.demo import demo
@@ -27,20 +27,20 @@ if TYPE_CHECKING:
     from ragbed.api.objects import SystemCase, system
     from ragbed.api.planning import plan_run
     from ragbed.api.progress import Progress
-    from ragbed.api.ranking import rank
     from ragbed.api.reports import report
-    from ragbed.api.results import Figure, Records, Run
+    from ragbed.api.results import Figure, Run
     from ragbed.api.runs import arun, forecast, open_run, run
     from ragbed.api.serving import review, view
     from ragbed.api.setup import doctor
     from ragbed.api.sharing import export, import_results, merge
-    from ragbed.api.spec import RunOptions, RunSpec
+    from ragbed.api.spec import RunSpec
     from ragbed.errors import RagbedError, UsageError
     from ragbed.models.base import Model
+    from ragbed.reporting.table import Table
     from ragbed.schema import Case, Completion
 else:  # Hidden from type checkers, because `__getattr__` would make them accept any attribute name.
     _MODULES = {
-        "api.analysis": ("compare", "diagnose", "judge", "power"),
+        "api.analysis": ("compare", "diagnose", "judge", "power", "rank"),
         "api.building": ("build", "build_init", "build_quality"),
         "api.datasets": ("cases", "lint", "synthesize"),
         "api.demo": ("demo",),
@@ -48,16 +48,16 @@ else:  # Hidden from type checkers, because `__getattr__` would make them accept
         "api.objects": ("SystemCase", "system"),
         "api.planning": ("plan_run",),
         "api.progress": ("Progress",),
-        "api.ranking": ("rank",),
         "api.reports": ("report",),
-        "api.results": ("Figure", "Records", "Run"),
+        "api.results": ("Figure", "Run"),
         "api.runs": ("arun", "forecast", "open_run", "run"),
         "api.serving": ("review", "view"),
         "api.setup": ("doctor",),
         "api.sharing": ("export", "import_results", "merge"),
-        "api.spec": ("RunOptions", "RunSpec"),
+        "api.spec": ("RunSpec",),
         "errors": ("RagbedError", "UsageError"),
         "models.base": ("Model",),
+        "reporting.table": ("Table",),
         "schema": ("Case", "Completion"),
     }
     _SOURCES = {name: module for module, names in _MODULES.items() for name in names}
@@ -82,11 +82,10 @@ __all__ = [
     "Model",
     "Progress",
     "RagbedError",
-    "Records",
     "Run",
-    "RunOptions",
     "RunSpec",
     "SystemCase",
+    "Table",
     "UsageError",
     "arun",
     "build",

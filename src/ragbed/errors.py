@@ -10,14 +10,15 @@
         ├── NoSuchFile     a file does not exist                          exit 2
         └── UnknownName    a name is unknown                              exit 2
 
-A message states the problem with the value, the cause and the fix. It names parameters as `num_docs` or num_docs=5; the
-command line shows them as --num-docs and --num-docs 5. Any other exception is a bug and keeps its traceback.
+A message states the problem with the value, the cause and the fix. It names an option with `option("num_docs", 5)`:
+num_docs=5 in Python, and --num-docs 5 on the command line. Any other exception is a bug and keeps its traceback.
 """
 
 from __future__ import annotations
 
 import errno
 from collections.abc import Iterable, Mapping
+from contextvars import ContextVar
 
 import msgspec
 
@@ -171,14 +172,36 @@ class UnknownName(UsageError):
         super().__init__(f"unknown {what} {name!r}.{hint} Known: {', '.join(names[:_MOST_SHOWN])}{more}.")
 
 
-class UnusedOption(UsageError):
-    """An option has no effect here, e.g. a test-case option when exporting a run.
+class Interface:
+    """The interface that the user works with: how messages name options, and which options the user has given."""
+
+    def show(self, name: str, value: object = None) -> str:
+        """Return an option as the user would write it, with a value if there is one."""
+        return f"`{name}`" if value is None else f"{name}={value}"
+
+    def is_given(self, name: str) -> bool:  # noqa: ARG002 - overridden by the command line
+        """Return whether the user has given an option for this call, unlike a variable that is set for all commands."""
+        return True
+
+
+INTERFACE: ContextVar[Interface] = ContextVar("interface", default=Interface())  # noqa: B039 - it has no state
+
+
+def option(name: str, value: object = None) -> str:
+    """Return the name of an option for a message: `num_docs` in Python, and --num-docs on the command line.
 
     Args:
-        name: Name of the parameter, e.g. `num_docs`.
-        reason: The reason why it has no effect.
+        name: The parameter.
+        value: A value to show with it: num_docs=5 in Python, and --num-docs 5 on the command line.
     """
+    return INTERFACE.get().show(name, value)
 
-    def __init__(self, name: str, reason: str) -> None:
-        self.name = name
-        super().__init__(f"`{name}` has no effect here: {reason}.")
+
+def refuse_unused(name: str, reason: str) -> None:
+    """Reject an option that has no effect, unless it comes from the environment or a file, which serve many commands.
+
+    Raises:
+        UsageError: The user has given the option for this call.
+    """
+    if INTERFACE.get().is_given(name):
+        raise UsageError(f"{option(name)} has no effect here: {reason}.")

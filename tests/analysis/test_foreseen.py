@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,13 +14,13 @@ from ragbed.analysis.metrics import METRICS
 from ragbed.analysis.metrics.cells import Cell
 from ragbed.analysis.run_cells import read_report_cells
 from ragbed.api.planning import plan_run
-from ragbed.api.spec import RunOptions, RunSpec
+from ragbed.api.spec import RunSpec
 from ragbed.runs.execution import Job, run
 from ragbed.testbeds.prompts.strategies import MARK
 from tests.runs.harness import ask_nobody
 
 _DATA = [f"ragbed-mini-en_{kind}" for kind in ("base", "int", "fact")]
-_WIDE: RunOptions = {
+_WIDE: dict[str, Any] = {
     "testbeds": "noise,rejection,integration,counterfactual,closed-book,no-documents",
     "distractors": ["related", "random", "fixed"],
     "true_ratio": [0, 0.4, 1],
@@ -37,7 +38,7 @@ _HANG_ON_REPLIES = {"corrected_of_flagged", "resistance_of_known", "override_of_
     [({}, 80), (_WIDE, 100), ({"profile": "code-2024"}, 80)],
     ids=["plain", "wide", "code"],
 )
-def test_what_a_run_tells_was_foreseen_and_little_else(tmp_path: Path, options: RunOptions, least: int) -> None:
+def test_what_a_run_tells_was_foreseen_and_little_else(tmp_path: Path, options: dict[str, Any], least: int) -> None:
     """Each run has many cells. With the profile of the original code, there used to be 245 cells, and now there are 83.
 
     The other 162 belonged to metrics that were removed: the paths and the helped and harmed questions of the table

@@ -34,7 +34,7 @@ def test_a_comparison_has_numbers_by_condition(runs: dict[str, ragbed.Run], tmp_
     assert ragbed.compare(runs["oracle"], runs["oracle"], fail_if_worse=0.1).passed
     assert len(result.to_pandas()) == len(result.records()) == 2
     assert "<table>" in result._repr_html_()
-    assert "-1" in repr(result)
+    assert "−100.0" in repr(result)
 
 
 @pytest.mark.parametrize("share", ["10%", "0.1", " 10 % ", 0.1])

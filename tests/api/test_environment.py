@@ -67,8 +67,8 @@ def test_the_variable_of_a_repeatable_option_has_one_value_per_line(tmp_path: Pa
     words = ["run", "-m", "scripted/oracle", "--testbeds", "noise", "--noise", "0", "--out", str(tmp_path / "run")]
     done = type_command(*words, env={"RAGBED_DATA": data})
     assert done.code == 0, done.err
-    assert "scripted/oracle on a," in done.out
-    assert "scripted/oracle on b," in done.out
+    assert "scripted/oracle on a " in done.out
+    assert "scripted/oracle on b " in done.out
 
 
 def _modules() -> list[Path]:

@@ -22,7 +22,7 @@ from ragbed.builder import web
 from ragbed.data import Dataset, kind_of
 from ragbed.schema import Item
 from ragbed.text import mentions_answer
-from ragbed.ui.review.provenance import Provenance
+from ragbed.ui.review.item_page import Provenance
 from tests.builder.world_site import World, make_world, running_generator
 from tests.cli.typed import Done, type_command
 from tests.servers.function_model import function_model

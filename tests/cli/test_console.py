@@ -1,4 +1,4 @@
-"""Messages of the Python API name parameters; the command line shows options in their place."""
+"""Messages name options as the interface does that shows them: parameters in Python, options on the command line."""
 
 from __future__ import annotations
 
@@ -10,7 +10,10 @@ import click
 import pytest
 
 import ragbed
-from ragbed.cli.console import quoted, with_options
+from ragbed.cli import app
+from ragbed.cli.console import quoted
+from ragbed.cli.options import CommandLine
+from ragbed.errors import option
 from tests.cli.typed import type_command
 
 _SOURCE = Path(ragbed.__file__).parent
@@ -19,32 +22,22 @@ _OPTION = re.compile(r"(?<![\w-])--[a-z]")
 _SHELL = re.compile(r"ragbed |pip (?:install|download)|ray (?:start|status)|var\(|gcs-address")
 
 
-@click.command()
-@click.option("--num-docs", "-n")
-@click.option("--from", "from_")
-@click.argument("data")
-def _command() -> None: ...
-
-
 @pytest.mark.parametrize(
-    ("message", "shown"),
+    ("name", "value", "shown"),
     [
-        ("num_docs=0 is not allowed", "--num-docs 0 is not allowed"),
-        ("use `num_docs`, or leave out `from_` (from_=rgb)", "use --num-docs, or leave out --from (--from rgb)"),
-        ("data=x.jsonl: name `data`", "DATA x.jsonl: name DATA"),
-        ("case en/1/noise@k=5,num_docs=5: no `answer`", "case en/1/noise@k=5,num_docs=5: no `answer`"),
-        ("use 'num_docs=N' or `num_docs=N`", "use 'num_docs=N' or `num_docs=N`"),
-        ('HTTP 400: {"error": "no \\"x\\" or `data`"}: `data`', 'HTTP 400: {"error": "no \\"x\\" or `data`"}: DATA'),
-        (
-            'HTTP 400: {"error": "no num_docs=5"}: use `num_docs`',
-            'HTTP 400: {"error": "no num_docs=5"}: use --num-docs',
-        ),
-        ("`ragbed run` writes num_docs = 5", "`ragbed run` writes num_docs = 5"),
+        ("num_docs", 0, "--num-docs 0"),
+        ("from_", "rgb", "--from rgb"),
+        ("from_", None, "--from"),
+        ("files", "x.jsonl", "FILES x.jsonl"),
+        ("votes", 3, "votes=3"),
+        ("votes", None, "`votes`"),
     ],
 )
-def test_parameters_are_shown_as_options_of_the_command(message: str, shown: str) -> None:
-    assert with_options(message, _command) == shown
-    assert with_options(message) == message
+def test_messages_name_options_as_the_user_types_them(name: str, value: object, shown: str) -> None:
+    command = app.get_command(click.Context(app), "import")
+    assert command is not None
+    assert CommandLine(click.Context(command)).show(name, value) == shown
+    assert option(name) == f"`{name}`"
 
 
 def test_options_from_the_environment_are_shown_as_variables() -> None:

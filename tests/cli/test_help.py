@@ -4,22 +4,29 @@ from __future__ import annotations
 
 import re
 
-import click
 import pytest
 from click.shell_completion import CompletionItem, ShellComplete
 
+from ragbed.api.specification import OUTPUT
 from ragbed.cli import GROUPS, app
-from ragbed.cli.help_groups import GroupedCommand, GroupedOption
 from tests.cli.typed import type_command
 
-_SECTIONS = {
-    "What to evaluate": {"--model", "--data", "--out", "--testbeds", "--lang", "--limit", "--profile", "--preset"},
-    "Context": {"--num-docs", "--noise", "--distractors", "--true-ratio", "--positions", "--seed"},
-    "Prompting and sampling": {"--prompt", "--strategies", "--repeats", "--temperature", "--top-p", "--max-tokens"},
-    "Requests and cost": {"--max-connections", "--rpm", "--tpm", "--timeout", "--budget", "--cache", "--dry-run"},
-    "Distributed": {"--engine", "--cluster", "--replicas", "--gpus-per-replica", "--cpus-per-replica", "--shard"},
-    "CI and output": {"--fail-under", "--junit", "--json", "--config", "--trust-remote-code", "--help"},
+_SHORT = {
+    "What to evaluate": {"--model", "--data", "--out", "--testbeds", "--lang", "--limit"},
+    "Context": {"--noise", "--num-docs", "--distractors"},
+    "Prompting and sampling": {"--prompt", "--strategies", "--temperature", "--max-tokens", "--reasoning-effort"},
+    "Requests and cost": {"--max-connections", "--budget", "--batch", "--until", "--dry-run"},
+    "CI and output": {"--fail-under", "--json", "--help-all", "--help"},
 }
+_ALL = {
+    "What to evaluate": {"--data-lang", "--profile", "--preset"},
+    "Context": {"--supporting", "--true-ratio", "--positions", "--seed", "--search"},
+    "Prompting and sampling": {"--repeats", "--confidence", "--top-p", "--thinking", "--extra-body", "--header"},
+    "Requests and cost": {"--rpm", "--tpm", "--timeout", "--max-calls", "--price", "--cache"},
+    "Distributed": {"--engine", "--cluster", "--replicas", "--gpus-per-replica", "--cpus-per-replica", "--shard"},
+    "CI and output": {"--junit", "--config", "--trust-remote-code"},
+}
+_MOST_OPTIONS = 24
 
 
 def _sections(text: str) -> dict[str, str]:
@@ -41,31 +48,30 @@ def test_no_summary_of_a_command_is_cut_off() -> None:
     assert "..." not in text.replace("[ARGS]...", "")
 
 
-def test_the_help_of_run_groups_its_options() -> None:
-    sections = _sections(type_command("run", "--help").out)
-    assert list(sections) == list(_SECTIONS)
-    for title, known in _SECTIONS.items():
-        assert known <= set(re.findall(r"(--[a-z-]+)", sections[title]))
+def _options(words: str) -> dict[str, set[str]]:
+    sections = _sections(type_command(*words.split()).out)
+    return {title: set(re.findall(r"^  (?:-\w, )?(--[a-z-]+)", text, re.MULTILINE)) for title, text in sections.items()}
 
 
-def test_every_option_of_run_names_its_group() -> None:
-    run = app.get_command(click.Context(app), "run")
-    assert isinstance(run, GroupedCommand)
-    for option in run.params:
-        assert isinstance(option, click.Option)
-        assert option.hidden or (isinstance(option, GroupedOption) and option.group in _SECTIONS), option.name
+def test_the_short_help_of_run_has_few_options_and_the_long_help_all() -> None:
+    short, long = _options("run --help"), _options("run --help-all")
+    assert short == _SHORT
+    assert sum(map(len, short.values())) - len({"--help", "--help-all"}) <= _MOST_OPTIONS
+    for title, names in _ALL.items():
+        assert names <= long[title]
+        assert short.get(title, set()) <= long[title]
 
 
 @pytest.mark.parametrize("command", ["judge", "diagnose", "export", "import", "build run"])
 def test_options_of_other_commands_precede_the_shared_groups(command: str) -> None:
     sections = list(_sections(type_command(*command.split(), "--help").out))
     assert sections[0] == "Options"
-    assert sections[-1] == "CI and output"
+    assert sections[-1] == OUTPUT
 
 
 def test_a_default_in_words_and_a_range_are_shown() -> None:
-    text = " ".join(type_command("run", "--help").out.split())
-    assert "Maximum number of concurrent requests. [default: adaptive, up to 64; 1<=x<=4096]" in text
+    text = " ".join(type_command("run", "--help-all").out.split())
+    assert "Maximum number of concurrent requests. [default: adaptive, up to 64; 1 to 4,096]" in text
     assert "Maximum number of requests per minute. --tpm" in text
 
 

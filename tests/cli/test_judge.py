@@ -372,7 +372,7 @@ def test_labels_on_another_criterion_are_left_out_under_their_own_name(tmp_path:
     labels = tmp_path / "labels.jsonl"
     labels.write_text('{"criterion": "flag", "model": "m", "case": "a", "label": true}\n')
     done = _judge(tmp_path / "run", bench, "--criteria", "correct", "--labels", str(labels))
-    assert "correct (gives the right answer), judged by wise\n" in done.err  # not by openai-api/judge/wise
+    assert "Judged rates · judge wise · criterion correct" in done.err  # not openai-api/judge/wise
     assert "\nwise: 4 of 4" in "\n" + done.err
     assert "Excluded 1 label: for a criterion that is not being judged." in done.err
 

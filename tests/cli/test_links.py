@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from ragbed.runs.store import open_store
-from ragbed.ui.viewer.judged import read_votes
+from ragbed.ui.viewer.annotations import read_votes
 from tests.cli.typed import type_command
 from tests.ui.viewer.served import serve_runs
 

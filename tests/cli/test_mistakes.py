@@ -331,7 +331,7 @@ OPTIONS = [
         "RUN --profile robst",
         "unknown profile 'robst'. Did you mean 'robust'? Known: paper, code-2023, code-2024, robust.",
     ),
-    Mistake("RUN --positions al", "unknown value for --positions 'al'. Did you mean 'all'? Known: balanced, all."),
+    Mistake("RUN --positions al", "--positions 'al' is not one of balanced, all. Did you mean 'all'?"),
     Mistake(
         "RUN --distractors relatd",
         "unknown distractor condition 'relatd'. Did you mean 'related'? Known: related, random, fixed.",
@@ -344,25 +344,24 @@ OPTIONS = [
     Mistake("RUN --temperature -1", "--temperature '-1' is out of range. Use 'none' or a number from 0 to 100."),
     Mistake(
         "RUN --top-p 2",
-        "Error: Invalid value for '--top-p': '2' is not allowed. Use a number of at least 0 and at most 1.",
+        "--top-p 2 is out of range. Use a number from 0 to 1.",
     ),
     Mistake(
         "RUN --repeats 0",
-        "Error: Invalid value for '--repeats': '0' is not allowed. Use an integer of at least 1.",
+        "--repeats 0 is out of range. Use an integer of at least 1.",
     ),
     Mistake("RUN --max-tokens 0", "--max-tokens '0' is out of range. Use 'auto' or an integer of at least 1."),
     Mistake(
         "RUN --max-connections 9999",
-        "Error: Invalid value for '--max-connections': '9999' is not allowed. Use an integer of at least 1 and "
-        "at most 4,096.",
+        "--max-connections 9999 is out of range. Use an integer from 1 to 4,096.",
     ),
     Mistake(
         "RUN --timeout 0",
-        "Error: Invalid value for '--timeout': '0' is not allowed. Use a number greater than 0.",
+        "--timeout 0 is out of range. Use a number greater than 0.",
     ),
     Mistake(
         "RUN --budget -1",
-        "Error: Invalid value for '--budget': '-1' is not allowed. Use a number greater than 0.",
+        "--budget -1 is out of range. Use a number greater than 0.",
     ),
     Mistake(
         "RUN --budget 1",
@@ -394,13 +393,12 @@ OPTIONS = [
         "RUN --fail-under noise.accuracy=2",
         "--fail-under noise.accuracy=2: the threshold must be between 0 and 1, or between 0% and 100%.",
     ),
-    Mistake("RUN --out ''", "Error: Invalid value for '--out' / '-o': the path is empty; give a file or folder."),
-    Mistake("compare runs/x ''", "Error: Invalid value for 'B': the value is empty; give a file or a name."),
-    Mistake("lint ''", "Error: Invalid value for 'DATA...': the value is empty; give a file or a name."),
+    Mistake("RUN --out ''", "--out: the value is empty. Give a file or a name."),
+    Mistake("compare runs/x ''", "B: the value is empty. Give a file or a name."),
+    Mistake("lint ''", "DATA: the value is empty. Give a file or a name."),
     Mistake(
         "RUN -o https://host/run",
-        "Error: Invalid value for '--out' / '-o': https://host/run is a URL, but this option needs a local file "
-        "or folder; `ragbed export` can write to URLs.",
+        "--out https://host/run is a URL. Use a local file or folder; only `ragbed export` can write to URLs.",
     ),
     Mistake("RUN -o text", "text is a file, but a run must be a folder. Choose another path for --out."),
     Mistake(
@@ -422,20 +420,18 @@ OPTIONS = [
     ),
     Mistake(
         "report good -f docx",
-        "Error: Invalid value for '--format' / '-f': 'docx' is not one of 'text', 'md', 'html', 'latex', 'csv', "
-        "'json', 'site', 'svg', 'png', 'pdf'.",
+        "--format 'docx' is not one of text, md, html, latex, csv, json, site, svg, png, pdf.",
     ),
     Mistake("report good --scorer robst", "unknown scorer 'robst'. Did you mean 'robust'? Known: code, paper, robust."),
     Mistake("compare good", "Error: Missing argument 'B'."),
     Mistake("compare good:gpt good", "unknown model 'gpt'. Known: scripted/oracle."),
     Mistake(
         "compare good good --fail-if-worse lots",
-        "Error: Invalid value for '--fail-if-worse': 'lots' is not a fraction between 0 and 1. Use a value such "
-        "as 0.03 or 3%.",
+        "--fail-if-worse 'lots' is not a fraction between 0 and 1. Use a value such as 0.03 or 3%.",
     ),
     Mistake(
         "view good --port 99999",
-        "Error: Invalid value for '--port': '99999' is not allowed. Use an integer of at least 0 and at most 65,535.",
+        "--port 99999 is out of range. Use an integer from 0 to 65,535.",
     ),
     Mistake(
         "diagnose good --show E99",
@@ -452,7 +448,7 @@ OPTIONS = [
     Mistake("judge good -m scripted/oracle --sample 20", "--sample N and --out FILE must be given together."),
     Mistake(
         "report good --disagreements robust",
-        "Error: Invalid value for '--disagreements': 'robust' is not one of 'code', 'paper'.",
+        "--disagreements 'robust' is not one of code, paper.",
     ),
     Mistake("lint DATA --only recrd", "unknown rule 'recrd'. Did you mean 'record'? Known: record, <any>"),
     Mistake("synth", "Error: Missing option '--out' / '-o'."),

@@ -34,15 +34,27 @@ def _overview(folder: Path, capsys: pytest.CaptureFixture[str]) -> list[str]:
     """Return the lines of a stored run's overview."""
     with patch.dict("os.environ", {"COLUMNS": "200"}):
         print_cells(tabulate_run(folder), folder, to_stderr=False)
-    return capsys.readouterr().out.splitlines()
+    return "".join(capsys.readouterr()).splitlines()
 
 
-def test_a_run_is_scored_on_three_tracks(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_condition_has_one_score_and_those_of_other_scorers_only_for_their_profiles(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     run(make_job(tmp_path / "run", 4, TalkingModel(_say)), ask_nobody)
     lines = _overview(tmp_path / "run", capsys)
     header, row = (line.split() for line in lines if line.startswith(("testbed", "noise")))
-    assert header[-6:] == ["code", "%", "paper", "%", "robust", "%"]
-    assert row[-5:] == ["50.0", "50.0", "50.0", "[6.8,", "93.2]*"]
+    assert header == ["testbed", "noise", "accuracy", "%", "questions"]
+    assert row[2:] == ["50.0", "[6.8,", "93.2]*", "4"]
+    words = ("run", "-m", "scripted/oracle", "-d", "figure1", "--limit", "2", "--scorer", "paper")
+    shown = type_command(*words, "-o", str(tmp_path / "p"))
+    assert " paper %" in shown.out
+    assert "code %" not in shown.out
+    cases = [replace(make_case(number), profile="code-2024") for number in range(4)]
+    write_run(tmp_path / "code", cases, {"m": [_say(case) for case in cases]})
+    lines = _overview(tmp_path / "code", capsys)
+    header, row = (line.split() for line in lines if line.startswith(("testbed", "noise")))
+    assert header[2:] == ["accuracy", "%", "code", "%", "paper", "%", "questions"]
+    assert row[2:] == ["50.0", "[6.8,", "93.2]*", "50.0", "50.0", "4"]
 
 
 def _header_and_rows(folder: Path, *words: str) -> tuple[list[str], list[str]]:
@@ -97,8 +109,8 @@ def test_the_mark_and_its_column_count_questions_and_not_cases(
     write_run(tmp_path / "run", cases, {"m": [said(f"gold-{case.item}") for case in cases]})
     lines = _overview(tmp_path / "run", capsys)
     header, row = (line.split() for line in lines if line.startswith(("testbed", "noise")))
-    assert header[3:5] == ["n", "questions"]
-    assert row[3:5] == [str(2 * questions), str(questions)]
+    assert header[-2:] == ["n", "questions"]
+    assert row[-2:] == [str(2 * questions), str(questions)]
     report = type_command("report", str(tmp_path / "run")).out
     for shown in ("\n".join(lines), report):
         assert ("]*" in shown) == (questions < 30)
@@ -116,37 +128,37 @@ def test_filtered_and_truncated_responses_are_not_counted_as_errors(
     run(make_job(tmp_path / "run", 5, TalkingModel(say)), ask_nobody)
     lines = _overview(tmp_path / "run", capsys)
     header, row = (line.split() for line in lines if line.startswith(("testbed", "noise")))
-    assert header[3:8] == ["n", "questions", "errors", "truncated", "filtered"]
-    assert row[3:8] == ["5", "5", "1", "1", "2"]
+    assert header[-4:] == ["questions", "errors", "truncated", "filtered"]
+    assert row[-4:] == ["5", "1", "1", "2"]
 
 
 def test_a_condition_without_results_has_no_rate(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     cases = [make_case(0), replace(make_case(1), noise=0.4)]
     write_run(tmp_path / "run", cases, {"m/right": [said("gold-0")]})
     rows = [line.split() for line in _overview(tmp_path / "run", capsys)]
-    (row,) = (row for row in rows if row[:3] == ["noise", "en", "0.4"])
-    assert row[3:] == ["0", "of", "1", "0", "0", "accuracy", "–", "–", "–"]
+    (row,) = (row for row in rows if row[:2] == ["noise", "0.4"])
+    assert row[2:] == ["–", "0", "of", "1", "0"]
 
 
 def test_rows_of_different_arms_and_sizes_can_be_told_apart(tmp_path: Path) -> None:
     words = ("-d", "ragbed-mini-en_base", "--testbeds", "noise,closed-book", "--noise", "0,0.8")
     header, rows = _header_and_rows(tmp_path / "run", *words, "--distractors", "related,fixed")
-    assert header == ["testbed", "lang", "arm", "docs", "noise"]
-    assert {"noise en related 5 0.8", "noise en fixed 5 0.8", "noise en control 5 0.8"} <= set(rows)
-    assert "closed-book en – – –" in rows
+    assert header == ["testbed", "distractors", "docs", "noise"]
+    assert {"noise related 5 0.8", "noise fixed 5 0.8", "noise control 5 0.8"} <= set(rows)
+    assert "closed-book – – –" in rows
     assert len(set(rows)) == len(rows)
 
 
 def test_rows_of_different_shares_of_true_documents_can_be_told_apart(tmp_path: Path) -> None:
     words = ("-d", "ragbed-mini-en_fact", "--testbeds", "counterfactual", "--noise", "0", "--true-ratio", "0,0.4,1")
     header, rows = _header_and_rows(tmp_path / "run", *words)
-    assert header == ["testbed", "lang", "true", "noise"]
-    assert rows == [f"counterfactual en {true} 0" for true in ("0", "0.4", "1")]
+    assert header == ["testbed", "true", "noise"]
+    assert rows == [f"counterfactual {true} 0" for true in ("0", "0.4", "1")]
 
 
 def test_what_does_not_vary_has_no_column(tmp_path: Path) -> None:
     words = ("-d", "ragbed-mini-en_base", "--testbeds", "noise,closed-book", "--noise", "0,0.8")
-    assert _header_and_rows(tmp_path / "run", *words)[0] == ["testbed", "lang", "noise"]
+    assert _header_and_rows(tmp_path / "run", *words)[0] == ["testbed", "noise"]
 
 
 def test_where_scorers_disagree_every_reply_is_named_with_its_grounds(tmp_path: Path) -> None:

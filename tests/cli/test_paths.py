@@ -27,7 +27,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (*_RUN, "--out", ADDRESS),
         ("synth", "-o", ADDRESS),
         ("report", "r", "-f", "html", "-o", ADDRESS),
-        ("import", "answers.jsonl", "-d", "figure1", "--out", ADDRESS),
+        ("import", "answers.jsonl", "--from", "rgb", "-d", "figure1", "--out", ADDRESS),
         ("report", ".", "-f", "site", "-o", ADDRESS),
         ("build", "quality", "figure1", "-o", ADDRESS),
         ("status", ADDRESS),
@@ -37,7 +37,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_an_address_is_no_path_of_this_machine(here: Path, words: tuple[str, ...]) -> None:
     done = type_command(*words)
     assert done.code == 2
-    assert f"{ADDRESS} is a URL, but this option needs a local file or folder" in done.err
+    assert f"{ADDRESS} is a URL. Use a local file or folder" in done.err
     assert [path.name for path in here.iterdir()] == ["r"]
 
 

@@ -31,7 +31,6 @@ def test_all_models_of_a_run_are_ranked_by_testbed(runs: Path) -> None:
     assert noise[-1]["model"] == "scripted/refuser"
     rejection = {row["model"]: row["best_rank"] for row in rows if row["testbed"] == "rejection"}
     assert rejection == {"scripted/oracle": 1, "scripted/refuser": 1, "scripted/last-doc": 3}
-    assert "Use this table if retrieval returns irrelevant documents." in done.err
     assert "adjusted for 6 comparisons (Holm)" in done.err
 
 
@@ -57,7 +56,7 @@ def test_truncated_and_filtered_responses_are_shown_and_are_no_errors(tmp_path: 
     names = ("model", "errors", "truncated", "filtered")
     assert [[row[name] for name in names] for row in rows] == [["m/good", 0, 0, 0], ["m/cut", 1, 2, 1]]
     lines = [line.split() for line in type_command("rank", str(tmp_path / "run")).out.splitlines()]
-    (header,) = (line for line in lines if line[:2] == ["rank", "model"])
+    (header,) = (line for line in lines if "rank" in line)
     assert header[-3:] == ["errors", "truncated", "filtered"]
-    (row,) = (line for line in lines if "m/cut" in line[:2])
+    (row,) = (line for line in lines if "m/cut" in line[:4] and "m/good" not in line)
     assert row[-3:] == ["1", "2", "1"]

@@ -105,8 +105,8 @@ def test_a_cut_last_line_and_items_that_changed_are_told(folder: Path, tmp_path:
     [
         (["none"], 2, "none does not exist. Choose a build folder or a dataset"),
         (["."], 2, "contains no dataset"),
-        (["data", "--target", "0"], 2, "Use a number of at least 0.001 and at most 0.999"),
-        (["data", "--target", "x"], 2, "Use a number of at least 0.001 and at most 0.999"),
+        (["data", "--target", "0"], 2, "Use a number from 0.001 to 0.999"),
+        (["data", "--target", "x"], 2, "Use a number from 0.001 to 0.999"),
         (["data", "--compare", "a", "--apply", "b"], 2, "cannot be combined"),
         (["data", "--compare", "none.jsonl"], 2, "none.jsonl: no such file"),
         (["broken"], 1, "broken/x.jsonl:1"),

@@ -55,7 +55,7 @@ def test_named_perturbations_come_in_pairs(tmp_path: Path) -> None:
             "--perturbations none,sibling: none cannot be combined with other perturbations.",
         ),
         (("--parts", "6"), "--parts 6 is out of range. Use a number from 2 to 5."),
-        (("--workers", "0"), "--workers 0 is out of range. Use a number of at least 1."),
+        (("--workers", "0"), "--workers 0 is out of range. Use an integer of at least 1."),
     ],
 )
 def test_wrong_usage_is_said_in_a_line_and_writes_nothing(tmp_path: Path, options: tuple[str, ...], words: str) -> None:

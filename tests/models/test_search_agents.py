@@ -22,7 +22,7 @@ _OPTIONS: dict[str, Any] = {"testbeds": "search", "limit": 2, "cache": "off", "p
 
 
 @cache
-def _metrics(folder: Path) -> ragbed.Records:
+def _metrics(folder: Path) -> ragbed.Table:
     return ragbed.open_run(folder).metrics()
 
 

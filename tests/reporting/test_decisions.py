@@ -14,7 +14,7 @@ from msgspec.structs import replace
 import ragbed
 from ragbed.analysis.locale import read_words
 from ragbed.analysis.run_cells import conditions_in
-from ragbed.reporting.decision_texts import tell_decisions
+from ragbed.reporting.result_tables import tabulate_decisions
 from ragbed.runs.decided import DecidedInterval, LastInterval, copy_decided, keep_decided, read_conditions
 from ragbed.runs.store import open_store
 from ragbed.scoring.version import SCORER_VERSION
@@ -51,7 +51,7 @@ def test_every_output_shows_the_decision_beside_the_last_interval(
     run = _run(tmp_path / "r", model, **options)
     (stored,) = conditions_in(run.folder)
     assert stored.last is not None
-    (row,) = tell_decisions([stored], {}, read_words("en"))
+    (row,) = (list(one.values()) for one in tabulate_decisions([stored], {}, read_words("en")))
     assert (row[0], row[3]) == ("test/slow", outcome)
     assert note in row[6]
     bounds = f"{100 * stored.last.value:.1f} [{100 * stored.last.low:.1f}, {100 * stored.last.high:.1f}]"
@@ -62,7 +62,7 @@ def test_every_output_shows_the_decision_beside_the_last_interval(
     for cell in (row[3], row[4], row[5]):
         assert all(cell in shown for shown in (page, text))
         assert all(" ".join(cell.split()[:2]) in shown for shown in (report.out, status.out))
-    assert tell_decisions([stored], {}, read_words("zh"))[0][3] in page
+    assert list(tabulate_decisions([stored], {}, read_words("zh"))[0].values())[3] in page
 
 
 def test_data_formats_have_a_record_for_each_condition(tmp_path: Path) -> None:
@@ -99,9 +99,9 @@ def test_a_decision_stands_and_its_last_interval_is_updated(tmp_path: Path) -> N
 def test_decisions_of_earlier_versions_have_no_condition_and_an_unknown_scorer() -> None:
     old = DecidedInterval("noise", "accuracy", {"data": "d", "noise": 0.4}, 0.2, 0.4, 0.05, "m")
     note = "scored with another version of ragbed; not used in the tables"
-    assert tell_decisions([old], {"m": "M"}, read_words("en")) == [
-        ("M", "–", "noise.accuracy, d, noise 0.4", "decided", "[20.0, 40.0]", "–", note)
-    ]
+    (row,) = tabulate_decisions([old], {"m": "M"}, read_words("en"))
+    cells = ["M", "–", "noise.accuracy, d, noise 0.4", "decided", "[20.0, 40.0]", "–", note]
+    assert list(row.values()) == cells
 
 
 @pytest.mark.parametrize("scorer", [0, SCORER_VERSION + 1])

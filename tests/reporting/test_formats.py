@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import json
 import re
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import msgspec
@@ -132,23 +131,8 @@ def test_latex_takes_nothing_in_a_name_for_a_command() -> None:
 def test_latex_takes_no_name_for_the_argument_of_a_rule_or_a_line_end(name: str, shown: str) -> None:
     told = FORMATS["latex"](_report(TrialGroup(name, "[d]", "en", "robust")))
     assert f"\n{shown}" in told
-    assert "{\\tiny {[}d{]}, robust" in told
+    assert "{[}d{]}, robust" in told
     assert not re.search(r"(?:\\\\|\\[a-z]+rule)\s*[\[*]", told)
-
-
-def test_latex_has_the_papers_table_with_our_rows_below() -> None:
-    told = FORMATS["latex"](_paper_report(TrialGroup("m_1", "mine", "en", "code-2023")))
-    table = told[told.index(r"\label{tab:rgb-1}") : told.index(r"\label{tab:rgb-3}")]
-    paper, ours = (
-        table.index("ChatGPT & 96.33 & 94.67"),
-        table.index(r"m\_1 & 50.00 & -- & -- & -- & -- & 300 & -- & -- & -- & -- & -- & -- \\"),
-    )
-    assert paper < table.rindex(r"\midrule") < ours
-    assert r" & {\tiny 44.0--56.0} & " in table
-    assert "with the same files, document order and scoring" in table
-    rejection = told[told.index(r"\caption{Negative rejection") :]
-    assert r"m\_1 & 40.00 & -- & 300 & -- & -- & -- \\" in rejection
-    assert r"Rej is \texttt{all\_rate} of the original code, which adds correct answers to the refusals" in rejection
 
 
 _NOT_LIKE_THE_PAPER = [
@@ -170,7 +154,7 @@ def test_only_complete_results_on_the_papers_file_and_setting_are_comparable(
     report = _paper_report(TrialGroup("m", "en", "en", profile), file, scorer=scorer, k=k, n=n, errors=errors)
     rows = [row for table in report.tables for row in table.rows]
     assert not any(row.comparable or row.printed for row in rows)
-    assert "tab:rgb" not in FORMATS["latex"](report)
+    assert "(paper)" not in FORMATS["latex"](report)
 
 
 def test_a_dataset_that_only_has_the_name_of_a_file_is_not_comparable() -> None:
@@ -187,70 +171,6 @@ def test_comparable_rows_show_the_totals_of_the_original_code_beside_the_papers_
     assert (ours.comparable, [cell and cell.value for cell in ours.cells]) == (True, [0.1, 0.4])
     assert [cell and cell.value for cell in printed[0].cells] == [None, pytest.approx(0.2467)]
     assert {row.key.lang for row in printed} == {"en"}
-
-
-def test_both_languages_share_a_row() -> None:
-    keys = {lang: TrialGroup("m", f"my-{lang}", lang, "code-2023") for lang in ("en", "zh")}
-    cells = [
-        Cell("noise", key, "code", "all", _estimate("accuracy", errors=0), {"noise": 0.0, "k": 5})
-        for key in keys.values()
-    ]
-    published = {("m", key.data): lang for lang, key in keys.items()}
-    told = FORMATS["latex"](make_report(["r"], cells, "robust", published=published))
-    assert r"m & 50.00 & -- & -- & -- & -- & 300 & 50.00 & -- & -- & -- & -- & 300 \\" in told
-
-
-def _counterfactual(model: str, lang: str = "en", judged: Mapping[tuple[str, str], float] | None = None) -> list[Cell]:
-    """Return the cells of a complete counterfactual run; `judged` has rates by judge and metric."""
-    key, place = TrialGroup(model, f"{lang}_fact", lang, "code-2023"), CellKey(noise=0.0, k=5, correct=0.0)
-    rates = {"accuracy": 0.5, "error_detection": 0.5, "correct_rate": 0.77}
-    cells = [
-        Cell("counterfactual", key, "code", "all", _estimate(metric, value, 100, 0), place)
-        for metric, value in rates.items()
-    ]
-    return cells + [
-        Cell("counterfactual", key, f"judge {judge}", "all", _estimate(metric, value, 100, 0), place)
-        for (judge, metric), value in (judged or {}).items()
-    ]
-
-
-def _write_counterfactual(cells: Sequence[Cell]) -> str:
-    published = {(cell.key.model, cell.key.data): cell.key.data for cell in cells}
-    return FORMATS["latex"](make_report(["r"], cells, "robust", published=published))
-
-
-def test_table_7_has_the_closed_book_column() -> None:
-    key = TrialGroup("m", "zh_fact", "zh", "code-2023")
-    closed = Cell("closed-book", key, "code", "all", _estimate("accuracy", 0.75, 100, 0), {})
-    told = _write_counterfactual([*_counterfactual("m", "zh"), closed])
-    assert r"m & -- & -- & -- & -- & -- & -- & 75.00 & 50.00 & 50.00 & -- & 77.00 & 100 \\" in told
-    assert "--criteria code.rej_star,code.ed_star" in told
-    assert r"none was used, so CR is \texttt{correct\_rate} of the original code" in told
-
-
-@pytest.mark.parametrize(
-    ("criteria", "told"),
-    [
-        (("code.ed_star", "flag"), "ED{*} and CR as judged: j/1 by the original instructions"),
-        (("flag",), "ED{*} and CR as judged: j/1 by our instructions"),
-    ],
-)
-def test_a_judge_fills_the_starred_columns(criteria: tuple[str, ...], told: str) -> None:
-    judged: dict[tuple[str, str], float] = {}
-    for value, criterion in enumerate(criteria, 1):
-        for metric, share in ((criterion, value / 10), (f"{criterion}_then_correct", value / 4)):
-            judged |= {("j/1", metric): share, ("j/2", metric): 0.99}
-    written = _write_counterfactual(_counterfactual("m", judged=judged))
-    assert r"m & -- & 50.00 & 50.00 & 10.00 & 25.00 & 100 & -- &" in written
-    assert told in written
-    assert "none was asked" not in written
-
-
-def test_judged_columns_have_no_values_by_rules_if_one_row_was_judged() -> None:
-    cells = [*_counterfactual("judged", judged={("j/1", "code.ed_star"): 0.0}), *_counterfactual("not-judged")]
-    told = _write_counterfactual(cells)
-    assert r"judged & -- & 50.00 & 50.00 & 0.00 & -- & 100 & -- &" in told
-    assert r"not-judged & -- & 50.00 & 50.00 & -- & -- & 100 & -- &" in told
 
 
 def test_judged_metrics_have_a_table_with_the_number_of_undecided_cases() -> None:
@@ -297,7 +217,7 @@ def test_n_is_a_range_if_the_rates_of_a_row_differ() -> None:
     assert "| 54–1,060 (0–3 failed) |" in FORMATS["md"](report)
     assert "54--1,060" in FORMATS["latex"](report)
     page = write_html(report, pack_cases([], []))
-    assert '54–1,060<span class="interval"> 0–3 failed</span>' in page
+    assert '54–1,060<span class="interval"> (0–3 failed)</span>' in page
     assert "a range means that the rates in a row have different n" in page
 
 
@@ -464,7 +384,7 @@ def test_a_model_that_never_replied_is_in_the_report(tmp_path: Path) -> None:
 
 def test_the_papers_values_stand_below_comparable_rows() -> None:
     report = _paper_report(TrialGroup("m", "zh", "zh", "code-2023"), "zh")
-    for text in (FORMATS["md"](report), write_html(report, pack_cases([], []))):
+    for text in (FORMATS["md"](report), FORMATS["latex"](report), write_html(report, pack_cases([], []))):
         assert "BELLE-7B-2M (paper)" in text
         assert "the paper probably excluded failed calls from the denominator" in text
     table = next(table for table in report.tables if table.name == "noise")
@@ -477,7 +397,8 @@ def test_the_papers_values_stand_below_comparable_rows() -> None:
 
 
 def test_other_data_is_not_compared_with_the_paper() -> None:
-    assert not _report(TrialGroup("m", "ragbed-mini-en_base", "en", "robust")).has_printed
+    report = _report(TrialGroup("m", "ragbed-mini-en_base", "en", "robust"))
+    assert not any(row.printed for table in report.tables for row in table.rows)
 
 
 def test_filtered_and_truncated_responses_are_not_reported_as_failed(tmp_path: Path) -> None:
@@ -497,4 +418,4 @@ def test_filtered_and_truncated_responses_are_not_reported_as_failed(tmp_path: P
     type_command("report", str(tmp_path), "-f", "site", "-o", str(tmp_path / "site"))
     page = (tmp_path / "site" / "index.html").read_text("utf-8")
     for truncated, filtered in (("1 truncated", "2 filtered"), ("1 个被截断", "2 个被过滤")):
-        assert f'5<span class="interval"> {truncated}</span><span class="interval"> {filtered}</span>' in page
+        assert f'5<span class="interval"> ({truncated}, {filtered})</span>' in page

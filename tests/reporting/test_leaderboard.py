@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ragbed.analysis.metrics.cells import Cell, CellKey
 from ragbed.analysis.trials.columns import TrialGroup
-from ragbed.reporting.leaderboard import make_standings
+from ragbed.reporting.summary import make_standings
 from ragbed.schema import Estimate
 
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from ragbed.reporting.response_spans import find_repeated
+from ragbed.reporting.case_view import find_repeated
 
 
 @pytest.mark.parametrize(

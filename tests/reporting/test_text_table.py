@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 import pytest
 
 from ragbed.cli.console import print_table
+from ragbed.reporting.table import Table
 from ragbed.reporting.text_table import draw_table
 
 _COLUMNS = ["model", "语言", "n"]
@@ -19,11 +21,15 @@ _WIDE = [
 ]
 
 
+def _show(title: str, columns: list[str], rows: Sequence[Sequence[object]]) -> None:
+    print_table(Table([dict(zip(columns, row, strict=True)) for row in rows], title))
+
+
 def _print(
     columns: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], rows: list[list[str]]
 ) -> list[str]:
     monkeypatch.setenv("COLUMNS", str(columns))
-    print_table("Noise", _COLUMNS, rows)
+    _show("Noise", _COLUMNS, rows)
     return [line.rstrip() for line in capsys.readouterr().out.splitlines()]
 
 
@@ -54,7 +60,7 @@ def test_a_single_row_of_rates_loses_no_digit(
 ) -> None:
     rates = [f"{value}.5 [{value - 9}.25, {value + 8}.75]" for value in (91, 72, 53, 34, 15)]
     monkeypatch.setenv("COLUMNS", str(columns))
-    print_table("Noise", ["model", "data", "asked", "0", "0.2", "0.4", "0.6", "0.8"], [["m/x", "mini", 40, *rates]])
+    _show("Noise", ["model", "data", "asked", "0", "0.2", "0.4", "0.6", "0.8"], [["m/x", "mini", 40, *rates]])
     text = capsys.readouterr().out
     assert "model m/x" in " ".join(text.split())
     printed = [number for number in re.findall(r"\d+\.\d+", text) if number not in ("0.2", "0.4", "0.6", "0.8")]
@@ -65,7 +71,7 @@ def test_words_are_broken_only_where_there_is_no_other_way(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("COLUMNS", "40")
-    print_table("Claims", ["claim", "verdict"], [["documents improve answers " * 3, "undecidable"], ["b", "supported"]])
+    _show("Claims", ["claim", "verdict"], [["documents improve answers " * 3, "undecidable"], ["b", "supported"]])
     assert "undecidable" in capsys.readouterr().out
 
 

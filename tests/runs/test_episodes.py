@@ -170,7 +170,7 @@ def test_a_rejected_tool_is_an_error_that_names_the_fix(error: str, is_explained
     async def refuse(_: Case) -> Called:
         return Called(Completion(outcome="error", error=error), "key")
 
-    fix = "set search=protocol=text"
+    fix = "set the search protocol to text"
     protocols: tuple[Literal["tools", "text"], ...] = ("tools", "text")
     for protocol in protocols:
         episode = Episode(case(), protocol, SearchSettings(), lambda *_: ())

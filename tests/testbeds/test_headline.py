@@ -21,7 +21,7 @@ from ragbed.data import Dataset
 from ragbed.data.catalog import open_data
 from ragbed.interop.exports import frozen
 from ragbed.interop.exports.harness_tasks import task_yaml
-from ragbed.reporting.leaderboard import COLUMNS
+from ragbed.reporting.summary import COLUMNS
 from ragbed.runs.condition import Condition
 from ragbed.runs.execution import run
 from ragbed.runs.store import open_store

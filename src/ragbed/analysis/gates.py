@@ -37,7 +37,7 @@ from ragbed.analysis.statistics.rates import (
 from ragbed.analysis.statistics.sequential import minimum_size
 from ragbed.analysis.statistics.testing import holm, lower_tail
 from ragbed.analysis.trials.columns import Trial, group_rows
-from ragbed.errors import UnknownName, UsageError
+from ragbed.errors import UnknownName, UsageError, option
 from ragbed.runs.decided import DecidedInterval
 from ragbed.runs.display_names import require_one_served
 from ragbed.schema import Case, Estimate
@@ -124,11 +124,12 @@ def check_planned(selector: CellSelector, cells: Sequence[Cell]) -> list[Cell]:
         metrics = [metric for metric in dict.fromkeys(cell.estimate.metric for cell in present) if find_metric(metric)]
         has_others = metrics and selector.metric not in metrics
         others = f" The available metrics of {selector.table} are {', '.join(metrics)}." if has_others else ""
-        kind = "condition" if selector.text.startswith("until=") else "gate"
+        kind = "condition" if selector.text.startswith(("until=", "--until ")) else "gate"
         raise UsageError(
             f"{selector.text}: no case in this run contributes to this metric.{others} Change the {kind}, or change "
-            "the cases with `data`, `testbeds`, `noise`, `num_docs`, `distractors`, `positions`, `lang`, `limit` or "
-            "`shard`. No model was called."
+            f"the cases with {option('data')}, {option('testbeds')}, {option('noise')}, {option('num_docs')}, "
+            f"{option('distractors')}, {option('positions')}, {option('lang')}, {option('limit')} or "
+            f"{option('shard')}. No model was called."
         ) from None
 
 
@@ -212,17 +213,19 @@ def parse_floor(text: str) -> Floor:
     """
     match = _FLOOR.fullmatch(text.strip())
     if match is None:
-        raise UsageError(f"fail_under={text}: {_FORM}.")
+        raise UsageError(f"{option('fail_under', text)}: {_FORM}.")
     try:
-        selector, minimum = parse_selector(f"fail_under={text}", match), float(match["minimum"])
+        selector, minimum = parse_selector(option("fail_under", text), match), float(match["minimum"])
     except ValueError:
-        raise UsageError(f"fail_under={text}: {_FORM}.") from None
+        raise UsageError(f"{option('fail_under', text)}: {_FORM}.") from None
     metric = find_metric(selector.metric)
     if metric is not None and not metric.share:
-        raise UsageError(f"fail_under={text}: {selector.metric} is not a rate, so it cannot have a minimum.")
+        raise UsageError(f"{option('fail_under', text)}: {selector.metric} is not a rate, so it cannot have a minimum.")
     minimum /= 100 if match["per_cent"] else 1
     if not 0 <= minimum <= 1:
-        raise UsageError(f"fail_under={text}: the threshold must be between 0 and 1, or between 0% and 100%.")
+        raise UsageError(
+            f"{option('fail_under', text)}: the threshold must be between 0 and 1, or between 0% and 100%."
+        )
     return Floor(**vars(selector), minimum=minimum)
 
 

@@ -46,7 +46,7 @@ from ragbed.analysis.statistics.rates import ALPHA, Interval, quantile, two_side
 from ragbed.analysis.statistics.sequential import difference_sequence, minimum_size, rate_sequence
 from ragbed.analysis.trials.columns import Numbering, TrialColumns, group_trials, read_part
 from ragbed.analysis.trials.table import TrialTable
-from ragbed.errors import UsageError
+from ragbed.errors import UsageError, option
 from ragbed.runs.condition import ClusterSizes
 from ragbed.runs.decided import COMPARISON, Conclusion, DecidedInterval, DecisionState, LastInterval
 from ragbed.runs.store import RunStore, StoredResult, open_store
@@ -194,9 +194,9 @@ class StoppingCondition(ABC):
         if needed is None or size < needed:
             count = "more than 10,000,000" if needed is None else f"at least {needed:,}"
             raise UsageError(
-                f"until={self.text}: this condition requires {count} independent questions, but the run has {size:,} "
-                f"({where}; questions about the same event count as one). Add more questions or, if the condition is a "
-                f"drop or a half-width, use a larger value in percentage points. {_NOT_CALLED}"
+                f"{option('until', self.text)}: this condition requires {count} independent questions, but the run has "
+                f"{size:,} ({where}; questions about the same event count as one). Add more questions or, if the "
+                f"condition is a drop or a half-width, use a larger value in percentage points. {_NOT_CALLED}"
             )
 
 
@@ -237,8 +237,8 @@ class CellCondition(StoppingCondition):
         for target, cell in selected:
             if self.is_width and cell.estimate.low is None:
                 raise UsageError(
-                    f"until={self.text}: {target.selector.metric} has no confidence sequence, so it cannot be a "
-                    f"stopping condition. Use a rate or a difference, e.g. accuracy or change. {_NOT_CALLED}"
+                    f"{option('until', self.text)}: {target.selector.metric} has no confidence sequence, so it cannot "
+                    f"be a stopping condition. Use a rate or a difference, e.g. accuracy or change. {_NOT_CALLED}"
                 )
             where = describe_cell(cell).removeprefix(" on ")
             if not self.is_width:
@@ -251,8 +251,8 @@ class CellCondition(StoppingCondition):
         found = check_planned(selector, cells)
         if not found:
             raise UsageError(
-                f"until={self.text}: {selector.table} depends on the documents that a system retrieves, so the "
-                f"required number of questions cannot be computed in advance. Use another testbed. {_NOT_CALLED}"
+                f"{option('until', self.text)}: {selector.table} depends on the documents that a system retrieves, so "
+                f"the required number of questions cannot be computed in advance. Use another testbed. {_NOT_CALLED}"
             )
         return found
 
@@ -317,7 +317,7 @@ def _gates(text: str, floors: Sequence[Floor]) -> CellCondition:
                 return "below", f"below {minimum}"
             return ("not-below", f"not below {minimum}") if interval.low >= floor.minimum else ("", "")
 
-        gate = f"{text}: {floor.text.removeprefix('fail_under=')}"
+        gate = f"{text}: {floor.text.removeprefix('fail_under=').removeprefix('--fail-under ')}"
         return _Target(floor, gate, EXCESS * _floor_size(floor.minimum), conclude)
 
     return CellCondition(text, [target(floor) for floor in floors], is_width=False)
@@ -346,8 +346,8 @@ class Drop(StoppingCondition):
         compared = {condition: size for condition, size in sizes.items() if size}
         if not compared:
             raise UsageError(
-                f"until={self.text}: {self.base.run} and this run have no questions in common. Compare runs with "
-                f"the same data, testbeds and noise ratios. {_NOT_CALLED}"
+                f"{option('until', self.text)}: {self.base.run} and this run have no questions in common. Compare runs "
+                f"with the same data, testbeds and noise ratios. {_NOT_CALLED}"
             )
         self._alpha = ALPHA / (len(compared) * plan.models)
         self._hashes = {condition: hash_scores(self.base.scores[condition]) for condition in compared}
@@ -398,23 +398,25 @@ def parse_conditions(texts: Sequence[str], floors: Sequence[Floor]) -> list[Stop
 def _parse(text: str, floors: Sequence[Floor]) -> StoppingCondition:
     if text == "decided":
         if not floors:
-            raise UsageError("until=decided requires at least one gate. Set `fail_under`.")
+            raise UsageError(f"{option('until', 'decided')} requires at least one gate. Set {option('fail_under')}.")
         return _gates(text, floors)
     if match := _DROP.fullmatch(text):
         drop = float(match["points"]) / 100
         if not 0 < drop <= 1:
-            raise UsageError(f"until={text}: the drop must be greater than 0 and at most 100 percentage points.")
+            raise UsageError(
+                f"{option('until', text)}: the drop must be greater than 0 and at most 100 percentage points."
+            )
         return Drop(text, open_side(match["run"], "robust"), drop)
     match = _WIDTH.fullmatch(text)
     if match is None:
-        raise UsageError(f"until={text}: {_FORMS}.")
+        raise UsageError(f"{option('until', text)}: {_FORMS}.")
     try:
-        selector = parse_selector(f"until={text}", match)
+        selector = parse_selector(option("until", text), match)
     except ValueError:
-        raise UsageError(f"until={text}: {_FORMS}.") from None
+        raise UsageError(f"{option('until', text)}: {_FORMS}.") from None
     width = float(match["points"]) / 100
     if not 0 < width < 1:
-        raise UsageError(f"until={text}: the half-width must be between 0 and 100 percentage points.")
+        raise UsageError(f"{option('until', text)}: the half-width must be between 0 and 100 percentage points.")
     return _width(text, selector, width)
 
 
@@ -432,7 +434,7 @@ def check_data(conditions: Sequence[StoppingCondition], settings: dict[str, str]
             if not ours.items() & theirs.items():
                 named = [", ".join(name.removeprefix("data ") for name in names) for names in (theirs, ours)]
                 raise UsageError(
-                    f"until={condition.text}: {condition.base.run} uses {named[0]}, but this run uses "
+                    f"{option('until', condition.text)}: {condition.base.run} uses {named[0]}, but this run uses "
                     f"{named[1]}. Compare runs on the same dataset. {_NOT_CALLED}"
                 )
 

@@ -1,65 +1,201 @@
-"""Compare, judge and diagnose runs; plan sample sizes."""
+"""Compare, rank, judge and diagnose runs; plan sample sizes."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import closing
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING, Any, Literal
 
-from ragbed.api.analysis_results import (
-    ComparisonResult,
-    DiagnosisResult,
-    JudgeResult,
-)
 from ragbed.api.calling import open_engine, with_request_options
-from ragbed.api.layout import Values, split
-from ragbed.api.options import RunLike, local_path, run_folder, with_defaults
-from ragbed.api.parameters import check_range, checked, read_share
+from ragbed.api.job_specs import CompareSpec, DiagnoseSpec, JudgeSpec, PowerSpec, RankSpec
+from ragbed.api.layout import split
+from ragbed.api.places import run_folder, several
 from ragbed.api.progress import Progress, open_progress
-from ragbed.api.request_options import check_max_tokens, with_limit
-from ragbed.api.results import Records
-from ragbed.api.spec import CallKeywords, EngineKeywords
-from ragbed.errors import UnknownName, UnusedOption, UsageError
+from ragbed.api.request_options import with_limit
+from ragbed.api.specification import Values, takes
+from ragbed.errors import UnknownName, UsageError, option
 from ragbed.io.jsonl import write_file
+from ragbed.reporting.table import Result, Table
 from ragbed.testbeds import find_testbed
 from ragbed.testbeds.settings import parse_ratio
 
 if TYPE_CHECKING:
+    from ragbed.analysis.comparison import Comparison, Flip, Ranking, Side
+    from ragbed.analysis.diagnosis.classify import DiagnosisCounts
+    from ragbed.analysis.diagnosis.records import Diagnosis
+    from ragbed.analysis.gates import GateResult
     from ragbed.analysis.judging.criteria import Criterion
     from ragbed.analysis.judging.judge_run import Scope
     from ragbed.analysis.statistics.planning import Design
-    from ragbed.api.objects import ModelLike
     from ragbed.models.base import Sampling
-else:
-    # Do not import the real `ModelLike` at run time: this would take longer than scoring a small run, and `read_models`
-    # checks the models anyway.
-    ModelLike = object
+    from ragbed.schema import Case
 
 _VOTING_TEMPERATURE = 0.7  # Sampling temperature for a judge's votes; at 0, all votes would be identical.
 
 
-@checked
-def compare(
-    a: RunLike,
-    b: RunLike,
-    *,
-    scorer: str = "robust",
-    min_drop: float | str = 0.03,
-    fail_if_worse: float | str | None = None,
-    junit: str | Path | None = None,
-) -> ComparisonResult:
-    """Compare two runs, or two models in one run, question by question, using paired tests.
+@dataclass(frozen=True, repr=False)
+class ComparisonResult(Result):
+    """A question-by-question comparison of two runs.
 
-    Args:
-        a: The baseline: a run, its folder, or `RUN:MODEL` for one model in a run with several models.
-        b: The run to compare with the baseline.
-        scorer: Scorer, as in `Run.tables`.
-        min_drop: Smallest drop in the main score that is reported as a decline, e.g. 0.03 or "3%".
-        fail_if_worse: Margin of a gate that fails if B is significantly worse than A by more than this value.
-            The margin also replaces `min_drop`.
-        junit: File to write the gate results to, as JUnit XML.
+    Attributes:
+        a: The baseline.
+        b: The run compared with the baseline.
+        rows: One comparison per condition, with p-values.
+        flips: Items whose result differs between A and B.
+        sentences: Sentences that summarise the result.
+        unpaired: Questions that appear in only one of the runs.
+        gates: Results of the `fail_if_worse` gate.
+        min_drop: Smallest drop that is reported as a decline.
+    """
+
+    a: Side
+    b: Side
+    rows: Sequence[Comparison]
+    flips: Sequence[Flip]
+    sentences: Sequence[str]
+    unpaired: int
+    gates: Sequence[GateResult] = ()
+    min_drop: float = 0.03
+
+    @property
+    def passed(self) -> bool:
+        """True if no gate failed."""
+        return all(gate.state != "failed" for gate in self.gates)
+
+    def records(self) -> Table:
+        """Return one row per condition: rates for A and B, their difference, 95% confidence interval and p-values."""
+        from ragbed.reporting.comparison_summary import tabulate_comparison
+
+        return tabulate_comparison(self.rows, self.min_drop)
+
+    def tables(self) -> list[Table]:
+        """Return the comparisons by condition and the items whose result differs."""
+        from ragbed.reporting.comparison_summary import tabulate_flips
+
+        return [self.records(), tabulate_flips(self.flips)]
+
+
+@dataclass(frozen=True, repr=False)
+class RankingResult(Result):
+    """The ranking of models on each testbed.
+
+    Attributes:
+        rankings: One ranking per testbed, with its models and model pairs.
+    """
+
+    rankings: Sequence[Ranking]
+
+    def records(self) -> Table:
+        """Return one row per testbed and model, best first, with score, 95% confidence interval and possible ranks."""
+        from ragbed.reporting.comparison_summary import tabulate_ranking
+
+        return tabulate_ranking(self.rankings)
+
+    def pairs(self) -> Table:
+        """Return one row per testbed and model pair, with the difference, its 95% confidence interval and p-values."""
+        from ragbed.reporting.comparison_summary import tabulate_pairs
+
+        return tabulate_pairs(self.rankings)
+
+    def tables(self) -> list[Table]:
+        """Return the models and the pairs of models."""
+        return [self.records(), self.pairs()]
+
+
+@dataclass(frozen=True, repr=False)
+class JudgeResult(Result):
+    """Rates based on a run's judgements.
+
+    Attributes:
+        run: The run's folder.
+        cells: Counts and rates, one row per judge, criterion and condition.
+        validations: Each judge's agreement with human labels, if there are any.
+        corrected: Rates by testbed, pooled over conditions and corrected by human labels, if there are any.
+        judge_pairs: Agreement between each pair of judges, if there are several.
+        labels: Number of labels used, and number excluded for each reason.
+        criteria: The criteria applied, each with its question for the judge.
+        sample: Number of responses written for people to label.
+        failed: Number of calls that failed; call `judge` again to retry them.
+    """
+
+    run: Path
+    cells: Table
+    judge_pairs: Table
+    criteria: Mapping[str, str]
+    validations: Table | None = None
+    corrected: Table | None = None
+    labels: Mapping[str, Any] | None = None
+    sample: int | None = None
+    failed: int = 0
+
+    def records(self) -> Table:
+        """Return one row per judge, criterion and condition."""
+        return self.cells
+
+    def tables(self) -> list[Table]:
+        """Return the rates, the agreement with labels, the corrected rates and the agreement between judges."""
+        found = (self.cells, self.validations, self.corrected, self.judge_pairs)
+        return [table for table in found if table is not None]
+
+
+@dataclass(frozen=True, repr=False)
+class DiagnosisResult(Result):
+    """The classified errors in a run.
+
+    Attributes:
+        run: The run's folder.
+        path: File with all diagnoses.
+        counts: Number of trials by outcome.
+        diagnoses: One diagnosis, including evidence, for each trial with a wrong answer.
+        cases: The cases of the diagnosed trials, keyed by name.
+        is_monitored: Whether the run had a stopping condition (`until`); if so, error shares have no confidence
+            intervals.
+    """
+
+    run: Path
+    path: Path
+    counts: DiagnosisCounts
+    diagnoses: Sequence[Diagnosis]
+    cases: Mapping[str, Case] = field(repr=False)
+    is_monitored: bool = False
+
+    def records(self) -> Table:
+        """Return the count of each error type and its share of all wrong answers, by model, testbed and language."""
+        return self._tabulate("type")
+
+    def sources(self) -> Table:
+        """Return one row per model, testbed, language and source of wrong answers."""
+        return self._tabulate("source")
+
+    def _tabulate(self, column: Literal["type", "source"]) -> Table:
+        from ragbed.api.analysis_tables import tabulate_shares
+        from ragbed.runs.display_names import read_names
+
+        return tabulate_shares(self.diagnoses, column, read_names([self.run]), is_monitored=self.is_monitored)
+
+    def tables(self) -> list[Table]:
+        """Return the error types and the sources of wrong answers."""
+        return [self.records(), self.sources()]
+
+    def of_type(self, name: str) -> list[Diagnosis]:
+        """Return the diagnoses with the given error type: E1 to E12, or `unclassified`.
+
+        Raises:
+            UnknownName: There is no such type.
+        """
+        from ragbed.analysis.diagnosis.records import NAMES
+        from ragbed.analysis.diagnosis.summary import UNCLASSIFIED
+
+        if name not in (*NAMES, UNCLASSIFIED):
+            raise UnknownName("error type", name, [*NAMES, UNCLASSIFIED])
+        return [diagnosis for diagnosis in self.diagnoses if name in (diagnosis.types or (UNCLASSIFIED,))]
+
+
+@takes(CompareSpec)
+def compare(spec: CompareSpec) -> ComparisonResult:
+    """Compare two runs, or two models in one run, question by question, using paired tests.
 
     Example:
         >>> good = ragbed.run("scripted/oracle", "ragbed-mini-en_base", limit=5, out="runs/good")
@@ -72,16 +208,16 @@ def compare(
     from ragbed.analysis.gates import as_junit, check_declines
     from ragbed.reporting.comparison_summary import state, state_incomplete, summarise
 
-    if junit is not None and fail_if_worse is None:
-        raise UnusedOption("junit", "no gate is set. Set one, e.g. fail_if_worse=0.05")
-    margin = None if fail_if_worse is None else read_share("fail_if_worse", fail_if_worse)
-    min_drop = read_share("min_drop", min_drop) if margin is None else margin
-    names = [str(side if isinstance(side, str) else run_folder(side)) for side in (a, b)]
-    first, second = comparison.pair_with_given(*(comparison.open_side(name, scorer) for name in names))
+    margin = None if spec.fail_if_worse is None else float(spec.fail_if_worse)
+    min_drop = float(spec.min_drop) if margin is None else margin
+    names = [
+        str(side if isinstance(side, str) else run_folder(side, name)) for name, side in (("a", spec.a), ("b", spec.b))
+    ]
+    first, second = comparison.pair_with_given(*(comparison.open_side(name, spec.scorer) for name in names))
     rows = comparison.compare(first, second, min_drop)
     gates = [] if margin is None else check_declines(rows, margin)
-    if junit is not None:
-        write_file(local_path(junit), as_junit(f"{names[1]} against {names[0]}", gates))
+    if spec.junit is not None and margin is not None:
+        write_file(Path(spec.junit), as_junit(f"{names[1]} against {names[0]}", gates))
     return ComparisonResult(
         first,
         second,
@@ -90,42 +226,29 @@ def compare(
         state(summarise(first, second, rows, min_drop)) + state_incomplete(rows),
         comparison.count_unpaired(first, second),
         gates,
+        min_drop,
     )
 
 
-@checked
-def judge(
-    run: RunLike,
-    model: ModelLike,
-    *,
-    criteria: Values = "refusal,flag,correct",
-    testbeds: Values | None = None,
-    votes: int = 1,
-    max_tokens: int | str = "auto",
-    labels: str | Path | None = None,
-    sample: int | None = None,
-    out: str | Path | None = None,
-    unsure: bool = False,
-    progress: bool | Progress = True,
-    **calls: Unpack[CallKeywords],
-) -> JudgeResult:
-    """Have a model judge the responses in a run. Judgements are stored, so an interrupted call can be resumed.
+@takes(RankSpec)
+def rank(spec: RankSpec) -> RankingResult:
+    """Rank all models in the runs on the questions they have in common, with a paired test for each pair.
 
-    Args:
-        run: The run to judge.
-        model: Judge model, such as `openai/gpt-4o`, or a function, as in `run`. If there are several judges, their
-            agreement is reported.
-        criteria: Criteria to apply: any of refusal, flag, correct, sufficient, supported, code.rej_star and
-            code.ed_star.
-        testbeds: Testbeds to include; by default, those that a criterion applies to.
-        votes: Number of judgements per response; the majority decides.
-        max_tokens: Maximum number of tokens per judgement.
-        labels: File with human labels, used to validate the judge and to correct its rates for bias.
-        sample: Write this many responses per criterion to `out`, for people to label.
-        out: File to write the sample to.
-        unsure: Judge only responses whose rule-based verdict is `unsure`.
-        progress: Show progress, or an object that receives it.
-        calls: Options for model calls, as in `run`.
+    Example:
+        >>> models = ["scripted/oracle", "scripted/last-doc", "scripted/refuser"]
+        >>> run = ragbed.run(models, "ragbed-mini-en_base", limit=10, testbeds="noise", out="runs/ranked")
+        >>> [row["model"] for row in ragbed.rank(run).records()]
+        ['scripted/oracle', 'scripted/last-doc', 'scripted/refuser']
+    """
+    from ragbed.analysis.comparison import open_sides, rank_models
+
+    folders = dict.fromkeys(run_folder(run, "runs") for run in several(spec.runs, "runs"))
+    return RankingResult(rank_models([side for folder in folders for side in open_sides(folder, spec.scorer).values()]))
+
+
+@takes(JudgeSpec)
+def judge(spec: JudgeSpec) -> JudgeResult:
+    """Have a model judge the responses in a run. Judgements are stored, so an interrupted call can be resumed.
 
     Example:
         >>> run = ragbed.run("scripted/oracle", "ragbed-mini-en_base", limit=3, testbeds="noise", out="runs/judged")
@@ -136,32 +259,31 @@ def judge(
     """
     from ragbed.analysis.judging.labels import check_unlabelled, read_labels
     from ragbed.analysis.judging.validation import CriterionJudgements, write_sample
+    from ragbed.api import analysis_tables
     from ragbed.api.function_models import identify_functions
     from ragbed.api.model_calls import CallPlan, open_caller
+    from ragbed.runs.display_names import read_names, short_names
 
-    if (sample is None) != (out is None):
-        raise UsageError("sample=N and out=FILE must be given together.")
-    check_range("votes", votes, 1)
-    check_range("sample", sample, 2)
-    if out is not None:
-        check_unlabelled(local_path(out))
-    people = None if labels is None else read_labels(local_path(labels))
-    folder = run_folder(run)
+    if spec.out is not None:
+        check_unlabelled(Path(spec.out))
+    people = None if spec.labels is None else read_labels(Path(spec.labels))
+    folder, votes = run_folder(spec.run), spec.votes
     planned, judged = [], []
-    with open_progress(progress) as shown, open_caller(with_defaults(calls), shown) as caller:
-        budget = caller.budget(model)  # shared by all criteria
-        for criterion in _read_criteria(criteria):
-            scope = replace(_scope(folder, criterion, testbeds), only_unsure=unsure)
-            sampling = with_request_options(_judge_sampling(criterion, votes, max_tokens), caller.options)
+    with open_progress(spec.progress) as shown, open_caller(spec, shown) as caller:
+        budget = caller.budget(spec.model)  # shared by all criteria
+        for criterion in _read_criteria(spec.criteria):
+            scope = replace(_scope(folder, criterion, spec.testbeds), only_unsure=spec.unsure)
+            sampling = with_request_options(_judge_sampling(criterion, votes, spec.max_tokens), spec)
             if votes > 1 and sampling.temperature == 0:
                 raise UsageError(
-                    f"votes={votes} has no effect at temperature=0: all votes are identical. Remove one of them."
+                    f"{option('votes', votes)} has no effect at {option('temperature', 0)}: all votes are identical. "
+                    "Remove one of them."
                 )
             plan = CallPlan(
-                scope.folder(sampling, identify_functions(model)),
+                scope.folder(sampling, identify_functions(spec.model)),
                 scope.settings(),
                 scope.cases,
-                model,
+                spec.model,
                 sampling,
                 votes,
                 budget,
@@ -176,15 +298,25 @@ def judge(
                 _tell_error(plan.folder, names, shown)
     if people is not None:
         people.keep({unit for part in judged for unit in part.units}, {part.scope.criterion.name for part in judged})
+    asks = {part.scope.criterion.name: part.scope.criterion.asks for part in judged}
+    models, judges = read_names([folder]), short_names({name: None for part in judged for name in part.judges})
     return JudgeResult(
         folder,
-        Records((row for part in judged for row in part.rates()), f"Judged rates of {folder}"),
-        Records((row for part in judged for row in part.judge_pairs()), "Agreement between judges"),
-        {part.scope.criterion.name: part.scope.criterion.asks for part in judged},
-        None if people is None else Records(row for part in judged for row in part.validations()),
-        None if people is None else Records(row for part in judged for row in part.corrected_rates()),
+        analysis_tables.tabulate_rates([row for part in judged for row in part.rates()], asks, models, judges),
+        analysis_tables.tabulate_judge_pairs([row for part in judged for row in part.judge_pairs()], judges),
+        asks,
+        None
+        if people is None
+        else analysis_tables.tabulate_agreement(
+            [row for part in judged for row in part.validations()], judges, people.left_out
+        ),
+        None
+        if people is None
+        else analysis_tables.tabulate_corrected(
+            [row for part in judged for row in part.corrected_rates()], models, judges
+        ),
         None if people is None else {"used": len(people.agreed), "left_out": dict(people.left_out)},
-        None if sample is None or out is None else write_sample(judged, sample, local_path(out)),
+        None if spec.sample is None or spec.out is None else write_sample(judged, spec.sample, Path(spec.out)),
         sum(counts.failed for part in judged for counts in part.counts),
     )
 
@@ -222,24 +354,14 @@ def _judge_sampling(criterion: Criterion, votes: int, max_tokens: int | str) -> 
     from ragbed.models.base import Sampling
 
     temperature = criterion.temperature if votes == 1 else max(criterion.temperature, _VOTING_TEMPERATURE)
-    return with_limit(Sampling(temperature=temperature, choices=criterion.words), check_max_tokens(max_tokens))
+    return with_limit(Sampling(temperature=temperature, choices=criterion.words), max_tokens)
 
 
-@checked
-def diagnose(
-    run: RunLike,
-    *,
-    progress: bool | Progress = True,
-    **engine: Unpack[EngineKeywords],
-) -> DiagnosisResult:
+@takes(DiagnoseSpec)
+def diagnose(spec: DiagnoseSpec) -> DiagnosisResult:
     """Classify the errors in a run and record the evidence. All diagnoses are written to RUN/diagnose/diagnosis.jsonl.
 
     No model is called.
-
-    Args:
-        run: The run to diagnose.
-        progress: Show progress, or an object that receives it.
-        engine: Engine options, as in `run`.
 
     Example:
         >>> run = ragbed.run("scripted/refuser", "ragbed-mini-en_base", limit=5, testbeds="noise", out="runs/refused")
@@ -251,46 +373,29 @@ def diagnose(
     from ragbed.analysis.diagnosis.summary import write_diagnoses
     from ragbed.analysis.run_cells import is_monitored
 
-    folder = run_folder(run)
-    with open_progress(progress) as shown, closing(open_engine(with_defaults(engine), shown.message)) as workers:
+    folder = run_folder(spec.run)
+    with open_progress(spec.progress) as shown, closing(open_engine(spec, shown.message)) as workers:
         found = diagnose_run(folder, workers)
     path = write_diagnoses(folder, found.diagnoses)
     return DiagnosisResult(folder, path, found.tally, found.diagnoses, found.cases, is_monitored(folder))
 
 
-@checked
-def power(
-    *,
-    drop: Values | None = None,
-    items: int | None = None,
-    discordance: Values | None = None,
-    base: Values = "0.95,0.6",
-    power: float = 0.8,
-    alpha: float = 0.05,
-) -> Records:
+@takes(PowerSpec)
+def power(spec: PowerSpec) -> Table:
     """Compute the sample size, the smallest detectable drop or the power of a comparison.
 
     With `drop`, each row has the number of questions needed; with `items`, the smallest detectable drop; with both, the
     power.
 
-    Args:
-        drop: Drops in accuracy to detect, e.g. 0.05 or "5%"; by default, 0.03, 0.05 and 0.1.
-        items: Number of questions to compare.
-        discordance: Assumed fractions of questions whose verdict changes; by default, two and three times the drop.
-        base: Assumed accuracy before the drop, for unpaired designs.
-        power: Probability of detecting the drop.
-        alpha: Significance level of the two-sided test.
-
     Example:
         >>> ragbed.power(drop=0.05, discordance=0.12)[0]["items"]
         398
     """
-    check_range("items", items, 2, 100_000)
-    check_range("power", power, 0.5, 0.999)
-    check_range("alpha", alpha, 0.0001, 0.5)
-    drops = [None] if drop is None and items is not None else _shares(DROPS if drop is None else drop, "drop")
-    plans = [design.plan(share, items, power) for share in drops for design in _designs(discordance, base, alpha)]
-    return Records(map(asdict, plans), f"Detecting a difference in accuracy (alpha {alpha:g}, target power {power:g})")
+    drops = [None] if spec.drop is None and spec.items is not None else _shares(spec.drop or DROPS, "drop")
+    designs = _designs(spec.discordance, spec.base, spec.alpha)
+    plans = [design.plan(share, spec.items, spec.power) for share in drops for design in designs]
+    title = f"Detecting a difference in accuracy (alpha {spec.alpha:g}, target power {spec.power:g})"
+    return Table(map(asdict, plans), title)
 
 
 DROPS = "0.03,0.05,0.1"
@@ -309,5 +414,5 @@ def _designs(discordance: Values | None, base: Values, alpha: float) -> list[Des
 def _shares(values: Values, parameter: str) -> list[float]:
     shares = [float(parse_ratio(part, parameter)) for part in split(values, parameter)]
     if 0 in shares:
-        raise UsageError(f"{parameter}=0 is out of range. Use a fraction greater than 0, e.g. 0.05 or 5%.")
+        raise UsageError(f"{option(parameter, 0)} is out of range. Use a fraction greater than 0, e.g. 0.05 or 5%.")
     return shares

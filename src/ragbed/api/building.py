@@ -7,23 +7,22 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from ragbed.api.calling import check_reader, with_request_options
+from ragbed.api.job_specs import BuildInitSpec, BuildSpec, QualitySpec
 from ragbed.api.model_calls import CallPlan, ModelCaller, open_caller
-from ragbed.api.options import local_path, with_defaults
-from ragbed.api.parameters import checked
 from ragbed.api.progress import Progress, open_progress
-from ragbed.api.results import Records
-from ragbed.api.spec import CallKeywords
-from ragbed.api.tables import TableResult
+from ragbed.api.specification import takes
 from ragbed.environment import variables
-from ragbed.errors import UsageError
+from ragbed.errors import UsageError, option
 from ragbed.io.jsonl import write_file
 from ragbed.models import parse_model
 from ragbed.models.base import Sampling
+from ragbed.reporting.table import Result, Table
+from ragbed.text import counted
 
 if TYPE_CHECKING:
     from ragbed.builder.build_context import Build
@@ -35,13 +34,12 @@ if TYPE_CHECKING:
     from ragbed.builder.recipe import Recipe
     from ragbed.runs.budget import Budget
 
-TRIED = 5  # default number of documents in the trial of a recipe
 _ITEMS = 20  # number of base items per language in a recipe without a trial
 _PAGE_STEPS = frozenset({"articles", "pages"})
 
 
 @dataclass(frozen=True, repr=False)
-class BuildResult(TableResult):
+class BuildResult(Result):
     """The result of a build.
 
     Attributes:
@@ -75,36 +73,36 @@ class BuildResult(TableResult):
 
         return draw_samples(self.folder, most)
 
-    def records(self) -> Records:
+    def records(self) -> Table:
         """Return one row per file with the numbers of requested and delivered items."""
         rows = [
             {"file": str(self.folder / file.file), "wanted": file.wanted, "delivered": file.made, "reason": file.reason}
             for file in self.files
         ]
-        return Records(rows, f"Items in {self.folder}")
+        shown = [{name: row[name] for name in ("file", "wanted", "delivered")} for row in rows]
+        return Table(rows, f"Items in {self.folder}", shown)
+
+    def tables(self) -> list[Table]:
+        """Return the steps, the items by file, and samples of accepted and rejected questions."""
+        from ragbed.builder.funnel import main_reasons
+
+        steps = [
+            {"step": name, "in": done.entered, "out": done.made, "rejected": sum(done.rejected.values())}
+            | {"reasons": main_reasons(done)}
+            for name, done in self.steps.items()
+        ]
+        return [Table(steps, "Steps"), self.records(), _tabulate_samples(self.samples())]
 
 
-@checked
-def build(
-    recipe: str | Path,
-    *,
-    out: str | Path | None = None,
-    model: str | None = None,
-    from_: str | None = None,
-    since: str | None = None,
-    progress: bool | Progress = True,
-    **calls: Unpack[CallKeywords],
-) -> BuildResult:
+def _tabulate_samples(samples: Sequence[Sequence[str]]) -> Table:
+    columns = ("check", "question or source", "answer or reason")
+    named = [dict(zip(columns, sample, strict=True)) for sample in samples]
+    return Table(named, "Samples", columns=columns)
+
+
+@takes(BuildSpec)
+def build(spec: BuildSpec) -> BuildResult:
     """Build the benchmark described by a recipe. A second call resumes an interrupted build.
-
-    Args:
-        recipe: Path to the recipe, a TOML file such as one written by `build_init`.
-        out: Output folder; by default, builds/NAME.
-        model: Model to use instead of the recipe's generator.
-        from_: Step to rerun, along with all later steps.
-        since: Use only articles published on or after this date, e.g. "2026-11-01".
-        progress: Show progress, or an object that receives it.
-        calls: Options for model calls, as in `run`.
 
     Example:
         >>> from pathlib import Path
@@ -118,13 +116,13 @@ def build(
     from ragbed.builder.recipe import check_day, read_recipe
     from ragbed.builder.run_build import run_build
 
-    path = local_path(recipe)
+    path = Path(spec.recipe)
     read = read_recipe(path)
-    check_day(since, "since:")
-    read = msgspec.structs.replace(read, generator=model or read.generator, since=since or read.since)
-    folder = Path("builds") / read.name if out is None else local_path(out)
-    with open_progress(progress) as shown, open_caller(with_defaults(calls), shown) as caller:
-        state, deliveries = run_build(_open_build(folder, read, path.parent, caller, shown), from_, shown.message)
+    check_day(spec.since, "since:")
+    read = msgspec.structs.replace(read, generator=spec.model or read.generator, since=spec.since or read.since)
+    folder = Path(spec.out or Path("builds") / read.name)
+    with open_progress(spec.progress) as shown, open_caller(spec, shown) as caller:
+        state, deliveries = run_build(_open_build(folder, read, path.parent, caller, shown), spec.from_, shown.message)
     return BuildResult(folder, state.steps, deliveries)
 
 
@@ -192,25 +190,9 @@ class RecipeResult:
     trial: RecipeTrial | None = None
 
 
-@checked
-def build_init(
-    documents: str | Path,
-    *,
-    out: str | Path | None = None,
-    model: str | None = None,
-    trial: int = TRIED,
-    progress: bool | Progress = True,
-    **calls: Unpack[CallKeywords],
-) -> RecipeResult:
+@takes(BuildInitSpec)
+def build_init(spec: BuildInitSpec) -> RecipeResult:
     """Inspect your documents, try the model on a few of them, and write a recipe with the estimated number of items.
-
-    Args:
-        documents: A folder, or a .jsonl or .txt file. Only a folder can be tried.
-        out: Recipe file to write; by default, named after `documents`.
-        model: Model that writes the questions; required.
-        trial: Number of documents to write questions about; 0 writes the recipe without a trial and calls no model.
-        progress: Show progress, or an object that receives it.
-        calls: Options for model calls, as in `run`.
 
     Example:
         >>> from pathlib import Path
@@ -223,14 +205,14 @@ def build_init(
     from ragbed.builder.new_recipe import ask_for_model, survey_folder, try_recipe, write_recipe
     from ragbed.builder.recipe import read_recipe
 
-    if model is None:
+    if spec.model is None:
         raise UsageError(ask_for_model(variables(), Path()))
-    source = local_path(documents)
-    target = Path(f"{source.resolve().stem}.toml") if out is None else local_path(out)
+    source = Path(spec.documents)
+    target = Path(spec.out or f"{source.resolve().stem}.toml")
     if target.exists():
-        raise UsageError(f"{target} already exists. Delete it, or choose another file with `out`.")
+        raise UsageError(f"{target} already exists. Delete it, or choose another file with {option('out')}.")
     survey = survey_folder(source) if source.is_dir() else None
-    name = "" if out is None else target.stem
+    name, model = "" if spec.out is None else target.stem, spec.model
 
     def write(items: int) -> Recipe:
         text = write_recipe(source, model, survey=survey, items=items, name=name, home=target.parent)
@@ -238,15 +220,15 @@ def build_init(
         return read_recipe(target)
 
     recipe, tried = write(_ITEMS), None
-    if trial and survey is not None and survey.documents:
+    if spec.trial and survey is not None and survey.documents:
         try:
             with (
                 tempfile.TemporaryDirectory(prefix="ragbed-trial-") as temporary,
-                open_progress(progress) as shown,
-                open_caller(with_defaults(calls), shown) as caller,
+                open_progress(spec.progress) as shown,
+                open_caller(spec, shown) as caller,
             ):
                 build = _open_build(Path(temporary), recipe, Path(temporary), caller, shown)
-                tried = try_recipe(build, source, trial, survey.documents)
+                tried = try_recipe(build, source, spec.trial, survey.documents)
         except BaseException:
             target.unlink()  # so that the same command can be repeated
             raise
@@ -256,7 +238,7 @@ def build_init(
 
 
 @dataclass(frozen=True, repr=False)
-class QualityResult(TableResult):
+class QualityResult(Result):
     """Quality measures for a dataset.
 
     Attributes:
@@ -270,7 +252,7 @@ class QualityResult(TableResult):
         """True if no gate fails."""
         return not self.quality.failed
 
-    def records(self) -> Records:
+    def records(self) -> Table:
         """Return one row per measure: value with its confidence interval, gate, result, and RGB's value."""
         names = ("name", "value", "low", "high", "n", "gate", "passed", "note", "reference")
         rows = [
@@ -278,15 +260,28 @@ class QualityResult(TableResult):
             for family, measures in self.quality.families.items()
             for measure in measures
         ]
-        return Records(rows, f"Quality of {', '.join(self.quality.data)}")
+        from ragbed.builder.quality import show_value
+
+        shown = [
+            {"figure": measure.name, "value": show_value(measure), "of": measure.n, "gate": measure.gate or ""}
+            | {"passed": measure.passed.replace("no gate", ""), "note": measure.note, "RGB": measure.reference}
+            for measures in self.quality.families.values()
+            for measure in measures
+        ]
+        size = f"{counted(self.quality.items, 'item')}, {counted(self.quality.passages, 'passage')}"
+        return Table(rows, f"Quality of {', '.join(self.quality.data)}: {size}", shown)
+
+    def tables(self) -> list[Table]:
+        """Return the measures and, for a build, the counts of each step and samples of its questions."""
+        if not self.quality.steps:
+            return [self.records()]
+        steps = [{"step": name, "in": entered, "out": made} for name, (entered, made) in self.quality.steps.items()]
+        return [self.records(), Table(steps, "Steps"), _tabulate_samples(self.quality.samples)]
 
 
-@checked
-def build_quality(data: str | Path) -> QualityResult:
+@takes(QualitySpec)
+def build_quality(spec: QualitySpec) -> QualityResult:
     """Measure the quality of a dataset or build folder, and show RGB's values for comparison.
-
-    Args:
-        data: A dataset, or a build's output folder.
 
     Example:
         >>> ragbed.build_quality("ragbed-mini-en_base").quality.items
@@ -294,4 +289,4 @@ def build_quality(data: str | Path) -> QualityResult:
     """
     from ragbed.builder.quality import measure
 
-    return QualityResult(measure(str(data)))
+    return QualityResult(measure(str(spec.data)))

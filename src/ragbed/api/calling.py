@@ -6,15 +6,15 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from ragbed.api.request_options import read_headers, read_request_options
+from ragbed.api.spec import RunSpec
 from ragbed.environment import data_dir, variables
-from ragbed.errors import UsageError
+from ragbed.errors import UsageError, option
 
 if TYPE_CHECKING:
     from ragbed.api.objects import ModelSource
-    from ragbed.api.spec import RunSpec
+    from ragbed.api.spec import CallOptions, EngineOptions
     from ragbed.data.corpus import Corpora
     from ragbed.models.base import Model, Sampling
-    from ragbed.models.presets import Preset
     from ragbed.runs.budget import Budget
     from ragbed.runs.engines import Engine
     from ragbed.schema import Case, Lang
@@ -27,7 +27,7 @@ _REQUEST_OPTIONS = (
 )
 
 
-def open_engine(spec: RunSpec, message: Callable[[str], None]) -> Engine:
+def open_engine(spec: EngineOptions, message: Callable[[str], None]) -> Engine:
     """Open the engine selected by the options. The caller must close it.
 
     Raises:
@@ -36,32 +36,28 @@ def open_engine(spec: RunSpec, message: Callable[[str], None]) -> Engine:
     from ragbed.runs import engines
 
     names = ("replicas", "gpus_per_replica", "cpus_per_replica")
-    share = {name: getattr(spec, name) for name in names if getattr(spec, name) is not None}
+    share = {name: value for name in names if (value := getattr(spec, name, None)) is not None}
     if spec.engine == "local" and share:
         name = next(iter(share))
-        raise UsageError(f"{name}={share[name]} requires a Ray cluster. Add engine=ray, or remove `{name}`.")
+        raise UsageError(
+            f"{option(name, share[name])} requires a Ray cluster. Add {option('engine', 'ray')}, or remove "
+            f"{option(name)}."
+        )
     replicas = engines.ReplicaSpec(
         share.get("replicas", 1), share.get("cpus_per_replica", 1.0), share.get("gpus_per_replica", 0.0)
     )
     return engines.open_engine(engines.EngineSpec(spec.engine, spec.cluster, replicas, tell=message))
 
 
-def with_request_options(sampling: Sampling, spec: RunSpec) -> Sampling:
+def with_request_options(sampling: Sampling, spec: CallOptions) -> Sampling:
     """Return the sampling parameters with the request options applied."""
     from msgspec import structs
 
-    return structs.replace(sampling, **read_request_options(vars(spec)))
+    return structs.replace(sampling, **read_request_options(spec))
 
 
 def open_model(
-    name: str,
-    sampling: Sampling,
-    spec: RunSpec,
-    engine: Engine,
-    preset: Preset | None = None,
-    *,
-    trusts_code: bool = False,
-    corpora: Corpora | None = None,
+    name: str, sampling: Sampling, spec: CallOptions, engine: Engine, corpora: Corpora | None = None
 ) -> Model:
     """Open the model named by a model string; a RAG system may also search the given corpora.
 
@@ -70,8 +66,9 @@ def open_model(
     from ragbed.interop.replay import ReplayModel
     from ragbed.io.retry import RetryPolicy
     from ragbed.models import ModelConfig
+    from ragbed.models.presets import PRESETS
 
-    timeout = spec.timeout
+    run, timeout = spec if isinstance(spec, RunSpec) else None, spec.timeout
     config = ModelConfig(
         name,
         variables(),
@@ -81,12 +78,12 @@ def open_model(
         spec.rpm,
         spec.tpm,
         data_dir(),
-        preset,
-        trusts_code,
+        None if run is None or run.preset is None else PRESETS[run.preset],
+        run is not None and run.trust_remote_code,
         corpora=corpora or {},
         headers=read_headers(spec.header),
-        context_length=spec.context_length,
-        fixed=frozenset(name for name in ("temperature", "top_p") if isinstance(getattr(spec, name), float)),
+        context_length=None if run is None else run.context_length,
+        fixed=frozenset(name for name in ("temperature", "top_p") if isinstance(getattr(spec, name, None), float)),
         open_replay=ReplayModel,
     )
     return engine.open_model(name, config)
@@ -141,12 +138,12 @@ def check_models(models: Sequence[Model], *, searching: bool, reading: bool, pro
             model.check_documents()
         if prompted and is_system(model):
             raise UsageError(
-                f"{model.name} is a RAG system, which builds its own prompts; `strategies` works only with "
-                "language models. Remove `strategies`, or choose a language model."
+                f"{model.name} is a RAG system, which builds its own prompts; {option('strategies')} works only with "
+                f"language models. Remove {option('strategies')}, or choose a language model."
             )
 
 
-def open_reader(name: str, sampling: Sampling, spec: RunSpec, engine: Engine) -> Model:
+def open_reader(name: str, sampling: Sampling, spec: CallOptions, engine: Engine) -> Model:
     """Open a model that accepts ragbed's prompts, e.g. a judge.
 
     Raises:
@@ -188,12 +185,12 @@ def warn_of_languages(cases: Iterable[Case], models: Sequence[Model], message: C
                     message(
                         f"Warning: {model.name} does not list {_LANGUAGES[case.lang]} among its languages, but "
                         f"{case.data} contains {_LANGUAGES[case.lang]} questions. Expect few correct answers; use "
-                        "another model, or select languages with `lang`."
+                        f"another model, or select languages with {option('lang')}."
                     )
         yield case
 
 
-def read_prices(models: Iterable[str], spec: RunSpec) -> dict[str, str]:
+def read_prices(models: Iterable[str], spec: CallOptions) -> dict[str, str]:
     """Return the user's own prices of the models, by model string, as `IN,OUT` in dollars per million tokens."""
     from ragbed.models.secrets import without_credentials
     from ragbed.runs.prices import read_own_prices
@@ -201,7 +198,7 @@ def read_prices(models: Iterable[str], spec: RunSpec) -> dict[str, str]:
     return read_own_prices(spec.own_prices, map(without_credentials, models))
 
 
-def read_budget(models: Iterable[str], spec: RunSpec) -> Budget | None:
+def read_budget(models: Iterable[str], spec: CallOptions) -> Budget | None:
     """Return a run's budget, or None without a limit. With a limit in dollars, every model needs a known price."""
     from ragbed.models.secrets import without_credentials
     from ragbed.runs.budget import Budget

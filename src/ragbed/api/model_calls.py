@@ -12,7 +12,7 @@ from ragbed.api.calling import open_engine, open_reader, read_budget, read_price
 from ragbed.api.jobs import execute
 from ragbed.api.objects import ModelLike, ModelSource, System, read_models
 from ragbed.api.progress import Progress
-from ragbed.api.spec import RunSpec
+from ragbed.api.spec import CallOptions
 from ragbed.environment import cache_file
 from ragbed.errors import RagbedError, UsageError
 
@@ -51,7 +51,7 @@ class CallPlan:
 class ModelCaller:
     """Makes the model calls for one API function, with one engine, one cache and one progress display."""
 
-    def __init__(self, options: RunSpec, engine: Engine, progress: Progress) -> None:
+    def __init__(self, options: CallOptions, engine: Engine, progress: Progress) -> None:
         self.options, self.engine, self.progress = options, engine, progress
         # The parameter changes that each model's server requires, shared by all tasks of a command.
         self._learned: dict[str, Learned] = {}
@@ -112,7 +112,7 @@ class ModelCaller:
 
 
 @contextmanager
-def open_caller(options: RunSpec, progress: Progress) -> Iterator[ModelCaller]:
+def open_caller(options: CallOptions, progress: Progress) -> Iterator[ModelCaller]:
     """Open the engine for model calls, and close it at the end of the block."""
     engine = open_engine(options, progress.message)
     try:

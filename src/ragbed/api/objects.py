@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias, TypeGuard
 
-from ragbed.errors import UsageError
+from ragbed.errors import UsageError, option
 from ragbed.models import split_name
 from ragbed.models.base import MODEL_ATTRIBUTES, Model
 from ragbed.models.search_tool import SearchTool
@@ -129,9 +129,11 @@ def _add_source(sources: dict[str, ModelSource], source: ModelSource) -> None:
             f"two models are named {source.name!r}. Give them different names: model={{'NAME': …, 'OTHER': …}}."
         )
     if known is not None and known.label != source.label:
-        raise UsageError(f"model={source.name} appears twice under different names. Pass it only once.")
+        raise UsageError(f"{option('model', source.name)} appears twice under different names. Pass it only once.")
     if known is None and source.label and source.label in {other.label for other in sources.values()}:
-        raise UsageError(f"model={source.label}=…: two models have this name. Names must be unique within a run.")
+        raise UsageError(
+            f"{option('model', source.label)}=…: two models have this name. Names must be unique within a run."
+        )
     sources[source.name] = source
 
 

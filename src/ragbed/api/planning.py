@@ -29,7 +29,7 @@ from ragbed.api.request_options import AUTO, NONE, settings_of, with_limit
 from ragbed.api.searching import check_search_models, open_search_corpora, read_search
 from ragbed.api.spec import RunSpec
 from ragbed.environment import cache_file
-from ragbed.errors import UnknownName, UsageError
+from ragbed.errors import UnknownName, UsageError, option
 from ragbed.models.base import Batching, Sampling
 from ragbed.models.presets import PRESETS
 from ragbed.models.secrets import without_credentials
@@ -71,7 +71,7 @@ def plan_run(spec: RunSpec, message: Callable[[str], None] = _LOGGER.warning) ->
         >>> {case.testbed for case in job.cases()} >= {"noise", "rejection"}
         True
     """
-    from ragbed.runs.circuit_breaker import CHANGE_OPTION
+    from ragbed.runs.circuit_breaker import change_option
     from ragbed.runs.execution import Job
     from ragbed.runs.lock import check_run_folder
     from ragbed.runs.sharding import parse_shard
@@ -105,7 +105,7 @@ def plan_run(spec: RunSpec, message: Callable[[str], None] = _LOGGER.warning) ->
     rule = _open_rule(conditions, spec.repeats, len(sources), stored)
     engine = open_engine(spec, message)
     try:
-        models = [_open_model(source, spec, sampling, engine, preset, {**corpora, **searched}) for source in sources]
+        models = [_open_model(source, spec, sampling, engine, {**corpora, **searched}) for source in sources]
         reading = any(testbed.name not in WITHOUT_DOCUMENTS for testbed in testbeds)
         check_models(models, searching=bool(corpora), reading=reading, prompted=bool(strategies))
         _check_batch(spec, models)
@@ -141,7 +141,7 @@ def plan_run(spec: RunSpec, message: Callable[[str], None] = _LOGGER.warning) ->
         episodes=EpisodeFactory(searched, settings.search) if searched else None,
         tell=message,
         engine=engine,
-        parameter_fix=f"{CHANGE_OPTION} `max_tokens` sets the token limit.",
+        parameter_fix=f"{change_option()} {option('max_tokens')} sets the token limit.",
     )
 
 
@@ -151,15 +151,17 @@ def _check_batch(spec: RunSpec, models: Sequence[Model]) -> None:
         return
     if spec.strategies or spec.preset or spec.confidence == STATED:
         raise UsageError(
-            "`batch` supports only the default prompt with a single call per case. Omit `strategies`, "
-            "`preset` and confidence=stated."
+            f"{option('batch')} supports only the default prompt with a single call per case. Omit "
+            f"{option('strategies')}, "
+            f"{option('preset')} and {option('confidence', 'stated')}."
         )
     if spec.until:
         raise UsageError("`batch` sends all cases at once, so `until` cannot stop early. Omit one of these options.")
     for model in models:
         if not isinstance(model, Batching):
             raise UsageError(
-                f"`batch`: {model.name} does not support batches. Batches require engine=local and a model "
+                f"{option('batch')}: {model.name} does not support batches. Batches require "
+                f"{option('engine', 'local')} and a model "
                 "from openai/…, anthropic/… or a compatible server."
             )
 
@@ -170,8 +172,9 @@ def _check_logprobs(spec: RunSpec, sources: Sequence[ModelSource]) -> None:
         returns_text = source.name.startswith(_WITHOUT_LOGPROBS) if source.value is None else not is_model(source.value)
         if returns_text:
             raise UsageError(
-                f"confidence=logprobs: {source.name} does not return log-probabilities. Use confidence=agreement or "
-                "confidence=stated."
+                f"{option('confidence', 'logprobs')}: {source.name} does not return log-probabilities. Use "
+                f"{option('confidence', 'agreement')} or "
+                f"{option('confidence', 'stated')}."
             )
 
 
@@ -190,12 +193,9 @@ def _stored_settings(
     return stored | ({} if spec.preset is None else {"preset": spec.preset})
 
 
-def _open_model(
-    source: ModelSource, spec: RunSpec, sampling: Sampling, engine: Engine, preset: Preset | None, corpora: Corpora
-) -> Model:
+def _open_model(source: ModelSource, spec: RunSpec, sampling: Sampling, engine: Engine, corpora: Corpora) -> Model:
     if source.value is None:
-        trusts_code = spec.trust_remote_code
-        return open_model(source.name, sampling, spec, engine, preset, trusts_code=trusts_code, corpora=corpora)
+        return open_model(source.name, sampling, spec, engine, corpora)
     from ragbed.api.function_models import open_object
 
     return open_object(source, spec.max_connections, spec.timeout, corpora)
@@ -216,7 +216,8 @@ def _read_conditions(spec: RunSpec, floors: Sequence[Floor]) -> list[StoppingCon
         return []
     if spec.shard is not None:
         raise UsageError(
-            "`until` cannot be combined with `shard`, because each shard would stop independently. Remove one of them."
+            f"{option('until')} cannot be combined with {option('shard')}, because each shard would stop "
+            "independently. Remove one of them."
         )
     from ragbed.analysis.stopping import parse_conditions
 
@@ -266,7 +267,7 @@ def _stored_sampling(sampling: Sampling, spec: RunSpec) -> dict[str, str]:
     limit = AUTO if sampling.raises_limit else str(sampling.max_tokens)
     temperature = NONE if sampling.temperature is None else str(sampling.temperature)
     stored = {"temperature": temperature, "top_p": str(sampling.top_p), "max_tokens": limit}
-    return stored | settings_of(vars(spec))
+    return stored | settings_of(spec)
 
 
 def _new_folder(model: str) -> Path:

@@ -5,30 +5,29 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING
 
 from msgspec import structs
 
-from ragbed.api.options import RunsLike, local_path, run_folder, several
-from ragbed.api.parameters import checked
-from ragbed.api.results import Records
-from ragbed.api.tables import TableResult
-from ragbed.errors import UsageError
+from ragbed.api.job_specs import ReportSpec
+from ragbed.api.places import run_folder, several
+from ragbed.api.specification import takes
+from ragbed.errors import UsageError, option
 from ragbed.io.jsonl import make_folder, write_file
 from ragbed.io.locations import read_regular
+from ragbed.reporting.table import Result, Table
 from ragbed.text import counted
 
 if TYPE_CHECKING:
-    from ragbed.reporting.tables import CachedResponses, Report
+    from ragbed.reporting.tables import Report
     from ragbed.runs.display_names import RowNames
     from ragbed.schema import Lang
 
-ReportFormat: TypeAlias = Literal["text", "md", "html", "latex", "csv", "json", "site", "svg", "png", "pdf"]
-
 
 @dataclass(frozen=True, repr=False)
-class ReportResult(TableResult):
+class ReportResult(Result):
     """A report on one or more runs.
 
     Attributes:
@@ -46,34 +45,17 @@ class ReportResult(TableResult):
     def __str__(self) -> str:
         return super().__str__() if self.text is None else self.text
 
-    def records(self) -> Records:
+    def records(self) -> Table:
         """Return one row per table cell: table, condition, metric, value, 95% confidence interval, n and errors.
 
         For runs with `until`, there is also one row per stopping condition, in the table `until`.
         """
-        return Records([row for report in self.reports for row in report.records()], "Cells")
+        return Table([row for report in self.reports for row in report.records()], "Cells")
 
 
-@checked
-def report(
-    runs: RunsLike,
-    *,
-    format: ReportFormat = "text",  # noqa: A002 - must match the option's name
-    scorer: str = "robust",
-    out: str | Path | None = None,
-    locale: Literal["en", "zh"] | None = None,
-    rescore: bool = False,
-) -> ReportResult:
+@takes(ReportSpec)
+def report(spec: ReportSpec) -> ReportResult:
     """Write tables, figures and a summary of one or more runs, with the paper's values for comparison.
-
-    Args:
-        runs: Runs, or folders of runs.
-        format: Report format. A text report is written as Markdown; a site has a leaderboard and a report on each run.
-        scorer: Scorer shown in the tables; CSV and JSON contain all scorers.
-        out: File for the report, or folder for figures or a site; by default, report.html for HTML, otherwise none.
-        locale: Language of the figures, and the initial language of HTML reports and sites.
-        rescore: Score runs again that were scored with another version of the scorer. By default, a report keeps the
-            verdicts with which a run was first reported.
 
     Example:
         >>> run = ragbed.run("scripted/oracle", "ragbed-mini-en_base", limit=5, testbeds="noise", out="runs/reported")
@@ -83,16 +65,17 @@ def report(
         >>> result.records()[0]["n"]
         5
     """
-    from ragbed.reporting.pages.images import PICTURES
+    from ragbed.reporting.pages.charts.layout import PICTURES
     from ragbed.ui.viewer.find_runs import need_runs, runs_in
 
-    named = [run_folder(run) for run in several(runs, "runs")]
-    target = None if out is None else local_path(out)
-    if target is None and (format == "site" or format in PICTURES):
-        raise UsageError(f"format={format} requires an output folder. Set one, e.g. out=figures.")
-    folders = list(need_runs(named).values()) if format == "site" else runs_in(named)
-    scoring = [message for folder in folders for message in _check_scorer(folder, rescore=rescore)]
-    return replace(_write(named, folders, format, scorer, target, locale), scoring=scoring)
+    named = [run_folder(run, "runs") for run in several(spec.runs, "runs")]
+    if spec.out is None and (spec.format == "site" or spec.format in PICTURES):
+        raise UsageError(
+            f"{option('format', spec.format)} requires an output folder. Set one, e.g. {option('out', 'figures')}."
+        )
+    folders = list(need_runs(named).values()) if spec.format == "site" else runs_in(named)
+    scoring = [message for folder in folders for message in _check_scorer(folder, rescore=spec.rescore)]
+    return replace(_write(named, folders, spec), scoring=scoring)
 
 
 def _check_scorer(folder: Path, *, rescore: bool) -> Iterator[str]:
@@ -114,34 +97,29 @@ def _check_scorer(folder: Path, *, rescore: bool) -> Iterator[str]:
         elif before != str(SCORER_VERSION):
             yield (
                 f"{folder} was scored with version {before} of the scorer, and version {SCORER_VERSION} is installed. "
-                "To score it again, set `rescore`."
+                f"To score it again, use {option('rescore')}."
             )
 
 
-def _write(
-    named: Sequence[Path],
-    folders: Sequence[Path],
-    format: ReportFormat,  # noqa: A002
-    scorer: str,
-    target: Path | None,
-    locale: Lang | None,
-) -> ReportResult:
+def _write(named: Sequence[Path], folders: Sequence[Path], spec: ReportSpec) -> ReportResult:
     from ragbed.reporting.formats import FORMATS
-    from ragbed.reporting.pages.images import PICTURES
+    from ragbed.reporting.pages.charts.layout import PICTURES
     from ragbed.runs.display_names import read_row_names
     from ragbed.ui.viewer.find_runs import need_runs
 
-    if format == "site" and target is not None:
+    form, scorer, locale = spec.format, spec.scorer, spec.locale
+    target = None if spec.out is None else Path(spec.out)
+    if form == "site" and target is not None:
         return _write_site(need_runs(named), scorer, locale, target)
     models = read_row_names(folders)
     made = read_report(folders, [str(run) for run in folders], scorer, models)
-    if format in PICTURES and target is not None:
-        return ReportResult([made], paths=_draw(made, format, locale or "en", target))
-    if format == "html":
+    if form in PICTURES and target is not None:
+        return ReportResult([made], paths=_draw(made, form, locale or "en", target))
+    if form == "html":
         page = target or Path("report.html")
         write_report_page(made, folders, locale, page, models)
         return ReportResult([made], paths=[page])
-    text = FORMATS["md" if format == "text" else format](made)
+    text = FORMATS["md" if form == "text" else form](made)
     if target is not None:
         write_file(target, text.encode())
     return ReportResult([made], text, [] if target is None else [target])
@@ -161,8 +139,10 @@ def read_report(runs: Sequence[Path], names: Sequence[str], scorer: str, models:
     from ragbed.analysis.judging.validation import read_corrected_cells
     from ragbed.analysis.run_cells import conditions_in, count_results, is_monitored, read_published, read_report_cells
     from ragbed.analysis.trials.columns import SCORERS
-    from ragbed.reporting.tables import IncompleteRun, make_report
+    from ragbed.reporting.tables import make_report
     from ragbed.runs.display_names import read_row_names
+    from ragbed.runs.status import count_cached
+    from ragbed.runs.store import open_store
 
     models = read_row_names(runs) if models is None else models
     scorers = list(dict.fromkeys([*SCORERS, scorer]))
@@ -176,30 +156,19 @@ def read_report(runs: Sequence[Path], names: Sequence[str], scorer: str, models:
         for condition in conditions_in(run)
     )
     monitored = [is_monitored(run) for run in runs]
-    counted = [IncompleteRun(name, *count_results(run)) for name, run in zip(names, runs, strict=True)]
-    # A monitored run may stop before all cases have a result.
-    incomplete = [
-        one for one, stops in zip(counted, monitored, strict=True) if not stops and one.finished < one.planned
-    ]
-    return replace(
-        report,
-        is_monitored=any(monitored),
-        incomplete=tuple(incomplete),
-        cached=tuple(_read_cached(names, runs)),
-        conditions=conditions,
-    )
-
-
-def _read_cached(names: Sequence[str], runs: Sequence[Path]) -> Iterator[CachedResponses]:
-    from ragbed.reporting.tables import CachedResponses
-    from ragbed.runs.status import count_cached
-    from ragbed.runs.store import open_store
-
+    messages = []
+    for name, run, stops in zip(names, runs, monitored, strict=True):
+        finished, planned = count_results(run)
+        if finished < planned and not stops:  # a monitored run may stop before all cases have a result
+            counts = {"finished": f"{finished:,}", "planned": f"{planned:,}"}
+            messages.append(("page.unfinished", {"run": name, **counts}))
     for name, run in zip(names, runs, strict=True):
         with open_store(run, create=False) as store:
             count, oldest = count_cached(store)
         if oldest is not None:
-            yield CachedResponses(name, count, oldest)
+            received = f"{datetime.fromtimestamp(oldest, UTC):%Y-%m-%d}"
+            messages.append(("page.cached", {"run": name, "count": f"{count:,}", "oldest": received}))
+    return replace(report, is_monitored=any(monitored), messages=tuple(messages), conditions=conditions)
 
 
 def write_report_page(
@@ -208,7 +177,7 @@ def write_report_page(
     """Write the report as a single HTML file; `models` are the names that were passed to `read_report`."""
     from ragbed.reporting.html import write_html
     from ragbed.reporting.html.cases import pack_cases
-    from ragbed.ui.viewer.judged import has_votes, read_votes
+    from ragbed.ui.viewer.annotations import has_votes, read_votes
 
     votes = read_votes if any(map(has_votes, runs)) else None
     page = write_html(report, pack_cases(runs, report.diagnoses, votes, names=models), locale)
@@ -218,7 +187,7 @@ def write_report_page(
 def _draw(report: Report, ending: str, locale: Lang, folder: Path) -> list[Path]:
     from ragbed.analysis.locale import read_words
     from ragbed.reporting.figures import draw_error_types, make_figures
-    from ragbed.reporting.pages.images import PICTURES
+    from ragbed.reporting.pages.charts.layout import PICTURES
 
     words, paths = read_words(locale), []
     make_folder(folder)
@@ -230,7 +199,7 @@ def _draw(report: Report, ending: str, locale: Lang, folder: Path) -> list[Path]
 
 def _write_site(runs: Mapping[str, Path], scorer: str, locale: Lang | None, site: Path) -> ReportResult:
     """Write a leaderboard of all runs, with a report on each of them, and remove the reports of earlier runs."""
-    from ragbed.reporting.html.leaderboard_site import SiteEntry, write_board
+    from ragbed.reporting.html import SiteEntry, write_board
     from ragbed.reporting.pages.charts import safe_name
     from ragbed.runs.display_names import read_row_names
 

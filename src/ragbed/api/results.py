@@ -1,139 +1,27 @@
-"""Results returned by API functions: lists of records, and runs."""
+"""Runs, as API functions return them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
+from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, get_args, overload
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from msgspec import to_builtins
 
 from ragbed.errors import RagbedError, UsageError, did_you_mean
+from ragbed.reporting.table import Table
 from ragbed.schema import Lang
 
 if TYPE_CHECKING:
     import pandas
 
-    from ragbed.api.analysis_results import ComparisonResult
-    from ragbed.reporting.tables import ReportTable
+    from ragbed.api.analysis import ComparisonResult
     from ragbed.runs.status import Status
 
-_MAX_ROWS = 60
-_CELL = "text-align: left; white-space: nowrap; padding: 2px 12px 2px 0"
-_CAPTION = "caption-side: top; text-align: left; font-weight: bold; padding: 12px 0 2px 0"
-_FAINT = "opacity: 0.65; font-size: 90%"
 _ERROR_COLUMNS = ("model", "case", "repeat", "kind", "message", "traceback")
 _DISAGREEMENT_COLUMNS = ("model", "case", "score", "credit", "verdict", "reply", "evidence")
-
-
-class Records(Sequence[dict[str, Any]]):
-    """A list of rows as plain dictionaries, shown as a table when printed or displayed in a notebook.
-
-    Convert the list with `pandas.DataFrame(records)` or `polars.DataFrame(list(records))`.
-
-    Args:
-        rows: Table rows, as dictionaries. Missing keys are shown as empty cells.
-        title: Heading of the printed table.
-        shown: Rows to print instead of `rows`, e.g. rows with confidence intervals.
-        columns: Columns to show even if there are no rows.
-
-    Example:
-        >>> records = ragbed.Records([{"model": "a", "accuracy": 0.9}, {"model": "b", "accuracy": 0.8}])
-        >>> [row["model"] for row in records if row["accuracy"] > 0.85]
-        ['a']
-    """
-
-    def __init__(
-        self,
-        rows: Iterable[Mapping[str, Any]],
-        title: str = "",
-        shown: Iterable[Mapping[str, Any]] | None = None,
-        columns: Sequence[str] = (),
-    ) -> None:
-        self._rows, self._leading = [dict(row) for row in rows], columns
-        self._shown = self._rows if shown is None else [dict(row) for row in shown]
-        self.title = title
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """Return the keys of all rows in order of first appearance."""
-        return _columns(self._rows, self._leading)
-
-    @overload
-    def __getitem__(self, index: int) -> dict[str, Any]: ...
-
-    @overload
-    def __getitem__(self, index: slice) -> list[dict[str, Any]]: ...
-
-    def __getitem__(self, index: int | slice) -> dict[str, Any] | list[dict[str, Any]]:
-        return self._rows[index]
-
-    def __len__(self) -> int:
-        return len(self._rows)
-
-    def __eq__(self, other: object) -> bool:
-        return list(self) == list(other) if isinstance(other, Sequence) else NotImplemented
-
-    __hash__ = None  # type: ignore[assignment]  # rows are mutable
-
-    def to_pandas(self) -> pandas.DataFrame:
-        """Return the rows as a DataFrame.
-
-        Raises:
-            UsageError: pandas is not installed.
-        """
-        try:
-            import pandas
-        except ImportError:
-            raise UsageError("to_pandas() requires pandas: pip install 'ragbed[pandas]'") from None
-        return pandas.DataFrame(self._rows, columns=list(self.columns))
-
-    def __repr__(self) -> str:
-        from ragbed.reporting.text_table import draw_table
-
-        columns = _columns(self._shown, self._leading)
-        rows = [[_text(row.get(column)) for column in columns] for row in self._shown[:_MAX_ROWS]]
-        ((heading, body),) = draw_table(columns, rows).parts
-        return "\n".join(filter(None, [self.title, *heading, *body, self._rest()]))
-
-    def _repr_html_(self) -> str:
-        """Return the table as HTML for notebooks, with escaped values."""
-        columns = _columns(self._shown, self._leading)
-        head = "".join(f"<th style='{_CELL}'>{_escape(column)}</th>" for column in columns)
-        rows = (
-            "<tr>"
-            + "".join(f"<td style='{_CELL}'>{_markup(_text(row.get(column)))}</td>" for column in columns)
-            + "</tr>"
-            for row in self._shown[:_MAX_ROWS]
-        )
-        caption = f"<caption style='{_CAPTION}'>{_escape(self.title)}</caption>"
-        table = f"<table>{caption}<thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
-        return table + (f"<p style='{_FAINT}'>{self._rest()}</p>" if self._rest() else "")
-
-    def _rest(self) -> str:
-        if not self._shown:
-            return "No rows"
-        hidden = len(self._shown) - _MAX_ROWS
-        return f"… {hidden:,} more rows" if hidden > 0 else ""
-
-
-def _columns(rows: Iterable[Mapping[str, Any]], leading: Sequence[str] = ()) -> tuple[str, ...]:
-    return tuple(dict.fromkeys([*leading, *(key for row in rows for key in row)]))
-
-
-def _text(value: object) -> str:
-    """Format a value for a cell in a printed table."""
-    if value is None:
-        return "–"
-    text = f"{value:.4g}" if isinstance(value, float) else str(value)
-    return text if len(text) <= 80 else f"{text[:79]}…"
-
-
-def _markup(cell: str) -> str:
-    """Return a cell as HTML, with any confidence interval in a lighter colour."""
-    number, bracket, interval = _escape(cell).partition(" [")
-    return f"{number} <span style='{_FAINT}'>[{interval}</span>" if bracket else number
 
 
 @dataclass(frozen=True, repr=False)
@@ -155,8 +43,8 @@ class Run:
     """
 
     folder: Path
-    gates: Records = field(default_factory=lambda: Records([]), hash=False)
-    conditions: Records = field(default_factory=lambda: Records([]), hash=False)
+    gates: Table = field(default_factory=lambda: Table([]), hash=False)
+    conditions: Table = field(default_factory=lambda: Table([]), hash=False)
 
     def status(self) -> Status:
         """Return each model's progress, outcome counts and token counts, even while the run is in progress.
@@ -185,7 +73,7 @@ class Run:
         return {name: count for name, count in counts.items() if count}
 
     @property
-    def errors(self) -> Records:
+    def errors(self) -> Table:
         """The failed trials, with model, case, repeat, error kind, message and traceback.
 
         Only errors in Python functions have a traceback. To retry failed cases, call `run` again with the same `out`.
@@ -206,9 +94,9 @@ class Run:
                 for result in store.results()
                 if result.completion.outcome == "error"
             ]
-        return Records(failed, f"Errors of {self.folder}", columns=_ERROR_COLUMNS)
+        return Table(failed, f"Errors of {self.folder}", columns=_ERROR_COLUMNS)
 
-    def tables(self, scorer: str = "robust") -> dict[str, Records]:
+    def tables(self, scorer: str = "robust") -> dict[str, Table]:
         """Return the report's tables by name, e.g. noise, rejection, integration, counterfactual and closed-book.
 
         Rates are fractions from 0 to 1; printed tables show percentages with 95% confidence intervals.
@@ -221,6 +109,7 @@ class Run:
             >>> list(run.tables())[:2]
             ['noise', 'noise curve']
         """
+        from ragbed.analysis.locale import read_words
         from ragbed.analysis.run_cells import read_published, read_report_cells
         from ragbed.reporting.tables import make_report
         from ragbed.runs.display_names import read_row_names
@@ -228,9 +117,9 @@ class Run:
         names = read_row_names([self.folder])
         cells, published = read_report_cells([self.folder], [scorer]), read_published([self.folder], names.labels)
         report = make_report([str(self.folder)], cells, scorer, names=names.shown, published=published)
-        return {table.name: _to_records(table) for table in report.tables}
+        return {table.name: table.as_table(read_words("en")) for table in report.tables}
 
-    def table(self, name: str, scorer: str = "robust") -> Records:
+    def table(self, name: str, scorer: str = "robust") -> Table:
         """Return one of the report's tables.
 
         Raises:
@@ -249,7 +138,7 @@ class Run:
             )
         return tables[name]
 
-    def metrics(self, scorer: str = "robust") -> Records:
+    def metrics(self, scorer: str = "robust") -> Table:
         """Return every number in the report: one row per metric and condition, with confidence interval, n and errors.
 
         Example:
@@ -261,7 +150,7 @@ class Run:
         from ragbed.analysis.run_cells import read_report_cells
 
         cells = read_report_cells([self.folder], [scorer])
-        return Records([cell.as_json() for cell in cells], f"Metrics of {self.folder}")
+        return Table([cell.as_json() for cell in cells], f"Metrics of {self.folder}")
 
     def trials(self) -> Iterator[dict[str, Any]]:
         """Yield every case with its response and scores, as written by `ragbed export RUN --to jsonl`.
@@ -278,7 +167,7 @@ class Run:
             for result, scores in table.scored():
                 yield to_builtins(trial_fields(result, scores, canonical=False))
 
-    def disagreements(self, scorer: Literal["code", "paper"] = "code") -> Records:
+    def disagreements(self, scorer: Literal["code", "paper"] = "code") -> Table:
         """Return the responses that a scorer and the robust scorer score differently, with the deciding evidence.
 
         `credit` is `false` if only the scorer gives credit, and `missed` if only the robust scorer does.
@@ -295,9 +184,9 @@ class Run:
             trials = ((result.model, result.case, result.completion) for result in store.results())
             found = [to_builtins(one) for one in find_disagreements(trials, scorer)]
         title = f"Responses of {self.folder} that the scorers {scorer} and robust score differently"
-        return Records(found, title, columns=_DISAGREEMENT_COLUMNS)
+        return Table(found, title, columns=_DISAGREEMENT_COLUMNS)
 
-    def records(self) -> Records:
+    def records(self) -> Table:
         """Return a flat row per trial, with scores, `tokens_in`, `tokens_out`, `tokens_reasoning` and `tokens_cached`.
 
         Example:
@@ -305,7 +194,7 @@ class Run:
             >>> run.records()[0]["score.correct"]
             True
         """
-        return Records(map(_flat, self.trials()), f"Trials of {self.folder}")
+        return Table(map(_flat, self.trials()), f"Trials of {self.folder}")
 
     def to_pandas(self) -> pandas.DataFrame:
         """Return a DataFrame with one row per trial.
@@ -344,9 +233,9 @@ class Run:
         """
         from ragbed.analysis.locale import read_words
         from ragbed.analysis.run_cells import read_report_cells
-        from ragbed.api.parameters import check_choice
+        from ragbed.api.specification import check_choice
         from ragbed.reporting.figures import make_figures
-        from ragbed.reporting.pages.images import PICTURES
+        from ragbed.reporting.pages.charts.layout import PICTURES
         from ragbed.reporting.tables import make_report
         from ragbed.runs.display_names import read_names
 
@@ -368,7 +257,7 @@ class Run:
 
         tables = "".join(table._repr_html_() for table in self.tables().values())
         note = f"Percentages of n with 95% intervals clustered by question; * marks fewer than {FEW} questions."
-        return f"<b>{_escape(repr(self))}</b>{tables}<p style='{_FAINT}'>{note}</p>"
+        return f"<b>{escape(repr(self))}</b>{tables}<p>{note}</p>"
 
 
 @dataclass(frozen=True)
@@ -400,27 +289,3 @@ def _flat(trial: dict[str, Any]) -> dict[str, Any]:
     scores, usage = trial.pop("scores") or {}, trial.pop("usage") or {}
     tokens = {f"tokens_{name}": usage.get(name) for name in ("in", "out", "reasoning", "cached")}
     return trial | tokens | {f"score.{name}": value for name, value in scores.items()}
-
-
-def _to_records(table: ReportTable) -> Records:
-    """Convert a report table to records of plain numbers, which are shown as percentages with confidence intervals."""
-    from ragbed.reporting.numbers import show, show_asked
-
-    rows, shown = [], []
-    for row in table.rows:
-        start: dict[str, Any] = {"model": row.key.model, "data": row.data, "lang": row.key.lang, "documents": row.docs}
-        cells = list(zip(table.columns, row.cells, strict=True))
-        values = {column.heading: None if cell is None else cell.value for column, cell in cells}
-        counts = row.counts
-        n = {"n": counts.n.low, "n_max": counts.n.high}
-        failed = {name: getattr(counts, name).high for name in ("errors", "truncated", "filtered")}
-        rows.append(start | n | failed | values)
-        texts = {column.heading: show(cell, column) for column, cell in cells}
-        shown.append(start | {"n": show_asked(counts)} | texts)
-    return Records(rows, table.title, shown)
-
-
-def _escape(text: str) -> str:
-    from html import escape  # imported here, because only notebooks use it
-
-    return escape(text)

@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import cache, partial
 from typing import TYPE_CHECKING
 
-from ragbed.errors import UsageError
+from ragbed.errors import UsageError, option
 from ragbed.schema import Lang
 from ragbed.testbeds.search.corpora import corpora_of
 from ragbed.testbeds.search.settings import parse_search
@@ -37,7 +37,10 @@ def read_search(spec: RunSpec, names: Sequence[str] | None, settings: Settings) 
         UsageError: A setting is invalid, or the testbed is not run.
     """
     if spec.search is not None and "search" not in (names or ()):
-        raise UsageError(f"search={spec.search} has no effect without the `search` testbed. Add testbeds=search.")
+        raise UsageError(
+            f"{option('search', spec.search)} has no effect without the `search` testbed. Add "
+            f"{option('testbeds', 'search')}."
+        )
     return replace(settings, search=parse_search(spec.search))
 
 
@@ -60,7 +63,8 @@ def check_search_models(models: Sequence[Model], spec: RunSpec, settings: Settin
 
     if spec.batch:
         raise UsageError(
-            "`batch` cannot be combined with testbeds=search, which takes several turns per case. Remove one of them."
+            f"{option('batch')} cannot be combined with {option('testbeds', 'search')}, which takes several turns per "
+            "case. Remove one of them."
         )
     for model in models:
         if getattr(model, "replays", False):
@@ -73,11 +77,14 @@ def check_search_models(models: Sequence[Model], spec: RunSpec, settings: Settin
             )
         if is_system(model) and spec.engine != "local":
             raise UsageError(
-                f"{model.name} calls the search tool in the current process, so testbeds=search requires engine=local."
+                f"{model.name} calls the search tool in the current process, so {option('testbeds', 'search')} "
+                f"requires {option('engine', 'local')}."
             )
         calls_tools = getattr(model, "calls_tools", False)
         if settings.search.protocol == "tools" and not calls_tools and not is_system(model):
-            raise UsageError(f"{model.name} does not support tool calls with this provider. Use search=protocol=text.")
+            raise UsageError(
+                f"{model.name} does not support tool calls with this provider. Use {option('search', 'protocol=text')}."
+            )
 
 
 def index_maker(kind: IndexKind) -> MakeIndex:

@@ -13,10 +13,10 @@ from queue import SimpleQueue
 from threading import Thread
 from typing import TYPE_CHECKING
 
-from ragbed.api.options import RunsLike, local_path, run_folder, several
-from ragbed.api.parameters import check_range, checked
+from ragbed.api.job_specs import ReviewSpec, ViewSpec
+from ragbed.api.places import run_folder, several
 from ragbed.api.progress import Progress, open_progress
-from ragbed.errors import UsageError
+from ragbed.api.specification import takes
 from ragbed.text import counted, storable_name
 
 if TYPE_CHECKING:
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp
 
     from ragbed.ui.review.apply import Applied
-    from ragbed.ui.review.figures import ReviewComparison
     from ragbed.ui.review.session import ReviewSession
+    from ragbed.ui.review.state import ReviewComparison
     from ragbed.ui.server import LocalAddress
 
 
@@ -94,17 +94,9 @@ class PageServer:
         return f'<a href="{html.escape(self.url)}" target="_blank">{html.escape(self.description)}</a>'
 
 
-@checked
-def view(
-    paths: RunsLike | None = None, *, port: int | None = None, rater: str | None = None, open_: bool = False
-) -> PageServer:
+@takes(ViewSpec)
+def view(spec: ViewSpec) -> PageServer:
     """Show every case of one or more runs in the browser. The server runs in the background until it is closed.
-
-    Args:
-        paths: Runs, or folders of runs; by default, the `runs` folder.
-        port: Port on 127.0.0.1; by default, 7717 or any free port.
-        rater: Name stored with the labels assigned on the page; by default, the user's name.
-        open_: Open the page in the browser.
 
     Example:
         >>> run = ragbed.run("scripted/oracle", "ragbed-mini-en_base", limit=2, testbeds="noise", out="runs/viewed")
@@ -112,10 +104,10 @@ def view(
         ...     server.url.startswith("http://127.0.0.1:")
         True
     """
-    return _started(open_viewer(paths, port, rater), open_=open_)
+    return _started(open_viewer(spec), open_=spec.open_)
 
 
-def open_viewer(paths: RunsLike | None, port: int | None, rater: str | None) -> PageServer:
+def open_viewer(spec: ViewSpec) -> PageServer:
     """Return the server for `view` without starting it."""
     from ragbed.ui.server import need_serve, open_port
 
@@ -124,12 +116,12 @@ def open_viewer(paths: RunsLike | None, port: int | None, rater: str | None) -> 
     from ragbed.ui.viewer.find_runs import check_paths
     from ragbed.ui.viewer.open_runs import open_runs
 
-    check_range("port", port, 0, 65_535)
-    places = [Path("runs")] if paths is None or paths == () else [run_folder(path) for path in several(paths)]
+    rater = spec.rater
+    places = [run_folder(path, "paths") for path in several(spec.paths or "runs")]
     check_paths(places)
 
     def open_page(stack: ExitStack) -> tuple[LocalAddress, ASGIApp, str]:
-        address = open_port(port)
+        address = open_port(spec.port)
         stack.callback(address.socket.close)  # if a run cannot be opened
         runs = stack.enter_context(open_runs(places))
         count = len(runs.readers)
@@ -170,83 +162,58 @@ class ReviewResult:
     compared: ReviewComparison | None = None
 
 
-@checked
-def review(
-    path: str | Path,
-    *,
-    rater: str | None = None,
-    target: float | None = None,
-    port: int | None = None,
-    open_: bool = False,
-    compare: str | Path | None = None,
-    apply: str | Path | None = None,
-    progress: bool | Progress = True,
-) -> PageServer | ReviewResult:
+@takes(ReviewSpec)
+def review(spec: ReviewSpec) -> PageServer | ReviewResult:
     """Review dataset items in the browser, or compare or apply decisions.
 
     The page's server runs in the background until it is closed.
-
-    Args:
-        path: A build's output folder, or a dataset.
-        rater: Name stored with the decisions made on the page; by default, the stored name or the user's name.
-        target: Highest acceptable upper confidence bound on the share of incorrect items; by default, 0.05.
-        port: Port on 127.0.0.1; by default, 7717 or any free port.
-        open_: Open the page in the browser.
-        compare: Measure the agreement with another rater's decisions in this file, and do nothing else.
-        apply: Write the reviewed dataset to this folder, and do nothing else.
-        progress: Show progress, or an object that receives it.
 
     Example:
         >>> made = ragbed.synthesize("built", items=3, lang="en", workers=1)
         >>> ragbed.review("built/en_base.jsonl", apply="reviewed").applied.unreviewed
         3
     """
-    if compare is None and apply is None:
-        return _started(open_review(path, rater, target, port, progress), open_=open_)
-    if compare is not None and apply is not None:
-        raise UsageError("`compare` and `apply` cannot be combined. Use only one of them.")
-    with open_progress(progress) as shown, _open_session(path, rater, target, shown, writes=False) as session:
-        if compare is not None:
-            return ReviewResult(local_path(compare), compared=session.compare(local_path(compare)))
-        return _apply(session, local_path(str(apply)))
+    if spec.compare is None and spec.apply is None:
+        return _started(open_review(spec), open_=spec.open_)
+    with open_progress(spec.progress) as shown, _open_session(spec, shown, writes=False) as session:
+        if spec.compare is not None:
+            other = Path(spec.compare)
+            return ReviewResult(other, compared=session.compare(other))
+        return _apply(session, Path(str(spec.apply)))
 
 
-def open_review(
-    path: str | Path, rater: str | None, target: float | None, port: int | None, progress: bool | Progress
-) -> PageServer:
+def open_review(spec: ReviewSpec) -> PageServer:
     """Return the server for `review` without starting it."""
     from ragbed.ui.server import need_serve, open_port
 
     need_serve()
     from ragbed.ui.review.app import make_app
-    from ragbed.ui.review.provenance import Provenance
+    from ragbed.ui.review.item_page import Provenance
 
-    check_range("port", port, 0, 65_535)
-    place = local_path(path)
+    place = Path(spec.path)
 
     def open_page(stack: ExitStack) -> tuple[LocalAddress, ASGIApp, str]:
-        with open_progress(progress) as shown:
-            session = stack.enter_context(_open_session(path, rater, target, shown, writes=True))
+        with open_progress(spec.progress) as shown:
+            session = stack.enter_context(_open_session(spec, shown, writes=True))
         app = make_app(session, Provenance(place if place.is_dir() else place.parent))
         flagged = sum(bool(entry.flags) for entry in session.queue.entries.values())
-        return open_port(port), app, f"{counted(len(session.queue.entries), 'item')}, {flagged:,} of them flagged"
+        return open_port(spec.port), app, f"{counted(len(session.queue.entries), 'item')}, {flagged:,} of them flagged"
 
     return PageServer(open_page)
 
 
 @contextmanager
-def _open_session(
-    path: str | Path, rater: str | None, target: float | None, shown: Progress, writes: bool
-) -> Iterator[ReviewSession]:
-    from ragbed.ui.review.open_review import open_review as open_session
-
-    check_range("target", target, 0.001, 0.999)
+def _open_session(spec: ReviewSpec, shown: Progress, writes: bool) -> Iterator[ReviewSession]:
+    from ragbed.ui.review.session import open_review as open_session
 
     def watch(name: str, number: int) -> None:
         shown.count(f"{name}: checking items for flags", number)
 
     user = storable_name(_user()) or "unknown"
-    with open_session(local_path(path), target, watch, rater=rater, user=user, writes=writes) as (session, log):
+    with open_session(Path(spec.path), spec.target, watch, rater=spec.rater, user=user, writes=writes) as (
+        session,
+        log,
+    ):
         if log.torn:
             shown.message(
                 f"{log.path.name}: the last line is incomplete ({log.torn} bytes). It was never confirmed and is "

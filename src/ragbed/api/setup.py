@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ragbed import __version__, plugins
-from ragbed.api.parameters import checked
-from ragbed.api.results import Records
-from ragbed.api.tables import TableResult
+from ragbed.api.job_specs import DoctorSpec
+from ragbed.api.specification import takes
 from ragbed.environment import cache_file, variables
-from ragbed.errors import RagbedError, UsageError
+from ragbed.errors import RagbedError, UsageError, option
+from ragbed.reporting.table import Result, Table
 from ragbed.runs.cache import CacheSize, look, prune
 from ragbed.testbeds import TESTBEDS
 
@@ -24,7 +24,7 @@ _UNIT_S = {"h": 3600, "d": 86_400, "w": 604_800}
 
 
 @dataclass(frozen=True, repr=False)
-class DoctorResult(TableResult):
+class DoctorResult(Result):
     """The results of checking this installation.
 
     Attributes:
@@ -47,24 +47,37 @@ class DoctorResult(TableResult):
     cache_problem: str = ""
     removed: int = 0
 
-    def records(self) -> Records:
+    def records(self) -> Table:
         """Return one row per provider and extra: whether it works, what was detected, and how to fix any problem."""
         rows = [
             {"kind": kind, "name": name, "works": check.works, "found": check.found, "fix": check.fix}
             for kind, checks in (("model", self.models), ("extra", self.extras))
             for name, check in checks.items()
         ]
-        return Records(rows, f"ragbed {self.versions['ragbed']}, Python {self.versions['python']}")
+        return Table(rows, f"ragbed {self.versions['ragbed']}, Python {self.versions['python']}")
+
+    def tables(self) -> list[Table]:
+        """Return the models, the extras, the presets and, if there are any, the plug-ins."""
+        from ragbed.models.checks import EXTRAS
+
+        def show(check: BackendCheck) -> dict[str, str]:
+            return {"state": "works" if check.works else "missing", "found": check.found, "fix": check.fix}
+
+        models = [{"model": f"{name}/"} | show(check) for name, check in self.models.items()]
+        extras = [{"extra": name, "for": EXTRAS[name][0]} | show(check) for name, check in self.extras.items()]
+        presets = [
+            {"preset": name} | {key.replace("_", " "): value for key, value in preset.items()}
+            for name, preset in self.presets.items()
+        ]
+        tables = [Table(models, "Models"), Table(extras, "Extras"), Table(presets, "Presets")]
+        return [*tables, Table(self.plugins, "Plug-ins")] if self.plugins else tables
 
 
-@checked
-def doctor(*, prune_cache: str | None = None) -> DoctorResult:
+@takes(DoctorSpec)
+def doctor(spec: DoctorSpec) -> DoctorResult:
     """Check which models, extras and plug-ins work on this machine, and measure the response cache.
 
     No model is called and nothing is downloaded.
-
-    Args:
-        prune_cache: Remove cached responses that are older than this age first, e.g. 12h, 30d or 8w; 0d removes all.
 
     Example:
         >>> ragbed.doctor().models["scripted"].works
@@ -73,7 +86,7 @@ def doctor(*, prune_cache: str | None = None) -> DoctorResult:
     from ragbed.models.checks import CHECKS, EXTRAS, check_extra
     from ragbed.models.presets import PRESETS, TESTED
 
-    removed = 0 if prune_cache is None else prune(cache_file(), _read_age(prune_cache))
+    removed = 0 if spec.prune_cache is None else prune(cache_file(), _read_age(spec.prune_cache))
     cache, problem = _look_at_cache()
     return DoctorResult(
         {"ragbed": __version__, "python": platform.python_version()},
@@ -94,7 +107,9 @@ def _read_age(prune_cache: str) -> float:
     """Return an age in seconds."""
     age = re.fullmatch(r"([0-9]+)([hdw])", prune_cache.strip())
     if age is None:
-        raise UsageError(f"prune_cache={prune_cache!r} is not valid. Use a number followed by h, d or w, e.g. 30d.")
+        raise UsageError(
+            f"{option('prune_cache', repr(prune_cache))} is not valid. Use a number followed by h, d or w, e.g. 30d."
+        )
     return float(int(age[1]) * _UNIT_S[age[2]])
 
 

@@ -5,17 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING
 
-from ragbed.api.data_objects import DataLike, read_data
+from ragbed.api.data_objects import read_data
+from ragbed.api.job_specs import ExportSpec, ImportSpec, MergeSpec
 from ragbed.api.layout import read_layout
-from ragbed.api.options import RunsLike, local_path, only_path, run_folder, several, to_place, with_defaults
-from ragbed.api.parameters import checked
+from ragbed.api.places import only_path, run_folder, several, to_place
 from ragbed.api.progress import Progress, open_progress
 from ragbed.api.results import Run
-from ragbed.api.spec import LayoutKeywords
+from ragbed.api.spec import LayoutOptions
+from ragbed.api.specification import check_path, fields_of, takes
 from ragbed.data.output import BinarySink
-from ragbed.errors import NoSuchFile, UnknownName, UnusedOption, UsageError
+from ragbed.errors import NoSuchFile, UnknownName, UsageError, option, refuse_unused
 from ragbed.io.locations import Place, Url
 from ragbed.text import counted
 
@@ -61,56 +62,52 @@ class ExportResult:
         return not (self.failed and self.leaves_out)
 
 
-@checked
-def export(
-    sources: Run | DataLike,
-    to: str,
-    out: str | Path | Url | BinarySink | None = None,
-    *,
-    canonical: bool = False,
-    model: str | None = None,
-    progress: bool | Progress = True,
-    **layout: Unpack[LayoutKeywords],
-) -> ExportResult:
+@takes(ExportSpec)
+def export(spec: ExportSpec) -> ExportResult:
     """Export a dataset, its test cases or a run in another tool's format.
-
-    Args:
-        sources: A run or its folder, or datasets as in `run`.
-        to: Export format: native, rgb, parquet, corpus or withheld-corpus for items; jsonl, inspect, lm-eval
-            or hf for test cases; jsonl, parquet, archive or rgb for runs.
-        out: File, new folder, URL or open binary file. Without it, `to="jsonl"` only counts the test cases of datasets.
-        canonical: For runs, sort the trials and omit timings and attempts, so that identical runs produce identical
-            files.
-        model: For runs, export only this model's trials.
-        progress: Whether to show messages, or a `Progress` object.
-        layout: Options that choose the test cases, as in `run`.
 
     Example:
         >>> ragbed.export("ragbed-mini-en_base", "jsonl", "cases.jsonl", testbeds="noise", noise=0, limit=5).count
         5
     """
-    from ragbed.interop.exporting import ExportTarget, count_cases, export_run
+    from ragbed.interop.exporting import (
+        ExportTarget,
+        count_cases,
+        export_cases,
+        export_items,
+        export_run,
+        is_item_format,
+    )
 
+    sources, to, out = spec.sources, spec.to, spec.out
     folder = sources.folder if isinstance(sources, Run) else only_path(sources)
     if isinstance(sources, Run) or (folder is not None and (folder / "run.sqlite").is_file()):
-        if layout:
-            raise UnusedOption(next(iter(layout)), "a run is always exported with its original settings")
-        target = ExportTarget(to, _need_place(out, to))
-        return _result(target, export_run(folder or Path(), target, model, canonical=canonical))
-    for name, value in (("canonical", canonical), ("model", model)):
-        if value:
-            raise UnusedOption(name, f"{folder or 'this'} is not a run (it has no run.sqlite)")
-    with open_progress(progress) as shown:
+        for name in _given_layout(spec):
+            refuse_unused(name, "a run is always exported with its original settings")
+        target = ExportTarget(to, _need_place(spec))
+        return _result(target, export_run(folder or Path(), target, spec.model, canonical=spec.canonical))
+    for name in ("canonical", "model"):
+        if getattr(spec, name):
+            refuse_unused(name, f"{folder or 'this'} is not a run (it has no run.sqlite)")
+    with open_progress(spec.progress) as shown:
+        datasets = read_data(sources, spec.data_lang)
         if out is None and to == "jsonl":
-            return _result(None, count_cases(_read_cases(read_data(sources, layout.get("data_lang")), layout, shown)))
-        target = ExportTarget(to, _need_place(out, to))
-        return _result(target, _export_data(sources, target, layout, shown))
+            return _result(None, count_cases(_read_cases(datasets, spec, shown)))
+        target = ExportTarget(to, _need_place(spec))
+        if is_item_format(to):
+            return _result(target, export_items(datasets, target, _given_layout(spec)))
+        return _result(target, export_cases(_read_cases(datasets, spec, shown), target))
 
 
-def _need_place(out: str | Path | Url | BinarySink | None, to: str) -> Place | BinarySink:
-    if out is None:
-        raise UsageError(f"to={to} requires an output file or folder. Add out=PATH.")
-    return to_place(out) if isinstance(out, str | Path | Url) else out
+def _given_layout(spec: LayoutOptions) -> list[str]:
+    """Return the names of the options that select test cases and differ from their defaults."""
+    return [name for name, field in fields_of(LayoutOptions).items() if getattr(spec, name) != field.default]
+
+
+def _need_place(spec: ExportSpec) -> Place | BinarySink:
+    if spec.out is None:
+        raise UsageError(f"{option('to', spec.to)} requires an output file or folder. Add {option('out', 'PATH')}.")
+    return to_place(spec.out) if isinstance(spec.out, str | Path | Url) else spec.out
 
 
 def _result(target: ExportTarget | None, written: Written) -> ExportResult:
@@ -127,22 +124,12 @@ def _result(target: ExportTarget | None, written: Written) -> ExportResult:
     )
 
 
-def _export_data(sources: DataLike, target: ExportTarget, layout: LayoutKeywords, shown: Progress) -> Written:
-    from ragbed.interop.exporting import export_cases, export_items, is_item_format
-
-    has_items = is_item_format(target.to)
-    datasets = read_data(sources, layout.get("data_lang"))
-    if has_items:
-        return export_items(datasets, target, list(layout))
-    return export_cases(_read_cases(datasets, layout, shown), target)
-
-
-def _read_cases(datasets: Sequence[Dataset], layout: LayoutKeywords, shown: Progress) -> Layout:
+def _read_cases(datasets: Sequence[Dataset], spec: LayoutOptions, shown: Progress) -> Layout:
     from ragbed.interop.exports.frozen import Layout
     from ragbed.testbeds import DEFAULT_TESTBEDS, TESTBEDS
     from ragbed.testbeds.selection import choose_testbeds
 
-    names, settings = read_layout(with_defaults(layout))
+    names, settings = read_layout(spec)
     testbeds = choose_testbeds(names, settings)
     for name in DEFAULT_TESTBEDS if names is None else ():
         if TESTBEDS[name] not in testbeds:
@@ -170,26 +157,9 @@ class ImportResult:
         return not (self.problems or any(self.counts.get(name) for name in ("missing", "failed", "truncated")))
 
 
-@checked
-def import_results(
-    files: str | Path | Sequence[str | Path],
-    from_: str,
-    out: str | Path,
-    *,
-    data: DataLike | None = None,
-    model: str | None = None,
-    **layout: Unpack[LayoutKeywords],
-) -> ImportResult:
+@takes(ImportSpec)
+def import_results(spec: ImportSpec) -> ImportResult:
     """Import an archive, external answers, or results from the original code or another harness as a run.
-
-    Args:
-        files: The files to import.
-        from_: Format: rgb (the original code), jsonl, inspect, lm-eval or archive.
-        out: New folder for the run.
-        data: Datasets as in `run`, or the folder of an exported testbed; not used for an archive.
-        model: Name of the model that generated the answers (jsonl and lm-eval), or a name that replaces the logged one
-            (inspect).
-        layout: Options that select the test cases, as in `run`. The default profile for rgb is code-2024.
 
     Example:
         >>> run = ragbed.run("scripted/oracle", "ragbed-mini-en_base", limit=2, testbeds="noise", out="runs/original")
@@ -200,49 +170,49 @@ def import_results(
     from ragbed.interop.importing import IMPORT_FORMATS, AnswerFiles
     from ragbed.runs.importing import import_answers
 
-    if from_ not in IMPORT_FORMATS:
-        raise UnknownName("format", from_, IMPORT_FORMATS)
-    paths, folder = [local_path(path) for path in several(files, "files")], local_path(out)
-    is_given = data is not None and not (isinstance(data, Sequence) and not data)
-    if from_ == "archive":
-        return _import_archive(paths, folder, {"data": is_given, "model": model, **layout})
-    if data is None or not is_given:
-        raise UsageError(f"from_={from_} requires the dataset that the answers belong to. Add data=DATA.")
+    if spec.from_ not in IMPORT_FORMATS:
+        raise UnknownName("format", spec.from_, IMPORT_FORMATS)
+    paths, folder = [check_path("files", path) for path in several(spec.files, "files")], Path(spec.out)
+    if spec.from_ == "archive":
+        return _import_archive(spec, paths, folder)
+    if spec.data is None or (isinstance(spec.data, Sequence) and not spec.data):
+        raise UsageError(
+            f"{option('from_', spec.from_)} requires the dataset that the answers belong to. Add "
+            f"{option('data', 'DATA')}."
+        )
     for path in paths:
         if not path.exists():
             raise NoSuchFile(path)
-    answers = AnswerFiles(paths, from_, model)
-    matched, settings = _match(answers, data, layout)
+    matched, settings = _match(AnswerFiles(paths, spec.from_, spec.model), spec)
     counts = asdict(import_answers(matched, settings, folder))
     problems = counts.pop("problems")
     return ImportResult(Run(folder), counts, problems)
 
 
-def _import_archive(paths: list[Path], folder: Path, options: Mapping[str, object]) -> ImportResult:
+def _import_archive(spec: ImportSpec, paths: Sequence[Path], folder: Path) -> ImportResult:
     from ragbed.interop.exports.archive import restore_archive
 
-    for name, value in options.items():
-        if value:
-            raise UnusedOption(name, "the archive already contains the cases and the models")
+    for name in ("data", "model", *_given_layout(spec)):
+        if getattr(spec, name):
+            refuse_unused(name, "the archive already contains the cases and the models")
     if len(paths) > 1:
-        raise UsageError("from_=archive accepts exactly one file. Import each archive into its own folder.")
+        raise UsageError(
+            f"{option('from_', 'archive')} accepts exactly one file. Import each archive into its own folder."
+        )
     return ImportResult(Run(folder), restore_archive(paths[0], folder))
 
 
-def _match(
-    answers: AnswerFiles, data: DataLike, layout: LayoutKeywords
-) -> tuple[Sequence[AnswerSource], dict[str, str]]:
+def _match(answers: AnswerFiles, spec: ImportSpec) -> tuple[Sequence[AnswerSource], dict[str, str]]:
     from ragbed.interop.exports.frozen import is_frozen
     from ragbed.interop.importing import match_datasets, match_frozen
 
-    options = with_defaults(layout)
-    if answers.form == "rgb" and "profile" not in layout:
-        options = replace(options, profile="code-2024")
-    names, settings = read_layout(options)
-    folder = only_path(data)
+    given = _given_layout(spec)
+    is_original = answers.form == "rgb" and spec.profile is None
+    names, settings = read_layout(replace(spec, profile="code-2024") if is_original else spec)
+    folder = only_path(spec.data)
     if folder is not None and is_frozen(folder):
-        return match_frozen(answers, folder, names, settings.langs, list(layout))
-    return match_datasets(answers, read_data(data, options.data_lang), names, settings)
+        return match_frozen(answers, folder, names, settings.langs, given)
+    return match_datasets(answers, read_data(spec.data or (), spec.data_lang), names, settings)
 
 
 @dataclass(frozen=True)
@@ -260,13 +230,9 @@ class MergeResult:
     description: str
 
 
-@checked
-def merge(runs: RunsLike, out: str | Path) -> MergeResult:
+@takes(MergeSpec)
+def merge(spec: MergeSpec) -> MergeResult:
     """Combine shards or runs into one run.
-
-    Args:
-        runs: Runs with the same settings apart from `shard`.
-        out: New folder for the merged run.
 
     Example:
         >>> options = {"model": "scripted/oracle", "data": "ragbed-mini-en_base", "limit": 4, "testbeds": "noise"}
@@ -278,7 +244,8 @@ def merge(runs: RunsLike, out: str | Path) -> MergeResult:
     from ragbed.analysis.judging import FOLDER as JUDGES
     from ragbed.runs.merging import merge as merge_runs
 
-    folders, target = list(dict.fromkeys(map(run_folder, several(runs, "runs")))), local_path(out)
+    folders = list(dict.fromkeys(run_folder(run, "runs") for run in several(spec.runs, "runs")))
+    target = Path(spec.out)
     merged = merge_runs(folders, target)
     has_more = any((folder / name).exists() for folder in folders for name in (JUDGES, DIAGNOSES, "labels.jsonl"))
     text = (

@@ -1,107 +1,230 @@
-"""The parameters of a run, validated when a `RunSpec` is created."""
+"""The options of a run, and those that other jobs share with it."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
-from numbers import Integral, Real
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal
 
-from msgspec import Struct
-
-from ragbed.api.layout import Values
-from ragbed.api.request_options import check_max_tokens, check_temperature, read_request_options
-from ragbed.errors import UnknownName, UnusedOption, UsageError, did_you_mean
-from ragbed.runs.prices import read_own_prices
+from ragbed.api.request_options import (
+    check_effort,
+    check_extra_body,
+    check_header,
+    check_max_tokens,
+    check_temperature,
+    check_thinking,
+    read_request_options,
+)
+from ragbed.api.specification import (
+    LocalFile,
+    Spec,
+    Texts,
+    Values,
+    context,
+    distributed,
+    output,
+    requests,
+    sampling,
+    what,
+)
+from ragbed.errors import INTERFACE, UsageError, option, refuse_unused
 
 if TYPE_CHECKING:
     from ragbed.api.data_objects import DataLike
     from ragbed.api.objects import ModelLike
+    from ragbed.api.progress import Progress
+else:
+    # The real types take longer to import than a command to start; `read_models` and `read_data` check the values.
+    DataLike = ModelLike = Progress = object
 
 DEFAULT_MODEL = "bundled/smollm2"
-CACHE_MODES = ("auto", "reuse", "off")
-LocalFile: TypeAlias = str | Path | None
-_LARGEST = 2**53 - 1  # Maximum integer; larger integers cannot be represented exactly in JSON.
 
 
-class MixKeywords(TypedDict, total=False):
+class MixOptions(Spec):
     """Options that select the documents for a case."""
 
-    noise: Values | None
-    num_docs: Values | None
-    supporting: int | None
-    true_ratio: Values
+    noise: Values | None = context(
+        "Noise ratios (fraction of documents that are distractors), e.g. 0,0.2,2/3.",
+        "RATIOS",
+        shown="the paper's ratios",
+        default=None,
+    )
+    num_docs: Values | None = context(
+        "Numbers of documents per question, e.g. 5,20,100.",
+        "NUMBERS",
+        shown="5, or fewer if DATA has too few",
+        default=None,
+    )
+    supporting: int | None = context(
+        "Number of supporting documents per question, instead of a noise ratio; the others are distractors.",
+        low=1,
+        is_rare=True,
+        default=None,
+    )
+    true_ratio: Values = context(
+        "True-document ratios (fraction of documents with the true answer) for the counterfactual and conflict "
+        "testbeds.",
+        "RATIOS",
+        is_rare=True,
+        default="0",
+    )
 
 
-class LayoutKeywords(MixKeywords, total=False):
-    """Options that select the test cases, as in `run`."""
+class LayoutOptions(MixOptions):
+    """Options that select the test cases."""
 
-    testbeds: Values | None
-    distractors: Values
-    positions: str
-    profile: str
-    lang: Values
-    data_lang: str | None
-    limit: str | float | None
-    seed: int
-    prompt: LocalFile
+    testbeds: Values | None = what(
+        "Testbeds to run: noise, rejection, integration, counterfactual, closed-book, conflict, length, "
+        "no-documents, search (the model calls a search tool), own-retrieval and own-rejection (for systems with "
+        "their own retriever), or a testbed from a plug-in.",
+        "NAMES",
+        shown="the first five, if the dataset supports them",
+        default=None,
+    )
+    lang: Values = what("Languages to include: en, zh.", "LANGS", default="en,zh")
+    limit: str | float | None = what(
+        "Number or fraction of items to use from the start of each dataset.", "N|0.x", default=None
+    )
+    data_lang: str | None = what(
+        "Language of items that do not state theirs: en or zh.",
+        "LANG",
+        shown="detected for each file",
+        is_rare=True,
+        default=None,
+    )
+    profile: str | None = what(
+        "Rules for building and scoring cases: robust, paper, code-2023 or code-2024.",
+        "NAME",
+        shown="robust, or code-2024 for results of the original code",
+        is_rare=True,
+        default=None,
+    )
+    distractors: Values = context(
+        "Distractor conditions: related (as in the paper), random (documents from other questions) or fixed (one "
+        "supporting document, a growing number of distractors, and a length-matched control).",
+        "NAMES",
+        default="related",
+    )
+    positions: Literal["balanced", "all"] = context(
+        "Positions of the supporting documents: balanced (spread evenly across the items) or all (each item once "
+        "per position).",
+        is_rare=True,
+        default="balanced",
+    )
+    seed: int = context("Seed for document selection and order.", is_rare=True, default=0)
+    prompt: LocalFile | None = sampling("Folder with your own instructions (en/system.md, …).", "DIR", default=None)
 
 
-class EngineKeywords(TypedDict, total=False):
+class EngineOptions(Spec):
     """Options that select the execution engine."""
 
-    engine: str
-    cluster: str | None
+    engine: str = distributed(
+        "Where the work runs: local (this machine) or ray (a Ray cluster).", "NAME", is_rare=True, default="local"
+    )
+    cluster: str | None = distributed(
+        "Ray cluster to join: HOST:PORT of its head node.",
+        "ADDRESS",
+        shown="a new local cluster that stops when the command exits",
+        variable="RAY_ADDRESS",
+        is_rare=True,
+        default=None,
+    )
+
+    def _check(self) -> None:
+        super()._check()
+        if self.engine == "local" and self.cluster is not None:
+            if INTERFACE.get().is_given("cluster"):
+                raise UsageError(
+                    f"{option('cluster', self.cluster)} requires a Ray cluster. Add {option('engine', 'ray')}, or "
+                    f"remove {option('cluster')}."
+                )
+            object.__setattr__(self, "cluster", None)  # the variable is set for other commands
 
 
-class CallKeywords(EngineKeywords, total=False):
-    """Options shared by all functions that call models, as in `run`."""
+class CallOptions(EngineOptions):
+    """Options shared by all jobs that call models."""
 
-    replicas: int | None
-    gpus_per_replica: float | None
-    cpus_per_replica: float | None
-    max_connections: int | None
-    rpm: int | None
-    tpm: int | None
-    timeout: float
-    budget: float | None
-    price: str | Sequence[str | float]
-    max_calls: int | None
-    cache: str
-    temperature: float | str | None
-    reasoning_effort: str | None
-    thinking: str | None
-    extra_body: str | Mapping[str, Any] | None
-    header: str | Sequence[str]
-    seed_model: int | None
+    max_connections: int | None = requests(
+        "Maximum number of concurrent requests.", low=1, high=4_096, shown="adaptive, up to 64", default=None
+    )
+    budget: float | None = requests(
+        "Maximum cost in US dollars; no request is sent that could exceed it.", "DOLLARS", above=0, default=None
+    )
+    price: str | Sequence[str | float] = requests(
+        "Price in US dollars per million input and output tokens, e.g. 0.15,0.6.",
+        "[MODEL=]IN,OUT",
+        is_repeatable=True,
+        is_rare=True,
+        default=(),
+    )
+    max_calls: int | None = requests("Maximum number of requests to send.", low=1, is_rare=True, default=None)
+    cache: Literal["auto", "reuse", "off"] = requests(
+        "Reuse cached responses; auto excludes other runs' responses from models without an identity.",
+        is_rare=True,
+        default="auto",
+    )
+    rpm: int | None = requests("Maximum number of requests per minute.", low=1, is_rare=True, default=None)
+    tpm: int | None = requests("Maximum number of tokens per minute.", low=1, is_rare=True, default=None)
+    timeout: float = requests("Timeout for each request, in seconds.", "SECONDS", above=0, is_rare=True, default=120.0)
+    temperature: float | str | None = sampling(
+        "Sampling temperature, usually 0 by default; 'none' omits it from the requests.",
+        "N|none",
+        read=check_temperature,
+        default=None,
+    )
+    reasoning_effort: str | None = sampling(
+        "Reasoning effort, e.g. none, low, medium or high.", "LEVEL", read=check_effort, default=None
+    )
+    thinking: str | None = sampling(
+        "Turn thinking on or off, or set a thinking budget in tokens.",
+        "on|off|budget=N",
+        read=check_thinking,
+        is_rare=True,
+        default=None,
+    )
+    extra_body: str | Mapping[str, Any] | None = sampling(
+        "Additional fields for the request body, e.g. '{\"top_k\": 20}'.",
+        "JSON",
+        in_python="Also a dictionary.",
+        read=check_extra_body,
+        is_rare=True,
+        default=None,
+    )
+    header: Texts = sampling(
+        "Additional request header.", "NAME:VALUE", read=check_header, is_repeatable=True, is_rare=True, default=()
+    )
+    seed_model: int | None = sampling("Sampling seed to send to the model.", is_rare=True, default=None)
+    replicas: int | None = distributed(
+        "Number of replicas of each model on the cluster.", low=1, shown="1", is_rare=True, default=None
+    )
+    gpus_per_replica: float | None = distributed(
+        "Number of GPUs per replica.", low=0, shown="0", is_rare=True, default=None
+    )
+    cpus_per_replica: float | None = distributed(
+        "Number of CPUs per replica.", low=0, shown="1", is_rare=True, default=None
+    )
+
+    def _check(self) -> None:
+        from ragbed.runs.prices import read_own_prices
+
+        super()._check()
+        read_request_options(self)
+        if self.price:
+            read_own_prices(self.own_prices, ())
+
+    @property
+    def own_prices(self) -> tuple[str, ...]:
+        """Return the prices that `price` sets; a pair of numbers is one price."""
+        values = (self.price,) if isinstance(self.price, str) else tuple(self.price)
+        if values and not any(isinstance(value, str) for value in values):
+            return (",".join(map(str, values)),)
+        return tuple(map(str, values))
 
 
-class RunOptions(LayoutKeywords, CallKeywords, total=False):
-    """Options of `ragbed.run`, for type checkers; `RunSpec` describes them."""
-
-    out: LocalFile
-    strategies: Values | None
-    search: str | None
-    repeats: int
-    confidence: str | None
-    top_p: float | None
-    max_tokens: int | str | None
-    context_length: int | None
-    preset: str | None
-    trust_remote_code: bool
-    shard: str | None
-    fail_under: str | Sequence[str]
-    junit: LocalFile
-    until: str | Sequence[str]
-    batch: bool
-
-
-@dataclass(frozen=True, kw_only=True)
-class RunSpec:
+class RunSpec(LayoutOptions, CallOptions):
     """The specification of a run: models, data and options.
 
+    <<<<<<< HEAD
+    =======
     Attributes:
         model: Model string such as `openai/gpt-4o-mini`, an object that implements the `Model` protocol, a function
             that maps a prompt to a response, a `ragbed.system`, a list of these, or a dictionary with display names as
@@ -165,6 +288,7 @@ class RunSpec:
         batch: Send the requests through the provider's batch API (OpenAI, Anthropic), at half the price and with
             results within a day.
 
+    >>>>>>> main
     Raises:
         UsageError: A value has the wrong type or is out of range.
 
@@ -175,97 +299,119 @@ class RunSpec:
         True
     """
 
-    model: ModelLike = DEFAULT_MODEL
-    data: DataLike
-    out: LocalFile = None
-    testbeds: Values | None = None
-    noise: Values | None = None
-    num_docs: Values | None = None
-    supporting: int | None = None
-    true_ratio: Values = "0"
-    distractors: Values = "related"
-    positions: str = "balanced"
-    profile: str = "robust"
-    lang: Values = "en,zh"
-    data_lang: str | None = None
-    limit: str | float | None = None
-    seed: int = 0
-    prompt: LocalFile = None
-    strategies: Values | None = None
-    search: str | None = None
-    repeats: int = 1
-    confidence: str | None = None
-    temperature: float | str | None = None
-    top_p: float | None = None
-    max_tokens: int | str | None = None
-    reasoning_effort: str | None = None
-    thinking: str | None = None
-    extra_body: str | Mapping[str, Any] | None = None
-    header: str | Sequence[str] = ()
-    seed_model: int | None = None
-    context_length: int | None = None
-    preset: str | None = None
-    trust_remote_code: bool = False
-    max_connections: int | None = None
-    rpm: int | None = None
-    tpm: int | None = None
-    timeout: float = 120.0
-    budget: float | None = None
-    price: str | Sequence[str | float] = ()
-    max_calls: int | None = None
-    cache: str = "auto"
-    engine: str = "local"
-    cluster: str | None = None
-    replicas: int | None = None
-    gpus_per_replica: float | None = None
-    cpus_per_replica: float | None = None
-    shard: str | None = None
-    fail_under: str | Sequence[str] = ()
-    junit: LocalFile = None
-    until: str | Sequence[str] = ()
-    batch: bool = False
+    model: ModelLike = what(
+        "Model to evaluate, e.g. openai/gpt-4o-mini; NAME=MODEL sets the display name.",
+        "MODEL",
+        in_python="Also a function that maps a prompt to a response, a `ragbed.system`, an object that implements "
+        "the "
+        "`Model` protocol, a list of these, or a dictionary with display names as keys.",
+        short="-m",
+        is_repeatable=True,
+        default=DEFAULT_MODEL,
+        kw_only=False,
+    )
+    data: DataLike = what(
+        "Dataset: a file, a URL, or a name from `ragbed data list`.",
+        "DATA",
+        in_python="Also a list of item dictionaries, a DataFrame, a list of these, or a dictionary with dataset "
+        "names as "
+        "keys.",
+        short="-d",
+        is_repeatable=True,
+        is_required=True,
+        is_data=True,
+        default=(),
+        kw_only=False,
+    )
+    out: LocalFile | None = what(
+        "Output folder for the run; an existing run is resumed.",
+        "RUN",
+        short="-o",
+        shown="a new folder under runs/",
+        default=None,
+    )
+    preset: str | None = what(
+        "Prompt format and sampling settings of a system in the paper; `ragbed doctor` lists the presets.",
+        "NAME",
+        is_rare=True,
+        default=None,
+    )
+    search: str | None = context(
+        "Limits and conditions for the `search` testbed, e.g. turns=8,calls=16,protocol=text,sizes=1000+10000.",
+        "SETTINGS",
+        is_rare=True,
+        default=None,
+    )
+    strategies: Values | None = sampling(
+        "Additional prompting strategies to evaluate on cases with documents: quote, numbered, unwarned, "
+        "decompose, isolate, cite, or all.",
+        "NAMES",
+        default=None,
+    )
+    max_tokens: int | str | None = sampling(
+        "Maximum number of tokens per response. 'auto' starts at 256 (4,096 once a response has contained "
+        "reasoning) and retries truncated responses once with a limit of up to 16,384 (local models: only after "
+        "reasoning).",
+        "N|auto",
+        shown="auto",
+        read=check_max_tokens,
+        default=None,
+    )
+    repeats: int = sampling("Number of responses per case.", low=1, is_rare=True, default=1)
+    confidence: Literal["logprobs", "agreement", "stated"] | None = sampling(
+        "Method for measuring confidence in answers: logprobs, agreement (between repeated responses) or stated "
+        "(requested in the prompt).",
+        "NAME",
+        is_rare=True,
+        default=None,
+    )
+    top_p: float | None = sampling(
+        "Nucleus sampling probability (top-p).", low=0, high=1, shown="1", is_rare=True, default=None
+    )
+    context_length: int | None = sampling(
+        "Context length of the models in tokens. Longer prompts are not sent; their cases are counted as "
+        "`too-long` errors.",
+        low=1,
+        shown="that of the weights or the server",
+        is_rare=True,
+        default=None,
+    )
+    batch: bool = requests(
+        "Use the provider's batch API (OpenAI, Anthropic) at half the price, with results within a day.", default=False
+    )
+    until: Texts = requests(
+        "Stop once every condition is met. A condition is a target precision for a rate, e.g. "
+        "'noise.accuracy@0.8 ± 10' (in percentage points); a test for a drop relative to another run, e.g. "
+        "'compare:runs/base:drop 5%'; or 'decided' (every gate passed or failed).",
+        "CONDITION",
+        is_repeatable=True,
+        default=(),
+    )
+    fail_under: Texts = output(
+        "Score and threshold, e.g. noise.accuracy@0.8:en=0.6; the gate fails (exit code 4) if the score is "
+        "significantly below the threshold.",
+        "GATE",
+        is_repeatable=True,
+        default=(),
+    )
+    junit: LocalFile | None = output("JUnit XML file to write the gate results to.", "FILE", is_rare=True, default=None)
+    trust_remote_code: bool = output(
+        "Run the code in an hf/ model's repository. Requires a pinned revision (org/model@<full commit hash>).",
+        is_rare=True,
+        default=False,
+    )
+    shard: str | None = distributed(
+        "Evaluate only shard I of N (a subset of the questions); `ragbed merge` combines the shards.",
+        "I/N",
+        is_rare=True,
+        default=None,
+    )
+    progress: bool | Progress = True
 
-    def __post_init__(self) -> None:
-        for name in ("out", "prompt", "junit"):
-            object.__setattr__(self, name, check_path(name, getattr(self, name)))
-        for name in (*_OPTIONAL, "true_ratio", "distractors", "lang", "fail_under", "until"):
-            object.__setattr__(self, name, _check_values(name, getattr(self, name), optional=name in _OPTIONAL))
-        for name in ("fail_under", "until"):
-            _refuse_number(name, getattr(self, name))
-        object.__setattr__(self, "header", _materialize(self.header))
-        object.__setattr__(self, "price", _check_values("price", self.price, optional=False))
-        read_own_prices(self.own_prices, ())
-        for name in ("positions", "profile", "engine"):
-            _check_text(name, getattr(self, name))
-        for name in ("preset", "cluster", "shard", "confidence", "search"):
-            _check_text(name, getattr(self, name), optional=True)
-        for name, bounds in _NUMBERS.items():
-            object.__setattr__(self, name, _check_number(name, getattr(self, name), bounds))
-        object.__setattr__(self, "max_tokens", check_max_tokens(self.max_tokens))
-        object.__setattr__(self, "temperature", check_temperature(self.temperature))
-        read_request_options(vars(self))
-        if self.cache not in CACHE_MODES:
-            raise UnknownName("cache", str(self.cache), CACHE_MODES)
-        for name in ("trust_remote_code", "batch"):
-            if not isinstance(getattr(self, name), bool):
-                raise UsageError(f"{name}={getattr(self, name)!r} is not valid. Use True or False.")
-        if isinstance(self.limit, bool) or not isinstance(self.limit, str | Real | None):
-            raise UsageError(
-                f"limit={self.limit!r} is neither a number of items nor a fraction. Use a value such as 50 or 0.1."
-            )
-        self._check_combinations()
-
-    def _check_combinations(self) -> None:
-        if self.engine == "local" and self.cluster is not None:
-            raise UsageError(f"cluster={self.cluster} requires a Ray cluster. Add engine=ray, or remove `cluster`.")
+    def _check(self) -> None:
+        super()._check()
         if self.junit is not None and not self.gates:
-            raise UnusedOption("junit", "no gate is set. Set one, e.g. fail_under=noise.accuracy@0.8=0.6")
-
-    @property
-    def own_prices(self) -> tuple[str, ...]:
-        """Return the prices that `price` sets; a pair of numbers is one price."""
-        values = (self.price,) if isinstance(self.price, str) else tuple(self.price)
-        return tuple(map(str, values)) if any(isinstance(value, str) for value in values) else _join_pair(values)
+            refuse_unused("junit", f"no gate is set. Set one, e.g. {option('fail_under', 'noise.accuracy@0.8=0.6')}")
 
     @property
     def gates(self) -> tuple[str, ...]:
@@ -276,124 +422,3 @@ class RunSpec:
     def conditions(self) -> tuple[str, ...]:
         """Return the stopping conditions that `until` defines."""
         return (self.until,) if isinstance(self.until, str) else tuple(self.until)
-
-
-def _join_pair(values: Sequence[object]) -> tuple[str, ...]:
-    return (",".join(map(str, values)),) if values else ()
-
-
-class _Bounds(Struct, frozen=True):
-    """The constraints on a number: its type, its range, and whether None is allowed."""
-
-    whole: bool = True
-    optional: bool = True
-    low: float = -_LARGEST
-    high: float = _LARGEST
-    above_low: bool = False
-
-
-_OPTIONAL = ("testbeds", "noise", "num_docs", "strategies")  # parameters that accept several values or None
-_NUMBERS = {
-    "supporting": _Bounds(low=1),
-    "seed": _Bounds(optional=False),
-    "repeats": _Bounds(optional=False, low=1),
-    "top_p": _Bounds(whole=False, low=0, high=1),
-    "seed_model": _Bounds(),
-    "context_length": _Bounds(low=1),
-    "max_connections": _Bounds(low=1, high=4_096),
-    "rpm": _Bounds(low=1),
-    "tpm": _Bounds(low=1),
-    "timeout": _Bounds(whole=False, optional=False, low=0, above_low=True),
-    "budget": _Bounds(whole=False, low=0, above_low=True),
-    "max_calls": _Bounds(low=1),
-    "replicas": _Bounds(low=1),
-    "gpus_per_replica": _Bounds(whole=False, low=0),
-    "cpus_per_replica": _Bounds(whole=False, low=0),
-}
-
-
-def make_spec(model: ModelLike, data: DataLike, options: Mapping[str, Any], function: str = "run") -> RunSpec:
-    """Return the spec for `ragbed.run(model, data, **options)`, or for another function with the same options.
-
-    Raises:
-        UsageError: An option is unknown, or a value is invalid.
-    """
-    known = [field.name for field in fields(RunSpec)]
-    for name in options:
-        if name == "dry_run":
-            raise UsageError("`dry_run` is available only on the command line. In Python, use ragbed.forecast.")
-        if name not in known:
-            hint = did_you_mean(name, known, 0.5)
-            raise UsageError(f"{function}() has no parameter {name!r}.{hint} ragbed.RunSpec describes all parameters.")
-    return RunSpec(model=model, data=data, **options)
-
-
-def check_path(name: str, value: object) -> Path | None:
-    """Return the local path given by a parameter.
-
-    Raises:
-        UsageError: The value is not a path, or it is a URL or an empty string.
-    """
-    if value is None:
-        return None
-    if value == "":  # `Path("")` would be the current folder
-        raise UsageError(f"{name} is an empty string. Use a path, e.g. '.' for the current folder.")
-    if not isinstance(value, str | Path):
-        raise UsageError(f"{name}={value!r} is not a path. Use a string or a Path.")
-    if "://" in str(value):
-        raise UsageError(f"{name}={str(value)!r} is a URL. Use a local path.")
-    check_null(name, value)
-    return Path(value)
-
-
-def check_null(name: str, value: object) -> None:
-    """Reject a string or path with a null character, which no file name can contain.
-
-    Raises:
-        UsageError: The value contains a null character.
-    """
-    if isinstance(value, str | Path) and "\0" in str(value):
-        raise UsageError(f"{name}={str(value)!r} contains a null character. Remove it.")
-
-
-def _check_text(name: str, value: object, *, optional: bool = False) -> None:
-    if not isinstance(value, str) and not (optional and value is None):
-        raise UsageError(f"{name}={value!r} is not valid. Use a string.")
-
-
-def _refuse_number(name: str, value: object) -> None:
-    if isinstance(value, Real):
-        raise UsageError(f"{name}={value!r} is not valid. Use a string or a list of strings.")
-
-
-def _materialize(value: object) -> object:
-    """Return the values of an iterator, which can be read only once, as a tuple, and any other value unchanged."""
-    return tuple(value) if isinstance(value, Iterator) else value
-
-
-def _check_values(name: str, value: object, *, optional: bool) -> object:
-    """Check a parameter that accepts one or more values, and return it in a form that can be read repeatedly."""
-    value = _materialize(value)
-    if value is None and optional:
-        return None
-    values = value if isinstance(value, Iterable) and not isinstance(value, str | bytes) else [value]
-    for single in values:
-        if isinstance(single, bool) or not isinstance(single, str | Real):
-            raise UsageError(f"{name}={value!r} is not valid. Use a string, a number or a list of these.")
-    return value
-
-
-def _check_number(name: str, value: object, bounds: _Bounds) -> float | None:
-    if value is None and bounds.optional:
-        return None
-    kind = "an integer" if bounds.whole else "a number"
-    if isinstance(value, bool) or not isinstance(value, Integral if bounds.whole else Real):
-        raise UsageError(f"{name}={value!r} is not valid. Use {kind}.")
-    number: float = int(value) if bounds.whole and isinstance(value, Integral) else float(value)
-    if not math.isfinite(number):
-        raise UsageError(f"{name}={value!r} is not a finite number.")
-    if not bounds.low <= number <= bounds.high or (bounds.above_low and number == bounds.low):
-        low = f"greater than {bounds.low:,}" if bounds.above_low else f"of at least {bounds.low:,}"
-        high = f" and at most {bounds.high:,}" if bounds.high < _LARGEST else ""
-        raise UsageError(f"{name}={value!r} is out of range. Use {kind} {low}{high}.")
-    return number

@@ -14,7 +14,7 @@ import msgspec
 from ragbed.builder.model_calls import Ask
 from ragbed.builder.recipe import Recipe
 from ragbed.builder.web.client import AddressFilter, FetchLimits
-from ragbed.errors import MALFORMED_JSON, DataError, RagbedError
+from ragbed.errors import MALFORMED_JSON, DataError, RagbedError, option
 from ragbed.io.jsonl import read_lines
 from ragbed.io.locations import check_regular, read_regular
 from ragbed.runs.engines import Engine
@@ -103,7 +103,9 @@ def decode_line(decoder: msgspec.json.Decoder[Thing], line: bytes, path: Path, n
     try:
         return decoder.decode(line)
     except MALFORMED_JSON as error:
-        raise DataError(path, f"{error}; fix the line, or rerun the step with from_={step}", line=number) from error
+        raise DataError(
+            path, f"{error}; fix the line, or rerun the step with {option('from_', step)}", line=number
+        ) from error
 
 
 class RecordIndex(Generic[Thing]):

@@ -14,6 +14,7 @@ from ragbed.builder.items import KINDS
 from ragbed.builder.pipeline import Done, State
 from ragbed.builder.questions import drafts_wanted
 from ragbed.builder.recipe import wanted_of
+from ragbed.errors import option
 from ragbed.io.jsonl import read_lines
 from ragbed.schema import Article, Item, Lang, Reject
 
@@ -22,7 +23,7 @@ _QUESTION_STEPS = ("questions", "review", "probes", "answers", "checks")
 # What to change if most questions are lost for a reason.
 _ADVICE = {
     "unreadable": "Its responses lack the requested fields; use a larger model as the generator.",
-    "truncated": "Its responses are truncated; use thinking=off, reasoning_effort=low or another generator.",
+    "truncated": "Its responses are truncated; use {thinking}, {effort} or another generator.",
     "no-fact": "The documents state few facts, or the generator overlooks them; try a larger model.",
     "unclear": "Questions do not name their subject: add titles to the documents, or try a larger model.",
     "vague": "Questions do not name their subject: add titles to the documents, or try a larger model.",
@@ -83,7 +84,9 @@ def find_loss(state: State) -> str:
         return ""
     done = state.steps[step]
     reason = Counter(done.rejected).most_common(1)[0][0]
-    advice = _ADVICE.get(reason, _GENERAL.format(step=step))
+    advice = _ADVICE.get(reason, _GENERAL).format(
+        step=step, thinking=option("thinking", "off"), effort=option("reasoning_effort", "low")
+    )
     return f"The step `{step}` rejects most ({lost[step]:,}; {main_reasons(done, 2)}). {advice}"
 
 

@@ -20,6 +20,7 @@ from ragbed.builder.quality import write_quality
 from ragbed.builder.ranking import check_engine
 from ragbed.builder.recipe import Recipe, encoder_of, models_of
 from ragbed.data.native import to_line
+from ragbed.errors import option
 from ragbed.io.jsonl import write_whole
 from ragbed.retrieval import open_encoder
 from ragbed.runs.lock import hold
@@ -53,7 +54,7 @@ def run_build(build: Build, start: str | None, message: Callable[[str], None]) -
 def describe_step(name: str, done: Done, *, was_done: bool) -> str:
     """Return a line with a step's counts."""
     lost = f"; rejected: {main_reasons(done)}" if done.rejected else ""
-    kept = f" (unchanged; from_={name} runs it again)" if was_done else ""
+    kept = f" (unchanged; {option('from_', name)} runs it again)" if was_done else ""
     return f"{name}: {done.entered:,} → {done.made:,}{lost}{kept}"
 
 

@@ -18,8 +18,8 @@ import click
 
 from ragbed import __version__
 from ragbed.cli import renames
-from ragbed.cli.console import say, with_options
-from ragbed.cli.help_groups import write_sections
+from ragbed.cli.console import say
+from ragbed.cli.options import write_sections
 from ragbed.errors import RagbedError, UsageError, explain_failed_write
 
 if TYPE_CHECKING:
@@ -48,15 +48,6 @@ class _Group(click.Group):
         name = f"{cmd_name}_" if iskeyword(cmd_name) else cmd_name
         command: click.Command = getattr(import_module(f"ragbed.cli.{name}"), name)
         return command
-
-    def invoke(self, ctx: click.Context) -> object:
-        """Run a command, and replace parameter names with option names in its error messages."""
-        try:
-            return super().invoke(ctx)
-        except RagbedError as error:
-            command = self.get_command(ctx, ctx.invoked_subcommand or "")
-            error.args = (with_options(str(error), command),)
-            raise
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -87,7 +78,8 @@ def app() -> None:
     ragbed measures the four abilities defined by RGB (noise robustness, negative rejection, information integration,
     counterfactual robustness) in English and Chinese. It sends no telemetry and needs no login.
 
-    Every option can also be set with an environment variable, e.g. RAGBED_NOISE for --noise.
+    --help lists the most useful options of a command, and --help-all all of them. Every option can also be set with an
+    environment variable, e.g. RAGBED_NOISE for --noise.
 
     \b
     Examples:

@@ -4,22 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING
 
 import click
 
-from ragbed.cli import help_groups, options
-from ragbed.cli.asking import asking_options
 from ragbed.cli.build_output import print_funnel, show_survey, show_trial, show_wanted
 from ragbed.cli.console import print_json, quoted, say
-from ragbed.cli.keywords import call_keywords
+from ragbed.cli.options import Json, command
 from ragbed.cli.quality import quality
 from ragbed.errors import DataError, RagbedError, Stopped, UsageError
 
 if TYPE_CHECKING:
     from ragbed.api.building import BuildResult
-    from ragbed.api.spec import CallKeywords
+    from ragbed.api.job_specs import BuildInitSpec, BuildSpec
 
 
 @click.group()
@@ -36,27 +33,8 @@ def build() -> None:
     """
 
 
-@build.command(cls=help_groups.GroupedCommand)
-@click.argument("documents", type=options.LocalPath(), metavar="DOCUMENTS")
-@options.option(
-    "--out",
-    "-o",
-    type=options.LocalPath(),
-    metavar="RECIPE",
-    show_default="named after DOCUMENTS",
-    help="Recipe file to write.",
-)
-@options.option("--model", "-m", metavar="MODEL", help="Model that writes the questions (required).")
-@options.option(
-    "--trial",
-    metavar="N",
-    type=click.IntRange(0, 50),
-    default=5,
-    help="Number of documents to write questions about, to estimate the number of items; 0 for no trial.",
-)
-@asking_options
-@options.config_option
-def init(documents: Path, out: Path | None, model: str | None, trial: int, **chosen: Unpack[CallKeywords]) -> None:
+@command()
+def init(spec: BuildInitSpec) -> None:
     """Examine your documents, try the model on five of them, and write a recipe.
 
     DOCUMENTS is a folder, or a .jsonl or .txt file. The recipe requests as many items as the trial
@@ -69,52 +47,21 @@ def init(documents: Path, out: Path | None, model: str | None, trial: int, **cho
     """
     from ragbed.api import building
     from ragbed.builder.web import need_extra
-    from ragbed.cli.console_progress import ConsoleProgress
 
-    if model is not None:
+    if spec.model is not None:
         need_extra("protego", "trafilatura", "feedparser", "pypdf")
-    with ConsoleProgress() as progress:
-        written = building.build_init(
-            documents, out=out, model=model, trial=trial, progress=progress, **call_keywords(chosen)
-        )
+    written = building.build_init.start(spec)
     if written.survey is not None:
         say(show_survey(written.survey))
     if written.trial is not None:
         for line in show_trial(written.trial):
             say(line)
-    say(f"Recipe: {show_wanted(written.recipe)}; generator: {model}.")
+    say(f"Recipe: {show_wanted(written.recipe)}; generator: {spec.model}.")
     say(f"Recipe written to {written.path}. Check it, then run: ragbed build run {written.path}")
 
 
-@build.command(cls=help_groups.GroupedCommand)
-@click.argument("recipe", type=options.LocalPath(), metavar="RECIPE.toml")
-@options.option(
-    "--out",
-    "-o",
-    type=options.LocalPath(),
-    metavar="DIR",
-    show_default="builds/<name>",
-    help="Output folder for the build.",
-)
-@options.option("--model", "-m", metavar="MODEL", help="Model to use instead of the recipe's generator.")
-@options.option("--from", "from_", metavar="STEP", help="Rerun this step and all later steps.")
-@options.option(
-    "--since",
-    metavar="DATE",
-    help="Use only articles published on or after this date.",
-)
-@asking_options
-@options.json_option
-@options.config_option
-def run(
-    recipe: Path,
-    out: Path | None,
-    model: str | None,
-    from_: str | None,
-    since: str | None,
-    json: bool,
-    **chosen: Unpack[CallKeywords],
-) -> None:
+@command()
+def run(spec: BuildSpec, *, json: Json = False) -> None:
     """Build a benchmark from a recipe.
 
     DIR receives the files {lang}_base.jsonl, {lang}_int.jsonl and {lang}_fact.jsonl; a build.lock with the hashes of
@@ -131,25 +78,17 @@ def run(
       ragbed build run news.toml --from ranking
     """
     from ragbed.api import building
-    from ragbed.cli.console_progress import ConsoleProgress
 
-    with ConsoleProgress() as progress, _explain_resuming():
-        result = building.build(
-            recipe,
-            out=out,
-            model=model,
-            from_=from_,
-            since=since,
-            progress=progress,
-            **call_keywords(chosen),
-        )
+    with _explain_resuming():
+        result = building.build.start(spec)
     print_funnel(result, to_stderr=json)
     if json:
         print_json({"folder": str(result.folder), "steps": result.steps, "files": result.files})
     _finish(result)
 
 
-build.add_command(quality)
+for _command in (init, run, quality):
+    build.add_command(_command)
 
 
 @contextmanager

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from ragbed.cli.console import print_table
+from ragbed.cli.console import print_tables
 from ragbed.text import counted
 
 if TYPE_CHECKING:
@@ -49,14 +49,4 @@ def show_wanted(recipe: Mapping[str, Any]) -> str:
 
 def print_funnel(result: BuildResult, *, to_stderr: bool) -> None:
     """Print the counts for each step and file, and sample questions."""
-    from ragbed.builder.funnel import main_reasons
-
-    rows = [
-        (name, done.entered, done.made, sum(done.rejected.values()), main_reasons(done))
-        for name, done in result.steps.items()
-    ]
-    print_table("Steps", ("step", "in", "out", "rejected", "reasons"), rows, to_stderr=to_stderr)
-    files = [(file.file, file.wanted, file.made) for file in result.files]
-    print_table("Items", ("file", "wanted", "delivered"), files, to_stderr=to_stderr)
-    columns = ("check", "question or source", "answer or reason")
-    print_table("Samples", columns, result.samples(), to_stderr=to_stderr)
+    print_tables(result.tables(), to_stderr=to_stderr)

@@ -2,67 +2,29 @@
 
 from __future__ import annotations
 
-import math
 import os
-import re
 import shlex
 import shutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from ragbed.cli.help_groups import VARIABLES
 from ragbed.text import printable, storable_name
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+    from ragbed.reporting.table import Table
 
 _PIPE_WIDTH = 1_000  # Output width for pipes in characters, large enough that tables are never wrapped.
 
 
 def say(message: str) -> None:
     """Print a message to standard error."""
-    sys.stderr.write(printable(with_options(message)) + "\n")
-
-
-def with_options(message: str, command: click.Command | None = None) -> str:
-    """Replace parameters in an API message with options: `num_docs` with --num-docs, and noise=0 with --noise 0.
-
-    Options that are set by an environment variable are shown as the variable: RAGBED_NUM_DOCS and RAGBED_NOISE=0.
-    Values in quotation marks, such as 'budget=N', and text in double quotes, such as a server's, stay as they are.
-
-    Args:
-        message: The message.
-        command: The command whose options are shown; by default, the running command.
-    """
-    if "`" not in message and "=" not in message:  # return early, because compiling the pattern is slow
-        return message
-    context = click.get_current_context(silent=True)
-    if command is None and context is not None:
-        command = context.command
-    shown = _options_of(command)
-    variables: dict[str, str] = {} if context is None else context.meta.get(VARIABLES, {})
-    before_value = {name: f"{typed} " for name, typed in shown.items()}
-    for name in shown.keys() & variables.keys():
-        shown[name], before_value[name] = variables[name], f"{variables[name]}="
-    names = "|".join(map(re.escape, shown))
-    found = re.compile(rf'"(?:[^"\\]|\\.)*"|`({names})`|(?<![^\s(])({names})=(?=\S)')
-    return found.sub(lambda one: shown.get(one[1]) or before_value.get(one[2]) or one[0], message) if shown else message
-
-
-def _options_of(command: click.Command | None) -> dict[str, str]:
-    """Return the options and arguments of a command and its subcommands, keyed by parameter."""
-    if isinstance(command, click.Group):
-        return {name: typed for one in command.commands.values() for name, typed in _options_of(one).items()}
-    params = [] if command is None else command.params
-    return {
-        str(param.name): max(param.opts, key=len) if isinstance(param, click.Option) else str(param.name).upper()
-        for param in params
-        if param.expose_value
-    }
+    sys.stderr.write(printable(message) + "\n")
 
 
 def program() -> str:
@@ -120,35 +82,31 @@ def console(*, to_stderr: bool = False) -> Console:
     return Console(stderr=to_stderr, highlight=False, emoji=False, markup=False)
 
 
-def _show(cell: object) -> str:
-    """Return a cell as text, with thousands separators in counts."""
-    if isinstance(cell, float):
-        return f"{cell:.3g}"
-    return f"{cell:,}" if type(cell) is int else str(cell)
-
-
-def format_interval(bounds: Sequence[float | None] | None, scale: int) -> str:
-    """Return a value with its interval, in percent if `scale` is 100, or a dash if it is undefined."""
-    known = [scale * bound for bound in bounds or () if bound is not None and math.isfinite(bound)]
-    if len(known) < 3:
-        return "–"
-    value, low, high = (f"{bound:.{1 if scale == 100 else 2}f}" for bound in known)
-    return f"{value} [{low}, {high}]"
-
-
-def print_table(
-    title: str, columns: Sequence[str], rows: Sequence[Sequence[object]], *, to_stderr: bool = False
-) -> None:
-    """Print a table, with numeric columns right-aligned."""
-    from ragbed.reporting.text_table import draw_table, rule
+def print_table(table: Table, *, to_stderr: bool = False) -> None:
+    """Print a table that fits the terminal if possible."""
+    from ragbed.reporting.table import write_text
 
     stream = sys.stderr if to_stderr else sys.stdout
     is_sized = stream.isatty() or os.environ.get("COLUMNS", "").isdigit()
     room = shutil.get_terminal_size().columns if is_sized else _PIPE_WIDTH
-    shown = [[printable(_show(cell)) for cell in row] for row in rows]
-    drawn = draw_table([printable(column) for column in columns], shown, room)
-    lines = [click.style(line, bold=True) for line in (printable(title), *drawn.shared)]
-    for number, (heading, body) in enumerate(drawn.parts):
-        lines += [""] if number else []
-        lines += [*(click.style(line, bold=True) for line in heading), rule(heading), *body]
-    click.echo("\n".join(lines), err=to_stderr)
+    click.echo(write_text(table, room, lambda line: click.style(line, bold=True)), err=to_stderr)
+
+
+def print_tables(tables: Iterable[Table], *, to_stderr: bool = False) -> None:
+    """Print tables that have columns, and on standard error the explanations of the columns and all notes."""
+    from ragbed.reporting.table import list_meanings
+
+    given = list(tables)
+    shown = [table for table in given if table.headings]
+    for number, table in enumerate(shown):
+        if number:
+            click.echo(err=to_stderr)
+        print_table(table, to_stderr=to_stderr)
+    for line in dict.fromkeys([*list_meanings(shown), *(note for table in given for note in table.notes)]):
+        say(line)
+
+
+def print_lines(lines: Iterable[str], *, to_stderr: bool = False) -> None:
+    """Print lines, which are wrapped only by the terminal."""
+    for line in lines:
+        click.echo(printable(line), err=to_stderr)

@@ -1,21 +1,28 @@
-"""Show API functions' messages and progress on standard error: bars on a terminal, occasional lines elsewhere."""
+"""Show messages and progress on standard error: bars on a terminal, occasional lines elsewhere."""
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
-from ragbed.api.progress import Progress
+from ragbed.api.progress import TerminalBars, describe, format_duration, time_left
 from ragbed.cli.console import console, say
-from ragbed.cli.run_progress import RunProgress
 from ragbed.errors import Stopped
+from ragbed.text import counted
 
-_QUICK_S = 0.5  # Delay in seconds before a progress bar appears; shorter tasks do not show a bar.
+if TYPE_CHECKING:
+    from ragbed.runs.call_loop import CallProgress
+
+_QUICK_S = 0.5  # Delay in seconds before lines about a task appear; shorter tasks have none.
 _LINE_EVERY_S = 10.0  # Seconds between progress lines if there is no terminal, e.g. in a CI log.
+_ANNOUNCE_AFTER = 3  # Number of finished cases after which to announce the expected duration.
+_WORTH_ANNOUNCING_S = 60.0
 
 
-class ConsoleProgress(RunProgress):
+class ConsoleProgress(TerminalBars):
     """A display with messages, a bar for each model, and a bar for the current task.
 
     Args:
@@ -24,12 +31,29 @@ class ConsoleProgress(RunProgress):
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         super().__init__(clock)
+        self._on_terminal = sys.stderr.isatty()
+        self._interval = self._interval if self._on_terminal else _LINE_EVERY_S
+        self._console = console(to_stderr=True) if self._on_terminal else None
+        self._announced: set[str] = set()
         self._task = ""
 
     def message(self, text: str) -> None:
-        """Remove the current task's bar, then print a message."""
+        """Remove the current task's bar, then print a message above the other bars."""
         self._end_task()
-        super().message(text)
+        if self._bars is None:
+            say(text)
+        else:
+            self._bars.print(text)
+
+    def calls(self, model: str, state: CallProgress) -> None:
+        """Update a model's bar, or print occasional lines if there is no terminal."""
+        self._announce(model, state)
+        if self._on_terminal:
+            super().calls(model, state)
+        elif self._is_due(finished=state.done >= state.total):
+            left = time_left(state) if state.done < state.total else ""
+            parts = [f"{state.done:,} of {state.total:,}", left, describe(state)]
+            say(f"{model}: {', '.join(filter(None, parts))}")
 
     def count(self, task: str, done: int, total: int | None = None) -> None:
         """Update the current task's bar, or print occasional lines if there is no terminal."""
@@ -37,55 +61,38 @@ class ConsoleProgress(RunProgress):
             self._end_task()
             self._task, self._start, self._last = task, self._clock(), self._clock()
         if self._on_terminal:
-            self._console = self._console or console(to_stderr=True)
             super().count(task, done, total)
         elif self._is_due(finished=False) and self._last - self._start > _QUICK_S:
             say(f"{task}: {done:,}" + (f" of {total:,}" if total else ""))
+
+    def _announce(self, model: str, state: CallProgress) -> None:
+        """Print the expected duration once, as soon as a few cases are finished."""
+        if model in self._announced or state.finished < _ANNOUNCE_AFTER or state.seconds_left is None:
+            return
+        self._announced.add(model)
+        if state.seconds_left >= _WORTH_ANNOUNCING_S:
+            cases, left = counted(state.total - state.done, "more case"), format_duration(state.seconds_left)
+            self.message(f"{model}: {cases}, about {left}. Press Ctrl-C to stop; finished cases are kept.")
 
     def _end_task(self) -> None:
         if self._bars is not None and self._task in self._tasks:
             self._bars.remove_task(self._tasks.pop(self._task))
 
 
-class DownloadProgress(Progress):
-    """A download display: a progress bar with a byte count for each file on a terminal, or occasional lines elsewhere.
-
-    Args:
-        clock: Function that returns monotonic time in seconds.
-    """
+class DownloadProgress(ConsoleProgress):
+    """A download display: a bar for each file in megabytes on a terminal, or occasional lines elsewhere."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        from rich.progress import BarColumn, DownloadColumn, TaskID, TextColumn, TransferSpeedColumn
-        from rich.progress import Progress as Bars
-
-        self._out = console(to_stderr=True)
-        columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn())
-        self._bars = Bars(*columns, console=self._out, transient=True)
-        self._tasks: dict[str, TaskID] = {}
+        super().__init__(clock)
         self._done: dict[str, int] = {}
-        self._clock, self._start, self._last_line = clock, clock(), clock()
-
-    def message(self, text: str) -> None:
-        """Print a message."""
-        say(text)
 
     def count(self, task: str, done: int, total: int | None = None) -> None:
-        """Update a file's bar with the number of bytes downloaded."""
+        """Update a file's bar, whose unit is megabytes."""
         self._done[task] = done
-        if self._out.is_terminal:
-            if task not in self._tasks:
-                self._tasks[task] = self._bars.add_task(task, total=total)
-            self._bars.update(self._tasks[task], completed=done, total=total)
-            if not self._bars.live.is_started and self._clock() - self._start > _QUICK_S:
-                self._bars.start()
-        elif self._clock() - self._last_line > _LINE_EVERY_S:
-            self._last_line = self._clock()
+        if self._on_terminal:
+            TerminalBars.count(self, f"{task} (MB)", round(done / 1e6), None if total is None else round(total / 1e6))
+        elif self._is_due(finished=False):
             say(f"{sum(self._done.values()) / 1e6:,.1f} MB so far")
-
-    def close(self) -> None:
-        """Remove the bars."""
-        if self._bars.live.is_started:
-            self._bars.stop()
 
 
 @contextmanager

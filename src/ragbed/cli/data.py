@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import click
 
-from ragbed.cli import options
+from ragbed.api.specification import Opt
 from ragbed.cli.console import console, print_json, program, say
+from ragbed.cli.options import Json, command
 from ragbed.text import printable
 
 if TYPE_CHECKING:
     from ragbed.api.downloads import DownloadResult
+    from ragbed.api.job_specs import DownloadSpec
     from ragbed.data.catalog import CatalogEntry
     from ragbed.data.catalog.install import Arrival
 
 _NAME_WIDTH = 13
-name_argument = click.argument("name", metavar="NAME")
 
 
 @click.group()
@@ -26,22 +28,8 @@ def data() -> None:
     """Download datasets and small models, and find their files."""
 
 
-@data.command("get")
-@name_argument
-@options.option(
-    "--from",
-    "from_",
-    type=options.LocalPath(),
-    metavar="PATH",
-    help="Copy the files from a local folder, file or wheel instead of downloading them.",
-)
-@options.option(
-    "--mirror",
-    metavar="NAME|URL",
-    help="Mirror to download from: hf-mirror, jsdelivr, or the URL of a folder. Checksums are verified as usual.",
-)
-@options.json_option
-def get_data(name: str, from_: Path | None, mirror: str | None, json: bool) -> None:
+@command("get")
+def get_data(spec: DownloadSpec, *, json: Json = False) -> None:
     """Download the dataset or model NAME and verify its checksums.
 
     Files that are complete are not downloaded again, and an interrupted download is resumed. The files are stored
@@ -61,22 +49,21 @@ def get_data(name: str, from_: Path | None, mirror: str | None, json: bool) -> N
     from ragbed.api import downloads
     from ragbed.cli.console_progress import DownloadProgress, resumable
 
-    entry = downloads.find_entry(name)
-    downloads.check_source(from_, mirror)
+    entry, is_copy = downloads.find_entry(spec.name), spec.from_ is not None
+    downloads.check_source(spec)
     _print_lines(_introduce(entry), to_stderr=json)
     stopped = "Completed parts are kept. Rerun the same command to resume."
     try:
         with DownloadProgress() as progress, resumable(stopped):
-            result = downloads.download(name, from_=from_, mirror=mirror, progress=progress)
+            result = downloads.download.start(replace(spec, progress=progress))
     except downloads.IncompleteDownload as incomplete:
-        _print_result(entry, incomplete.result, is_copy=from_ is not None, to_json=json)
+        _print_result(entry, incomplete.result, is_copy=is_copy, to_json=json)
         raise
-    _print_result(entry, result, is_copy=from_ is not None, to_json=json)
+    _print_result(entry, result, is_copy=is_copy, to_json=json)
 
 
-@data.command("list")
-@options.json_option
-def list_data(json: bool) -> None:
+@command("list")
+def list_data(*, json: Json = False) -> None:
     """List datasets and small models with their licences and folders.
 
     \b
@@ -93,10 +80,8 @@ def list_data(json: bool) -> None:
         print_json({"entries": list(entries)})
 
 
-@data.command("path")
-@name_argument
-@options.json_option
-def print_path(name: str, json: bool) -> None:
+@command("path")
+def print_path(*, name: Annotated[str, Opt("Name.", metavar="NAME", is_argument=True)], json: Json = False) -> None:
     """Print the path of the dataset or model NAME.
 
     The path is a folder for a set of files, and a file for one dataset. The exit code is 1 if NAME has not been
@@ -117,6 +102,10 @@ def print_path(name: str, json: bool) -> None:
             found = f"{len(row['present'])} of {len(row['files'])} files are downloaded"
             say(f"{found}. Download the missing files with: ragbed data get {name}")
     print_json({"name": name, "path": str(path)}) if json else click.echo(str(path))
+
+
+for _command in (get_data, list_data, print_path):
+    data.add_command(_command)
 
 
 def _print_lines(lines: Sequence[str], *, to_stderr: bool) -> None:

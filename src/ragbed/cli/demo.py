@@ -3,27 +3,23 @@
 from __future__ import annotations
 
 import importlib.util
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from ragbed.cli import options
 from ragbed.cli.console import console, program, quoted, say
+from ragbed.cli.options import command
 from ragbed.text import counted
 
+if TYPE_CHECKING:
+    from ragbed.api.job_specs import DemoSpec
+    from ragbed.schema import Lang
 
-@click.command()
-@options.option("--model", "-m", default="bundled/smollm2", help="Model to evaluate.")
-@options.option("--lang", metavar="LANGS", default="en,zh", help="Languages to include.")
-@options.option(
-    "--out",
-    "-o",
-    type=options.LocalPath(),
-    metavar="DIR",
-    default=Path("runs/demo"),
-    help="Output folder for the runs and the report.",
-)
-def demo(model: str, lang: str, out: Path) -> None:
+
+@command()
+def demo(spec: DemoSpec) -> None:
     """Evaluate a small model on this machine, without an API key.
 
     The first part prints one example for each of the four abilities (the paper's Figure 1, reworded): the model's
@@ -44,24 +40,30 @@ def demo(model: str, lang: str, out: Path) -> None:
     """
     from ragbed.analysis.overview import tabulate_run
     from ragbed.api.demo import ENGLISH_ONLY
+    from ragbed.api.demo import demo as evaluate
     from ragbed.api.layout import read_langs
-    from ragbed.cli.demo_summary import print_summary
+    from ragbed.cli.console_progress import resumable
     from ragbed.cli.examples import print_examples
+    from ragbed.cli.results import print_cells
     from ragbed.models import parse_model
     from ragbed.runs.status import read_rest
 
-    langs = read_langs(lang)
-    parse_model(model)  # Report a mistyped model before printing the examples.
+    langs, out = read_langs(spec.lang), Path(spec.out)
+    parse_model(spec.model)  # Report a mistyped model before printing the examples.
     print_examples(langs)
     console().print("\nEvaluation on ragbed-mini: fictional news that no model has seen.\n")
-    if model in ENGLISH_ONLY and "zh" in langs:
+    if spec.model in ENGLISH_ONLY and "zh" in langs:
         console().print(
-            f"{model} reads English only; Chinese is shown with a baseline that selects a sentence from the documents."
+            f"{spec.model} reads English only; Chinese is shown with a baseline that selects a sentence from the "
+            "documents."
         )
-    runs = _evaluate(model, lang, out)
+    with resumable(f"Stopped. All responses are kept in {out}; rerun the same command to resume."):
+        runs = [run.folder for run in evaluate.start(spec).values()]
     cells = {run: tabulate_run(run) for run in runs}
-    print_summary([cell for found in cells.values() for cell in found])
-    _write_report(runs, out / "report.html")
+    for run, found in cells.items():
+        print_cells(found, run, to_stderr=False)
+        click.echo()
+    _write_report(runs, langs, out / "report.html")
     _print_next(runs[0], out)
     for run, found in cells.items():
         if errors := sum(cell.error for cell in found):
@@ -70,20 +72,17 @@ def demo(model: str, lang: str, out: Path) -> None:
             raise click.exceptions.Exit(3)
 
 
-def _evaluate(model: str, lang: str, out: Path) -> list[Path]:
-    """Evaluate the model in each language, and return the run folders."""
-    from ragbed.api import demo
-    from ragbed.cli.console_progress import resumable
-    from ragbed.cli.run_progress import RunProgress
-
-    with resumable(f"Stopped. All responses are kept in {out}; rerun the same command to resume."):
-        return [run.folder for run in demo.demo(model, lang=lang, out=out, progress=RunProgress()).values()]
-
-
-def _write_report(runs: list[Path], target: Path) -> None:
+def _write_report(runs: list[Path], langs: Sequence[Lang], target: Path) -> None:
+    """Print the summary of the report in the languages of the data, and write the HTML report."""
+    from ragbed.analysis.locale import read_words
     from ragbed.api.reports import read_report, write_report_page
+    from ragbed.reporting.summary import summarise
 
-    write_report_page(read_report(runs, [str(run) for run in runs], "robust"), runs, None, target)
+    report = read_report(runs, [str(run) for run in runs], "robust")
+    for lang in langs:
+        for one in summarise([cell for cell in report.shown if cell.key.lang == lang], "robust", read_words(lang)):
+            console().print(f"{one.model}: {one.text}", soft_wrap=not console().is_terminal)
+    write_report_page(report, runs, None, target)
     console().print(f"\nHTML report: {target}", soft_wrap=True)
 
 
@@ -104,5 +103,5 @@ def _print_next(first: Path, out: Path) -> None:
         )
     width = max(map(len, steps))
     console().print("\nNext:", soft_wrap=True)
-    for command, purpose in steps.items():
-        console().print(f"  {command:{width}}  # {purpose}", soft_wrap=True)
+    for step, purpose in steps.items():
+        console().print(f"  {step:{width}}  # {purpose}", soft_wrap=True)

@@ -3,34 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Annotated
 
-from ragbed.cli import help_groups, options
-from ragbed.cli.console import console, print_json, print_table, say
-from ragbed.cli.engine import engine_options
-from ragbed.cli.keywords import call_keywords
-from ragbed.cli.status import run_argument
+from ragbed.api.specification import Opt
+from ragbed.cli.console import print_json, print_lines, print_tables, say
+from ragbed.cli.options import Json, command
 from ragbed.errors import UnknownName
-from ragbed.text import counted, printable
+from ragbed.text import counted
 
 if TYPE_CHECKING:
     from ragbed.analysis.diagnosis.records import Diagnosis, Evidence
-    from ragbed.api.analysis_results import DiagnosisResult
-    from ragbed.api.spec import EngineKeywords
+    from ragbed.api.analysis import DiagnosisResult
+    from ragbed.api.job_specs import DiagnoseSpec
     from ragbed.schema import Case
 
 _MOST_SHOWN = 20  # Maximum number of errors to print; the file contains all of them.
 
 
-@help_groups.command()
-@run_argument
-@options.option(
-    "--show", metavar="TYPE", help="Print the errors of one type (E1 to E12, or unclassified) with their evidence."
-)
-@engine_options
-@options.json_option
-def diagnose(run: Path, show: str | None, json: bool, **chosen: Unpack[EngineKeywords]) -> None:
+@command()
+def diagnose(
+    spec: DiagnoseSpec,
+    *,
+    show: Annotated[
+        str | None,
+        Opt("Print the errors of one type (E1 to E12, or unclassified) with their evidence.", metavar="TYPE"),
+    ] = None,
+    json: Json = False,
+) -> None:
     """Classify the errors in a run and show the evidence.
 
     Every wrong trial is assigned the error types that apply, with the evidence (a sentence, cue or difference) and the
@@ -53,21 +52,21 @@ def diagnose(run: Path, show: str | None, json: bool, **chosen: Unpack[EngineKey
     from dataclasses import asdict
 
     from ragbed.api import analysis
-    from ragbed.cli.console_progress import ConsoleProgress
+    from ragbed.api.places import run_folder
     from ragbed.runs.display_names import read_names
 
     _check_type(show)
-    with ConsoleProgress() as progress:
-        result = analysis.diagnose(run, progress=progress, **call_keywords(chosen))
-    names = read_names([run])
+    result = analysis.diagnose.start(spec)
+    names = read_names([run_folder(spec.run)])
     if show is None:
-        _print_summary(result, names, to_stderr=json)
+        print_tables(result.tables(), to_stderr=json)
+        _print_notes(result)
     else:
         _print_errors(result, names, show, to_stderr=json)
     say(f"All diagnoses were written to {result.path}")
     if json:
         shares = {"types": list(result.records()), "sources": list(result.sources())}
-        print_json({"run": str(run), "file": str(result.path), "trials": asdict(result.counts)} | shares)
+        print_json({"run": str(spec.run), "file": str(result.path), "trials": asdict(result.counts)} | shares)
 
 
 def _check_type(show: str | None) -> None:
@@ -76,32 +75,6 @@ def _check_type(show: str | None) -> None:
 
     if show is not None and show not in (*NAMES, UNCLASSIFIED):
         raise UnknownName("error type", show, [*NAMES, UNCLASSIFIED])
-
-
-def _print_summary(result: DiagnosisResult, names: Mapping[str, str], *, to_stderr: bool) -> None:
-    from ragbed.analysis.diagnosis.summary import PAPER_SHARES
-
-    rows = []
-    for row in result.records():
-        paper = PAPER_SHARES.get(row["type"]) if row["testbed"] == "integration" else None
-        shares = (row["errors"], row["wrong"], _percent(row), "–" if paper is None else paper)
-        kind = f"{row['type']} {row['meaning']}".strip()
-        rows.append((names[row["model"]], row["testbed"], row["lang"], kind, *shares))
-    columns = ("model", "testbed", "lang", "type", "errors", "of", "share %", "paper %")
-    print_table("Why responses are wrong (an error can have several types)", columns, rows, to_stderr=to_stderr)
-    sources = [
-        (names[row["model"]], row["testbed"], row["lang"], row["source"], row["errors"], row["wrong"], _percent(row))
-        for row in result.sources()
-    ]
-    headings = ("model", "testbed", "lang", "source", "errors", "of", "share %")
-    print_table("Where wrong answers come from", headings, sources, to_stderr=to_stderr)
-    _print_notes(result)
-
-
-def _percent(row: Mapping[str, Any]) -> str:
-    if row["low"] is None:  # the run was monitored, so a fixed-sample confidence interval would be invalid
-        return f"{100 * row['share']:.1f}"
-    return f"{100 * row['share']:.1f} [{100 * row['low']:.1f}, {100 * row['high']:.1f}]"
 
 
 def _print_notes(result: DiagnosisResult) -> None:
@@ -124,10 +97,10 @@ def _print_notes(result: DiagnosisResult) -> None:
 
 
 def _print_errors(result: DiagnosisResult, names: Mapping[str, str], kind: str, *, to_stderr: bool) -> None:
-    found, out = result.of_type(kind), console(to_stderr=to_stderr)
+    found = result.of_type(kind)
     for diagnosis in found[:_MOST_SHOWN]:
-        for line in _lines(diagnosis, result.cases[diagnosis.case], names[diagnosis.model], kind):
-            out.print(printable(line), soft_wrap=True)
+        lines = _lines(diagnosis, result.cases[diagnosis.case], names[diagnosis.model], kind)
+        print_lines(lines, to_stderr=to_stderr)
     say(f"Showing {min(len(found), _MOST_SHOWN)} of {len(found)} errors of type {kind}.")
 
 

@@ -6,25 +6,17 @@ import platform
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-import click
-
-from ragbed.cli import options
-from ragbed.cli.console import activation, console, print_json, print_table
+from ragbed.cli.console import activation, print_json, print_lines, print_tables
+from ragbed.cli.options import Json, command
 from ragbed.text import counted
 
 if TYPE_CHECKING:
+    from ragbed.api.job_specs import DoctorSpec
     from ragbed.api.setup import DoctorResult
-    from ragbed.models.checks import BackendCheck
 
 
-@click.command()
-@options.option(
-    "--prune-cache",
-    metavar="AGE",
-    help="Remove cached responses that are older than this age first, e.g. 12h, 30d or 8w; 0d removes all.",
-)
-@options.json_option
-def doctor(prune_cache: str | None, json: bool) -> None:
+@command()
+def doctor(spec: DoctorSpec, *, json: Json = False) -> None:
     """Check which models and extras work, and measure the cache.
 
     No model is called and nothing is downloaded; for API keys, ragbed only checks whether they are set. The presets
@@ -38,23 +30,15 @@ def doctor(prune_cache: str | None, json: bool) -> None:
       ragbed doctor --prune-cache 30d
     """
     from ragbed.api import setup
-    from ragbed.models.checks import EXTRAS
 
-    found = setup.doctor(prune_cache=prune_cache)
+    found = setup.doctor.start(spec)
     versions = f"ragbed {found.versions['ragbed']}, Python {found.versions['python']}"
-    console(to_stderr=json).print(f"{versions}, {platform.platform()}")
+    lines = [f"{versions}, {platform.platform()}"]
     if command := activation():
-        console(to_stderr=json).print(f"Before you run a command from the fix column, run: {command}")
-    rows = [(f"{name}/", *_row(check)) for name, check in found.models.items()]
-    print_table("Models", ("model", "state", "found", "fix"), rows, to_stderr=json)
-    rows = [(name, EXTRAS[name][0], *_row(check)) for name, check in found.extras.items()]
-    print_table("Extras", ("extra", "for", "state", "found", "fix"), rows, to_stderr=json)
-    presets = [(name, *preset.values()) for name, preset in found.presets.items()]
-    print_table("Presets", ("--preset", "weights", "state", "loads with"), presets, to_stderr=json)
-    if found.plugins:
-        columns = ("family", "name", "package", "version", "state")
-        print_table("Plug-ins", columns, [tuple(plugin.values()) for plugin in found.plugins], to_stderr=json)
-    console(to_stderr=json).print(_describe_cache(found), soft_wrap=True)
+        lines.append(f"Before you run a command from the fix column, run: {command}")
+    print_lines(lines, to_stderr=json)
+    print_tables(found.tables(), to_stderr=json)
+    print_lines([_describe_cache(found)], to_stderr=json)
     if json:
         checks = {"models": found.models, "extras": found.extras, "presets": found.presets, "plugins": found.plugins}
         cache = asdict(found.cache) | {"problem": found.cache_problem, "removed": found.removed}
@@ -69,7 +53,3 @@ def _describe_cache(found: DoctorResult) -> str:
     return (
         f"\nResponse cache: {counted(cache.entries, 'response')}, {cache.megabytes:.1f} MB, in {cache.path}{removed}."
     )
-
-
-def _row(check: BackendCheck) -> tuple[str, ...]:
-    return ("works" if check.works else "missing", check.found, check.fix)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from ragbed.cli import help_groups, options
 from ragbed.cli.console import say
 from ragbed.errors import GateFailed, UsageError
 from ragbed.text import counted
@@ -15,14 +14,6 @@ if TYPE_CHECKING:
 
     from ragbed.analysis.gates import GateResult
     from ragbed.api.spec import RunSpec
-
-junit_option = options.option(
-    "--junit",
-    type=options.LocalPath(),
-    metavar="FILE",
-    group=help_groups.OUTPUT,
-    help="JUnit XML file to write the gate results to.",
-)
 
 
 def tell_gates(gates: Sequence[GateResult]) -> None:

@@ -3,61 +3,23 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING
 
 import click
 
-from ragbed.cli import help_groups, options
 from ragbed.cli.console import print_json, say
-from ragbed.cli.keywords import call_with_given, given
+from ragbed.cli.options import Json, command
 from ragbed.text import counted
 
 if TYPE_CHECKING:
+    from ragbed.api.job_specs import ImportSpec
     from ragbed.api.sharing import ImportResult
-    from ragbed.api.spec import LayoutKeywords
 
 _SHOWN = 20  # Maximum number of problems to print; --json contains all of them.
 
 
-@help_groups.command("import")
-@click.argument("files", nargs=-1, required=True, type=options.LocalPath(), metavar="FILE...")
-@options.option(
-    "--from",
-    "from_",
-    required=True,
-    metavar="FORMAT",
-    help=(
-        "Input format: rgb (result files of the original RGB code), jsonl, inspect (logs), lm-eval (samples) or "
-        "archive."
-    ),
-)
-@options.option(
-    "--data",
-    "-d",
-    type=options.DataName(),
-    multiple=True,
-    help="Dataset (as in `ragbed run`) or exported testbed that the answers belong to. Repeatable.",
-)
-@options.option("--out", "-o", required=True, type=options.LocalPath(), metavar="RUN", help="New folder for the run.")
-@options.option(
-    "--model",
-    "-m",
-    help=(
-        "For jsonl and lm-eval: name of the model that generated the answers. For inspect: name to use instead of the "
-        "logged model name."
-    ),
-)
-@options.layout_options
-@options.json_option
-def import_(
-    files: tuple[Path, ...],
-    from_: str,
-    data: tuple[str, ...],
-    out: Path,
-    model: str | None,
-    json: bool,
-    **layout: Unpack[LayoutKeywords],
-) -> None:
+@command("import")
+def import_(spec: ImportSpec, *, json: Json = False) -> None:
     """Import an archive or results from other tools as a run.
 
     A result file of the original code states its settings in its name. Its cases are generated with --profile code-2024
@@ -76,13 +38,12 @@ def import_(
     """
     from ragbed.api import sharing
 
-    imported = call_with_given(sharing.import_results, files, from_, out, data=data, model=model, **given(layout))
-    lines = _describe_archive(imported, out) if from_ == "archive" else _describe(imported, out)
-    for line in lines:
+    imported, is_archive = sharing.import_results.start(spec), spec.from_ == "archive"
+    for line in _describe_archive(imported, Path(spec.out)) if is_archive else _describe(imported, Path(spec.out)):
         say(line)
     if json:
-        problems = {} if from_ == "archive" else {"problems": imported.problems}
-        print_json({**imported.counts, **problems, "output": str(out)})
+        problems = {} if is_archive else {"problems": imported.problems}
+        print_json({**imported.counts, **problems, "output": str(spec.out)})
     if not imported.complete:
         raise click.exceptions.Exit(3)
 

@@ -2,80 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING
 
 import click
 
-from ragbed.cli import help_groups, options
-from ragbed.cli.asking import asking_options
-from ragbed.cli.console import format_interval, print_json, print_table, say
-from ragbed.cli.keywords import call_keywords
-from ragbed.cli.status import run_argument
+from ragbed.cli.console import print_json, print_tables, say
+from ragbed.cli.options import Json, command
 from ragbed.text import counted
 
 if TYPE_CHECKING:
-    from ragbed.api.analysis_results import JudgeResult
-    from ragbed.api.spec import CallKeywords
+    from ragbed.api.analysis import JudgeResult
+    from ragbed.api.job_specs import JudgeSpec
 
 
-@help_groups.command()
-@run_argument
-@options.option(
-    "--model",
-    "-m",
-    multiple=True,
-    required=True,
-    help="Judge model, e.g. openai/gpt-4o. Repeatable; several judges are compared with each other.",
-)
-@options.option(
-    "--criteria",
-    metavar="NAMES",
-    default="refusal,flag,correct",
-    help="Criteria to judge by: refusal, flag, correct, sufficient, supported, code.rej_star or code.ed_star.",
-)
-@options.option(
-    "--testbeds",
-    metavar="NAMES",
-    show_default="those that the criterion applies to",
-    help="Judge only responses in these testbeds.",
-)
-@options.option(
-    "--votes", type=click.IntRange(1), default=1, help="Number of judgements per response; the majority decides."
-)
-@options.option("--max-tokens", metavar="N|auto", default="auto", help="Maximum number of tokens per judgement.")
-@options.option(
-    "--labels",
-    type=options.LocalPath(),
-    metavar="FILE",
-    help="File with human labels, used to validate the judge and to correct the rates computed from its verdicts.",
-)
-@options.option(
-    "--sample",
-    type=click.IntRange(2),
-    metavar="N",
-    help="Number of responses per criterion to write to --out, for human labelling.",
-)
-@options.option("--out", "-o", type=options.LocalPath(), metavar="FILE", help="Output file for --sample.")
-@options.option("--unsure", is_flag=True, help="Judge only responses with the verdict `unsure` by the robust scorer.")
-@asking_options
-@options.json_option
-@options.config_option
-def judge(
-    run: Path,
-    model: tuple[str, ...],
-    criteria: str,
-    testbeds: str | None,
-    votes: int,
-    max_tokens: str,
-    labels: Path | None,
-    sample: int | None,
-    out: Path | None,
-    unsure: bool,
-    json: bool,
-    **chosen: Unpack[CallKeywords],
-) -> None:
+@command()
+def judge(spec: JudgeSpec, *, json: Json = False) -> None:
     """Use a model to judge the responses in a run.
 
     The judge sees the question and the response, both delimited so that a response cannot give the judge instructions.
@@ -104,29 +45,15 @@ def judge(
       ragbed judge runs/qwen -m openai/gpt-4o --criteria correct --unsure
     """
     from ragbed.api import analysis
-    from ragbed.cli.console_progress import ConsoleProgress, resumable
+    from ragbed.cli.console_progress import resumable
 
-    stopped = "Stopped. All judgements are kept; rerun the same command to resume."
-    with ConsoleProgress() as progress, resumable(stopped):
-        result = analysis.judge(
-            run,
-            model,
-            criteria=criteria,
-            testbeds=testbeds,
-            votes=votes,
-            max_tokens=max_tokens,
-            labels=labels,
-            sample=sample,
-            out=out,
-            unsure=unsure,
-            progress=progress,
-            **call_keywords(chosen),
-        )
-    _print(result, to_stderr=json)
+    with resumable("Stopped. All judgements are kept; rerun the same command to resume."):
+        result = analysis.judge.start(spec)
+    print_tables(result.tables(), to_stderr=json)
     if result.sample is not None:
         written = counted(result.sample, "response")
         say(
-            f"{written} written to {out}. Fill in the fields label (true or false) and rater, then pass the file "
+            f"{written} written to {spec.out}. Fill in the fields label (true or false) and rater, then pass the file "
             "to --labels."
         )
     if json:
@@ -145,94 +72,3 @@ def _summary(result: JudgeResult) -> dict[str, object]:
         summary |= {"passports": list(result.validations), "labels": result.labels}
         summary |= {"corrected": list(result.corrected or ())}
     return summary | {"judges": list(result.judge_pairs)}
-
-
-def _print(result: JudgeResult, *, to_stderr: bool) -> None:
-    from ragbed.runs.display_names import read_names, short_names
-
-    models, judges = read_names([result.run]), short_names(dict.fromkeys(cell["judge"] for cell in result.cells))
-    for criterion, asks in result.criteria.items():
-        judged = [cell for cell in result.cells if cell["criterion"] == criterion]
-        if not judged:
-            say(f"{criterion}: the run has no responses to judge by this criterion.")
-        for judge in dict.fromkeys(cell["judge"] for cell in judged):
-            cells = [cell for cell in judged if cell["judge"] == judge]
-            name = judges[judge]
-            outcomes = ["errors", *(one for one in ("truncated", "filtered") if any(cell[one] for cell in cells))]
-            columns = (*_CONDITION, "n", *outcomes, "undecided", "yes %", "CR %")
-            rows = [_rate_row(cell, models, outcomes) for cell in cells]
-            print_table(f"{criterion} ({asks}), judged by {name}", columns, rows, to_stderr=to_stderr)
-            if unparsed := sum(cell["unparsed"] for cell in cells):
-                n = sum(cell["asked"] for cell in cells)
-                say(
-                    f"{criterion}: {unparsed:,} of {n:,} judgements are unparsed, because {name} gave no clear verdict."
-                )
-    if result.validations is not None and result.labels is not None:
-        from ragbed.analysis.judging.validation import MIN_LABELS, TRUSTED
-
-        title = (
-            f"Agreement with labels (trusted: at least {MIN_LABELS} labels and a lower bound of kappa of at least "
-            f"{TRUSTED})"
-        )
-        if rows := [_validation_row(row, judges) for row in result.validations]:
-            print_table(title, _VALIDATION_COLUMNS, rows, to_stderr=to_stderr)
-        _print_corrected(result, models, judges, to_stderr=to_stderr)
-        for reason, count in result.labels["left_out"].items():
-            say(f"Excluded {counted(count, 'label')}: {reason}.")
-    if result.judge_pairs:
-        rows = [
-            (row["criterion"], " and ".join(map(judges.__getitem__, row["judges"])), *map(row.get, _PAIR_COUNTS))
-            for row in result.judge_pairs
-        ]
-        columns = ("criterion", "judges", "judged by both", "decided", "agreed")
-        print_table("Agreement between judges", columns, rows, to_stderr=to_stderr)
-
-
-def _print_corrected(
-    result: JudgeResult, models: Mapping[str, str], judges: Mapping[str, str], *, to_stderr: bool
-) -> None:
-    from ragbed.analysis.judging.validation import MIN_QUESTIONS
-
-    rows = []
-    for row in result.corrected or ():
-        bounds = [row["corrected"], row["low"], row["high"]]
-        corrected = f"at least {MIN_QUESTIONS} labelled questions are required"
-        if row["corrected"] is not None:
-            corrected = format_interval(bounds, 100)
-        place = (judges[row["judge"]], row["criterion"], models[row["model"]], row["data"], row["testbed"], row["lang"])
-        rows.append((*place, row["n"], f"{100 * row['rate']:.1f}", row["questions"], corrected))
-    columns = ("judge", "criterion", "model", "data", "testbed", "lang", "n", "yes %", "labelled", "corrected %")
-    if rows:
-        print_table("Rates corrected by labels, all conditions together", columns, rows, to_stderr=to_stderr)
-
-
-_CONDITION = ("model", "data", "testbed", "lang", "noise")
-_AGREEMENTS = ("labels", "raters", "undecided", "agreed %", "kappa", "AC1", "sensitivity %", "specificity %", "trusted")
-_VALIDATION_COLUMNS = ("judge", "criterion", "lang", *_AGREEMENTS)
-_PAIR_COUNTS = ("judged", "decided", "agreed")
-
-
-def _rate_row(cell: Mapping[str, Any], models: Mapping[str, str], outcomes: Sequence[str]) -> tuple[object, ...]:
-    arm = "" if cell["arm"] == "related" else f" ({cell['arm']}, {cell['k']} documents)"
-    true = f", {cell['correct']:.3g} true" if cell["correct"] else ""
-    has_then = cell["then"] is not None and cell["yes"]
-    return (
-        models[cell["model"]],
-        cell["data"],
-        f"{cell['testbed']}{arm}{true}",
-        cell["lang"],
-        "–" if cell["noise"] is None else f"{cell['noise']:.3g}",
-        cell["asked"],
-        *(cell[name] for name in outcomes),
-        sum(cell[name] for name in ("unparsed", "failed", "too_long", "pending")),
-        "–" if cell["rate"] is None else f"{100 * cell['rate']:.1f}",
-        f"{100 * cell['then'] / cell['yes']:.1f}" if has_then else "–",
-    )
-
-
-def _validation_row(row: Mapping[str, Any], judges: Mapping[str, str]) -> tuple[object, ...]:
-    scales = {"agreed": 100, "kappa": 1, "ac1": 1, "sensitivity": 100, "specificity": 100}
-    shares = [format_interval(row[name], scale) for name, scale in scales.items()]
-    trusted = "yes" if row["trusted"] else f"no: {row['distrust']}"
-    counts = (row["n"], row["raters"], row["undecided"])
-    return (judges[row["judge"]], row["criterion"], row["lang"], *counts, *shares, trusted)

@@ -2,26 +2,17 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from typing import TYPE_CHECKING
 
-import click
-
-from ragbed.cli import options
 from ragbed.cli.console import print_json, say
+from ragbed.cli.options import Json, command
+
+if TYPE_CHECKING:
+    from ragbed.api.job_specs import MergeSpec
 
 
-@click.command()
-@click.argument("runs", nargs=-1, required=True, type=options.LocalPath(), metavar="RUN...")
-@options.option(
-    "--out",
-    "-o",
-    required=True,
-    type=options.LocalPath(),
-    metavar="RUN",
-    help="New folder for the merged run.",
-)
-@options.json_option
-def merge(runs: tuple[Path, ...], out: Path, json: bool) -> None:
+@command()
+def merge(spec: MergeSpec, *, json: Json = False) -> None:
     """Combine shards, or runs from several machines, into one run.
 
     The runs must have the same settings, apart from --shard, and no shard may be missing. If two runs contain
@@ -33,9 +24,9 @@ def merge(runs: tuple[Path, ...], out: Path, json: bool) -> None:
     """
     from ragbed.api import sharing
 
-    merged = sharing.merge(runs, out)
+    merged = sharing.merge.start(spec)
     twice = merged.counts["twice"]
     duplicates = f"; {twice:,} appeared in more than one of them" if twice else ""
-    say(f"{merged.description} written to {out}{duplicates}.")
+    say(f"{merged.description} written to {spec.out}{duplicates}.")
     if json:
-        print_json({**merged.counts, "output": str(out)})
+        print_json({**merged.counts, "output": str(spec.out)})

@@ -1,211 +1,317 @@
-"""Options that several commands share, each with an environment variable."""
+"""Turn a function into a command, with one option for each field of its specification and each of its parameters."""
 
 from __future__ import annotations
 
-import math
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import MISSING, fields
+from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias, cast, get_type_hints
 
 import click
+from click.core import ParameterSource
 
-from ragbed.cli import help_groups
-from ragbed.errors import UsageError, did_you_mean
+from ragbed.api.specification import GROUPS, OUTPUT, Opt, OptionField, Spec, fields_of, read_field
+from ragbed.errors import INTERFACE, Interface, UsageError, did_you_mean
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
     from ragbed.io.locations import Place
 
-Command: TypeAlias = Callable[..., Any]
-Decorator: TypeAlias = Callable[[Command], Command]
+Records: TypeAlias = list[tuple[str, str]]
+Json: TypeAlias = Annotated[bool, Opt("Print a machine-readable summary as the last line of stdout.", group=OUTPUT)]
+SHOWS_ALL: Final = "ragbed.all"  # Key in click's metadata that makes the help list all options.
+VARIABLES: Final = "ragbed.variables"  # Key of the environment variables in use, by parameter, in click's metadata.
+_WIDEST_TERM: Final = 26  # Maximum width, in characters, of option names that share a line with a description.
 
 
-_MOST = 2**53 - 1  # Largest integer that all JSON parsers represent exactly; it also fits into a database column.
+class CommandLine(Interface):
+    """The command line: messages name options as the user types them, or the variable that sets them."""
+
+    def __init__(self, context: click.Context) -> None:
+        self._context = context
+        self._params = {str(param.name): param for param in context.command.params if param.expose_value}
+
+    def show(self, name: str, value: object = None) -> str:
+        """Return an option as the user types it; one that the command does not have is shown as in Python."""
+        param = self._params.get(name)
+        if param is None:
+            return super().show(name, value)
+        if (variable := self._context.meta.get(VARIABLES, {}).get(name)) is not None:
+            return str(variable) if value is None else f"{variable}={value}"
+        shown = max(param.opts, key=len) if isinstance(param, click.Option) else name.rstrip("_").upper()
+        return shown if value is None else f"{shown} {value}"
+
+    def is_given(self, name: str) -> bool:
+        """Return whether an option is on the command line."""
+        return self._context.get_parameter_source(name) is ParameterSource.COMMANDLINE
 
 
-class _Bounded(click.ParamType[Any]):
-    """An option type for finite numbers in a range that covers any sensible count, duration or amount of money."""
+class _Text(click.types.StringParamType):
+    """A value as the user types it, which the specification checks. The shell completes paths and datasets."""
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:  # noqa: ANN401
-        number = self._read(value, param, ctx)
-        if not math.isfinite(number):
-            self.fail(f"{value} is not a finite number.", param, ctx)
-        if abs(number) > _MOST:
-            self.fail(f"{value} is out of range: use a number from {-_MOST:,} to {_MOST:,}.", param, ctx)
-        return number
-
-    def _read(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:  # noqa: ANN401
-        """Parse a number; the error message describes the allowed values in words."""
-        try:
-            return super().convert(value, param, ctx)
-        except click.BadParameter:
-            kind = "an integer" if "integer" in self.name else "a number"
-            low, high = getattr(self, "min", None), getattr(self, "max", None)
-            word = "greater than" if getattr(self, "min_open", False) else "of at least"
-            bounds = [] if low is None else [f"{word} {low:,}"]
-            bounds += [] if high is None else [f"at most {high:,}"]
-            self.fail(f"{value!r} is not allowed. Use {' '.join([kind, ' and '.join(bounds)]).strip()}.", param, ctx)
-
-
-class _Int(_Bounded, click.types.IntParamType): ...
-
-
-class _IntRange(_Bounded, click.IntRange): ...
-
-
-class _FloatRange(_Bounded, click.FloatRange): ...
-
-
-def _bounded(kind: object) -> object:
-    """Return an option's type, with bounds if it is a number."""
-    if kind is int:
-        return _Int()
-    if isinstance(kind, click.IntRange):
-        return _IntRange(kind.min, kind.max, kind.min_open, kind.max_open, kind.clamp)
-    if isinstance(kind, click.FloatRange):
-        return _FloatRange(kind.min, kind.max, kind.min_open, kind.max_open, kind.clamp)
-    return kind
-
-
-def option(*names: str, **settings: Any) -> Decorator:  # noqa: ANN401 - the arguments of click.option
-    """Return an option with an environment variable (RAGBED_ plus its long name).
-
-    Takes the parameters of `click.option`, and `group`, the section of the help that lists the option.
-    `show_default` can describe a default that is not a constant.
-    """
-    if "type" in settings:
-        settings["type"] = _bounded(settings["type"])
-        if isinstance(settings["type"], _Bounded):
-            settings.setdefault("metavar", "N")
-    long = next(name for name in names if name.startswith("--"))
-    settings.setdefault("show_default", settings.get("default") is not None and not settings.get("is_flag"))
-    settings.setdefault("envvar", "RAGBED_" + long.removeprefix("--").upper().replace("-", "_"))
-    return click.option(*names, cls=help_groups.GroupedOption, **settings)
-
-
-class LocalPath(click.Path):
-    """An option type for local paths. URLs are rejected; otherwise, a folder named after the URL would be created."""
-
-    def __init__(self) -> None:
-        super().__init__(path_type=Path)
-
-    def convert(
-        self, value: str | os.PathLike[str], param: click.Parameter | None, ctx: click.Context | None
-    ) -> str | bytes | os.PathLike[str]:
-        """Convert a value as click does, but reject URLs and empty strings."""
-        if not str(value):
-            self.fail("the path is empty; give a file or folder.", param, ctx)
-        if "://" in str(value):
-            self.fail(
-                f"{to_place(str(value))} is a URL, but this option needs a local file or folder; `ragbed export` "
-                "can write to URLs.",
-                param,
-                ctx,
-            )
-        return super().convert(value, param, ctx)
-
-
-class FileName(click.types.StringParamType):
-    """An option type for strings that may be paths, e.g. a run folder or a model name. The shell completes paths."""
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:  # noqa: ANN401 - as in click
-        """Convert a value as click does, but reject empty strings, which would mean the current folder."""
-        if value == "":
-            self.fail("the value is empty; give a file or a name.", param, ctx)
-        return super().convert(value, param, ctx)
+    def __init__(self, field: OptionField) -> None:
+        self._field = field
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG002
-        """Let the shell complete a path."""
-        from click.shell_completion import CompletionItem
-
-        return [CompletionItem(incomplete, type="file")]
-
-
-class DataName(FileName):
-    """An option type for datasets: a name in the catalogue, a file or a URL."""
-
-    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        """Return the matching names in the catalogue; if there are none, let the shell complete a path."""
+        """Return the matching names of datasets, or let the shell complete a path."""
         from click.shell_completion import CompletionItem
 
         from ragbed.data.catalog import dataset_names
 
-        names = [CompletionItem(name) for name in dataset_names() if incomplete and name.startswith(incomplete)]
-        return names or super().shell_complete(ctx, param, incomplete)
+        opt = self._field.opt
+        names = dataset_names() if opt.is_data and incomplete else ()
+        found = [CompletionItem(name) for name in (*names, *self._field.choices) if name.startswith(incomplete)]
+        takes_path = self._field.is_path or opt.is_place or opt.is_data
+        return found or ([CompletionItem(incomplete, type="file")] if takes_path else [])
 
 
-def to_place(typed: str) -> Place:
-    """Parse a location that the user typed: a local path, or a URL such as s3://bucket/folder."""
-    from ragbed.io.locations import parse_place
+class _Option(click.Option):
+    """An option of a field."""
 
-    return parse_place(typed)
+    def __init__(self, field: OptionField) -> None:
+        opt, name, long = field.opt, field.name, field.name.rstrip("_").replace("_", "-")
+        is_flag = bool in field.kinds
+        variables = [f"RAGBED_{long.upper().replace('-', '_')}", *filter(None, [opt.variable])]
+        settings: dict[str, Any] = (
+            {"is_flag": True} if is_flag else {"type": _Text(field), "multiple": opt.is_repeatable}
+        )
+        super().__init__(
+            [f"--{long}", name, *filter(None, [opt.short])],
+            help=opt.help + (" Repeatable." if opt.is_repeatable else ""),
+            metavar=None if is_flag else opt.metavar or "|".join(field.choices) or ("N" if field.is_number else "TEXT"),
+            envvar=variables,
+            required=field.is_required,
+            **settings,
+        )
+        self.field = field
+
+    def value_from_envvar(self, ctx: click.Context) -> Any:  # noqa: ANN401 - any value, as in click
+        """Return the value of the option's environment variable, in which a repeatable option has one value per line.
+
+        click would split the variable at spaces, which occur in headers, paths and stopping conditions.
+        """
+        value = self.resolve_envvar_value(ctx)
+        if name := next((name for name in self.envvar or () if os.environ.get(name)), None):
+            ctx.meta.setdefault(VARIABLES, {})[self.name] = name
+        if value is None or not self.multiple:
+            return super().value_from_envvar(ctx)
+        return [line.strip() for line in value.splitlines() if line.strip()]
+
+    def get_help_extra(self, ctx: click.Context) -> click.types.OptionHelpExtra:
+        """Return the default, the range and whether the option is required."""
+        field, opt, extra = self.field, self.field.opt, super().get_help_extra(ctx)
+        default = opt.shown
+        is_constant = not isinstance(field.default, bool) and field.default not in (None, "", ())
+        if default is None and is_constant and not field.is_required:
+            default = str(field.default)
+        if default is not None:
+            extra["default"] = default
+        if opt.high is not None and opt.low is not None:
+            extra["range"] = f"{opt.low:,} to {opt.high:,}"
+        return extra
 
 
-def together(*decorators: Decorator) -> Decorator:
-    """Combine several options into one decorator; the help lists them in the given order."""
+class Command(click.Command):
+    """A command whose help has one section per group of options. `--help` lists the most useful options.
 
-    def decorate(command: Command) -> Command:
-        for decorator in reversed(decorators):
-            command = decorator(command)
-        return command
+    Args:
+        function: The function that the command calls.
+        name: Name of the command.
+    """
 
-    return decorate
+    def __init__(self, function: Callable[..., None], name: str) -> None:
+        super().__init__(name, callback=self._call, help=function.__doc__)
+        self._function = function
+        del self.params  # computed when it is first used, because the list of all commands does not need it
+
+    @cached_property
+    def params(self) -> list[click.Parameter]:  # type: ignore[override]  # it is never set
+        """The options and arguments."""
+        options = [*self._fields[1], *self._fields[2]]
+        return [*map(_param, options), _config_option(), *_help_all(options)]
+
+    @cached_property
+    def _fields(self) -> tuple[type[Spec] | None, list[OptionField], list[OptionField]]:
+        """The specification, its fields, and the options that only the command has."""
+        from ragbed.api import job_specs, spec
+
+        names = vars(spec) | vars(job_specs)  # modules of commands import them only for type checkers
+        hints = get_type_hints(self._function, localns=names, include_extras=True)
+        kind = next((hint for hint in hints.values() if isinstance(hint, type) and issubclass(hint, Spec)), None)
+        defaults = self._function.__kwdefaults__ or {}
+        found = [read_field(name, hint, defaults.get(name, MISSING)) for name, hint in hints.items()]
+        own = [field for field in found if field is not None]
+        return kind, [] if kind is None else list(fields_of(kind).values()), own
+
+    def _call(self, **typed: Any) -> None:  # noqa: ANN401 - values as click returns them
+        spec, shared, own = self._fields
+        given = {field.name: _read(field, typed[field.name]) for field in [*shared, *own] if _is_set(field)}
+        kept = {field.name: field.check(given.pop(field.name)) for field in own if field.name in given}
+        if spec is None:
+            self._function(**kept)
+            return
+        if "progress" in {field.name for field in fields(cast("Any", spec))}:
+            from ragbed.cli.console_progress import ConsoleProgress
+
+            given["progress"] = ConsoleProgress()
+        self._function(spec(**given), **kept)
+
+    def invoke(self, ctx: click.Context) -> Any:  # noqa: ANN401 - as in click
+        """Run the command; until it ends, messages name options as the command line does."""
+        with _speaking(CommandLine(ctx)):
+            return super().invoke(ctx)
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the options group by group, with `--help` last."""
+        shows_all = ctx.meta.get(SHOWS_ALL, False)
+        sections: dict[str, Records] = {group: [] for group in GROUPS}
+        for param in self.get_params(ctx):
+            record = None if isinstance(param, click.Argument) else param.get_help_record(ctx)
+            opt = param.field.opt if isinstance(param, _Option) else None
+            is_rare = opt.is_rare if opt is not None else param.name == "config"
+            if record is not None and (shows_all or not is_rare):
+                sections[OUTPUT if opt is None else opt.group].append(record)
+        write_sections(formatter, sections)
 
 
-data_argument: Decorator = click.argument("data", nargs=-1, required=True, type=DataName(), metavar="DATA...")
-"Files, URLs, NAME=FILE, or names from `ragbed data list`."
-
-json_option: Decorator = option(
-    "--json",
-    is_flag=True,
-    group=help_groups.OUTPUT,
-    help="Print a machine-readable summary as the last line of stdout.",
-)
+@contextmanager
+def _speaking(interface: Interface) -> Iterator[None]:
+    token = INTERFACE.set(interface)
+    try:
+        yield
+    finally:
+        INTERFACE.reset(token)
 
 
-def read_config(context: click.Context, _: click.Parameter, path: Path | None) -> Path | None:
-    """Use the options in a TOML file, keyed by long name, as defaults. This is the callback for `--config`.
+def write_sections(formatter: click.HelpFormatter, sections: Mapping[str, Records]) -> None:
+    """Write one section per non-empty group, with all descriptions starting in the same column."""
+    widest = max((len(term) for rows in sections.values() for term, _ in rows), default=0)
+    width = min(widest, _WIDEST_TERM)
+    for title, rows in sections.items():
+        if rows:
+            with formatter.section(title):
+                formatter.write_dl([(term.ljust(width), text) for term, text in rows], col_max=_WIDEST_TERM)
+
+
+def command(name: str | None = None) -> Callable[[Callable[..., None]], Command]:
+    """Return a decorator that makes a command of a function; its docstring is the help.
+
+    The first parameter of the function may be a specification, each field of which becomes an option. Its other
+    parameters must be annotated with `Opt`; they are options that only the command has.
+
+    Args:
+        name: Name of the command; by default, that of the function.
+    """
+    return lambda function: Command(function, name or function.__name__)
+
+
+def _param(field: OptionField) -> click.Parameter:
+    if not field.opt.is_argument:
+        return _Option(field)
+    metavar = field.opt.metavar or field.name.upper()
+    metavar = metavar if field.is_required else f"[{metavar}]"
+    return click.Argument(
+        [field.name],
+        type=_Text(field),
+        nargs=-1 if field.opt.is_repeatable else 1,
+        required=field.is_required,
+        metavar=f"{metavar}..." if field.opt.is_repeatable else metavar,
+    )
+
+
+def _is_set(field: OptionField) -> bool:
+    """Return whether the user has set an option on the command line, in the environment or in a configuration file."""
+    source = click.get_current_context().get_parameter_source(field.name)
+    return source not in (None, ParameterSource.DEFAULT)
+
+
+def _read(field: OptionField, typed: Any) -> Any:  # noqa: ANN401 - a value as click returns it
+    """Return a typed value as a user of the Python API would write it; the specification reports a wrong one."""
+    takes_name = field.is_path or field.opt.is_place or field.opt.is_data
+    if takes_name and ("" in typed if isinstance(typed, tuple) else typed == ""):  # it would mean the current folder
+        raise UsageError(f"{INTERFACE.get().show(field.name)}: the value is empty. Give a file or a name.")
+    if field.is_number and isinstance(typed, str):
+        for kind in (int, float):
+            try:
+                return kind(typed)
+            except ValueError:
+                continue
+    return typed
+
+
+def _config_option() -> click.Option:
+    return click.Option(
+        ["--config"],
+        metavar="FILE",
+        envvar="RAGBED_CONFIG",
+        is_eager=True,
+        expose_value=False,
+        callback=_read_config,
+        help="TOML file with option values, keyed by long option name.",
+    )
+
+
+def _help_all(fields: list[OptionField]) -> list[click.Option]:
+    """Return the option `--help-all`, if `--help` does not list all options."""
+
+    def show_help(context: click.Context, _: click.Parameter, is_set: bool) -> None:
+        if is_set:
+            context.meta[SHOWS_ALL] = True
+            click.echo(context.get_help())
+            context.exit()
+
+    if not any(field.opt.is_rare for field in fields):
+        return []
+    return [
+        click.Option(
+            ["--help-all"],
+            is_flag=True,
+            is_eager=True,
+            expose_value=False,
+            callback=show_help,
+            help="Show all options and exit.",
+        )
+    ]
+
+
+def _read_config(context: click.Context, _: click.Parameter, path: str | None) -> None:
+    """Use the options in a TOML file, keyed by long name, as defaults.
 
     Raises:
         UsageError: The file cannot be read, or it contains an unknown option or an invalid value.
     """
-    if path is not None:
-        import tomllib
+    if path is None:
+        return
+    import tomllib
 
-        from ragbed.io.locations import read_regular
+    from ragbed.io.locations import read_regular
 
-        try:
-            options = tomllib.loads(read_regular(path).decode())
-        except OSError as error:
-            raise UsageError(f"--config {path} cannot be read: {error.strerror}. Check the path.") from error
-        except (
-            ValueError,
-            RecursionError,
-        ) as error:  # caused by invalid TOML, integers that are too long, or deeply nested lists
-            raise UsageError(f"--config {path} is not valid TOML: {error}.") from error
-        known = {
-            name.removeprefix("--"): param
-            for param in context.command.params
-            for name in param.opts
-            if isinstance(param, click.Option) and name.startswith("--") and param.expose_value
-        }
-        for name in options:
-            if name not in known:
-                raise UsageError(
-                    f"--config {path}: {name!r} is not an option of this command.{did_you_mean(name, known)} "
-                    f"`{context.command_path} --help` lists the options."
-                )
-        context.default_map = {
-            str(known[name].name): _as_typed(known[name], value, f"--config {path}: {name}")
-            for name, value in options.items()
-        }
-    return path
+    try:
+        options = tomllib.loads(read_regular(Path(path)).decode())
+    except OSError as error:
+        raise UsageError(f"--config {path} cannot be read: {error.strerror}. Check the path.") from error
+    except (ValueError, RecursionError) as error:  # invalid TOML, integers that are too long, or deeply nested lists
+        raise UsageError(f"--config {path} is not valid TOML: {error}.") from error
+    params = [param for param in context.command.params if isinstance(param, _Option)]
+    known = {max(param.opts, key=len).removeprefix("--"): param for param in params}
+    for name in options:
+        if name not in known:
+            raise UsageError(
+                f"--config {path}: {name!r} is not an option of this command.{did_you_mean(name, known)} "
+                f"`{context.command_path} --help` lists the options."
+            )
+    context.default_map = {
+        str(known[name].name): _as_typed(known[name], value, f"--config {path}: {name}")
+        for name, value in options.items()
+    }
 
 
 def _as_typed(option: click.Option, value: object, place: str) -> object:
-    """Return a value as a user would type it, so that it is validated like typed input. Lists are comma-separated."""
+    """Return a value as a user would type it, so that it is checked like typed input. Lists are comma-separated."""
     if option.is_flag:
         if isinstance(value, bool):
             return value
@@ -216,145 +322,8 @@ def _as_typed(option: click.Option, value: object, place: str) -> object:
     return [str(part) for part in values] if option.multiple else ",".join(map(str, values))
 
 
-config_option: Decorator = option(
-    "--config",
-    type=LocalPath(),
-    metavar="FILE",
-    is_eager=True,
-    expose_value=False,
-    callback=read_config,
-    group=help_groups.OUTPUT,
-    help="TOML file with option values, keyed by long option name.",
-)
+def to_place(typed: str) -> Place:
+    """Parse a location that the user typed: a local path, or a URL such as s3://bucket/folder."""
+    from ragbed.io.locations import parse_place
 
-
-def scorer_option(about: str) -> Decorator:
-    """Return the option that selects the scorer."""
-    return option(
-        "--scorer", metavar="NAME", default="robust", help=f"{about}: robust, code, paper, or a scorer from a plug-in."
-    )
-
-
-num_docs_option: Decorator = option(
-    "--num-docs",
-    metavar="NUMBERS",
-    show_default="5, or fewer if DATA has too few",
-    group=help_groups.CONTEXT,
-    help="Numbers of documents per question, e.g. 5,20,100.",
-)
-supporting_option: Decorator = option(
-    "--supporting",
-    type=int,
-    metavar="N",
-    group=help_groups.CONTEXT,
-    help="Number of supporting documents per question (replaces --noise); the remaining documents are distractors.",
-)
-noise_option: Decorator = option(
-    "--noise",
-    metavar="RATIOS",
-    show_default="the paper's ratios",
-    group=help_groups.CONTEXT,
-    help="Noise ratios (fraction of documents that are distractors), e.g. 0,0.2,2/3.",
-)
-true_ratio_option: Decorator = option(
-    "--true-ratio",
-    metavar="RATIOS",
-    default="0",
-    group=help_groups.CONTEXT,
-    help=(
-        "True-document ratios (fraction of documents with the true answer) for the counterfactual and conflict "
-        "testbeds."
-    ),
-)
-mix_options: Decorator = together(noise_option, num_docs_option, supporting_option, true_ratio_option)
-
-_selection_options: Decorator = together(
-    option(
-        "--testbeds",
-        metavar="NAMES",
-        group=help_groups.WHAT,
-        show_default="the first five, if the dataset supports them",
-        help=(
-            "Testbeds to run: noise, rejection, integration, counterfactual, closed-book, conflict, length, "
-            "no-documents, search (the model calls a search tool), own-retrieval and own-rejection (for systems "
-            "with their own retriever), or a testbed from a plug-in."
-        ),
-    ),
-    option("--lang", metavar="LANGS", default="en,zh", group=help_groups.WHAT, help="Languages to include."),
-    option(
-        "--data-lang",
-        metavar="LANG",
-        show_default="detected for each file",
-        group=help_groups.WHAT,
-        help="Language of items that do not state theirs: en or zh.",
-    ),
-    option(
-        "--limit",
-        metavar="N|0.x",
-        group=help_groups.WHAT,
-        help="Number or fraction of items to use from the start of each dataset.",
-    ),
-    option(
-        "--profile",
-        metavar="NAME",
-        default="robust",
-        group=help_groups.WHAT,
-        help="Rules for building and scoring cases: robust, paper, code-2023 or code-2024.",
-    ),
-)
-
-_context_options: Decorator = together(
-    num_docs_option,
-    supporting_option,
-    noise_option,
-    option(
-        "--distractors",
-        metavar="NAMES",
-        default="related",
-        group=help_groups.CONTEXT,
-        help=(
-            "Distractor conditions: related (as in the paper), random (documents from other questions) or fixed (one "
-            "supporting document, a growing number of distractors, and a length-matched control)."
-        ),
-    ),
-    true_ratio_option,
-    option(
-        "--positions",
-        metavar="balanced|all",
-        default="balanced",
-        group=help_groups.CONTEXT,
-        help=(
-            "Positions of the supporting documents: balanced (spread evenly across the items) or all (each item once "
-            "per position)."
-        ),
-    ),
-    option("--seed", type=int, default=0, group=help_groups.CONTEXT, help="Seed for document selection and order."),
-)
-
-layout_options: Decorator = together(
-    _selection_options,
-    _context_options,
-    option(
-        "--prompt",
-        type=LocalPath(),
-        metavar="DIR",
-        group=help_groups.SAMPLING,
-        help="Folder with custom instructions (en/system.md, …).",
-    ),
-)
-
-
-def share(value: str | float) -> float:
-    """Parse a fraction between 0 and 1, e.g. `0.03` or `3%`. This function is used as an option type.
-
-    Raises:
-        click.BadParameter: The value is not a fraction between 0 and 1.
-    """
-    from ragbed.api.parameters import read_share
-
-    try:
-        return read_share("share", value)
-    except UsageError:
-        raise click.BadParameter(
-            f"{value!r} is not a fraction between 0 and 1. Use a value such as 0.03 or 3%."
-        ) from None
+    return parse_place(typed)

@@ -6,19 +6,15 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ragbed.cli.console import print_json, print_table, say
-from ragbed.cli.options import DataName, config_option, json_option
-from ragbed.text import counted
+from ragbed.cli.console import print_json, print_tables, say
+from ragbed.cli.options import Json, command
 
 if TYPE_CHECKING:
-    from ragbed.builder.quality import Quality
+    from ragbed.api.job_specs import QualitySpec
 
 
-@click.command()
-@click.argument("data", type=DataName())
-@json_option
-@config_option
-def quality(data: str, json: bool) -> None:
+@command()
+def quality(spec: QualitySpec, *, json: Json = False) -> None:
     """Measure the quality of a dataset or a build folder.
 
     Each value is shown with RGB's value and its gate; for a build, also the counts of each step, and accepted and
@@ -32,36 +28,10 @@ def quality(data: str, json: bool) -> None:
     from ragbed.api import building
     from ragbed.builder.quality import quality_values
 
-    result = building.build_quality(data)
-    _print(result.quality, to_stderr=json)
+    result = building.build_quality.start(spec)
+    print_tables(result.tables(), to_stderr=json)
     if json:
         print_json(quality_values(result.quality))
     if not result.ok:
         say(f"Failed gates: {', '.join(measure.name for measure in result.quality.failed)}.")
         raise click.exceptions.Exit(4)
-
-
-def _print(quality: Quality, *, to_stderr: bool) -> None:
-    from ragbed.builder.quality import show_value
-
-    names = ", ".join(quality.data)
-    rows = [
-        [
-            measure.name,
-            show_value(measure),
-            measure.n,
-            measure.gate or "",
-            measure.passed.replace("no gate", ""),
-            measure.note,
-            measure.reference,
-        ]
-        for family in quality.families.values()
-        for measure in family
-    ]
-    title = f"{names}: {counted(quality.items, 'item')}, {counted(quality.passages, 'passage')}"
-    print_table(title, ["figure", "value", "of", "gate", "", "note", "RGB"], rows, to_stderr=to_stderr)
-    if quality.steps:
-        counts = [[name, entered, made] for name, (entered, made) in quality.steps.items()]
-        print_table("Steps", ["step", "in", "out"], counts, to_stderr=to_stderr)
-        columns = ["check", "question or source", "answer or reason"]
-        print_table("Samples", columns, [list(sample) for sample in quality.samples], to_stderr=to_stderr)

@@ -2,69 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import click
 
-from ragbed.cli import options
+from ragbed.api.specification import Opt
 from ragbed.cli.console import console, print_json, print_table, say
+from ragbed.cli.options import command
 from ragbed.errors import UsageError
 from ragbed.text import counted, printable
 
 if TYPE_CHECKING:
-    from ragbed.analysis.locale import Locale
-    from ragbed.api.reports import ReportFormat
-    from ragbed.reporting.tables import Report, ReportTable
-    from ragbed.runs.decided import DecidedInterval
-    from ragbed.schema import Lang
+    from ragbed.api.job_specs import ReportSpec
+    from ragbed.reporting.tables import Report
 
 _MOST_DISAGREEMENTS = 20  # Maximum number of disagreements of each kind to print; -f json lists all of them.
 _LONGEST_REPLY = 80  # Maximum number of characters of a response to print.
 
 
-@click.command()
-@click.argument("runs", nargs=-1, required=True, type=options.LocalPath(), metavar="RUN...")
-@options.option(
-    "--format",
-    "-f",
-    "format_",
-    type=click.Choice(["text", "md", "html", "latex", "csv", "json", "site", "svg", "png", "pdf"]),
-    default="text",
-    help="Report format.",
-)
-@options.scorer_option("Scorer shown in the tables (csv and json include all scorers)")
-@options.option(
-    "--out",
-    "-o",
-    type=options.LocalPath(),
-    metavar="PATH",
-    show_default="stdout, or report.html for html",
-    help="File to write to, or folder for figures or a site. Text reports are written as Markdown.",
-)
-@options.option(
-    "--disagreements",
-    type=click.Choice(["code", "paper"]),
-    metavar="SCORER",
-    help="Instead of the tables, list the responses that this scorer (code or paper) scores differently from the "
-    "robust scorer. Formats: text and json.",
-)
-@options.option(
-    "--locale",
-    type=click.Choice(["en", "zh"]),
-    show_default="en for figures, the browser's language for html",
-    help="Language of headings and labels in the figures and the HTML pages.",
-)
-@options.option("--rescore", is_flag=True, help="Score runs again that another version of the scorer has scored.")
+@command()
 def report(
-    runs: tuple[Path, ...],
-    format_: ReportFormat,
-    scorer: str,
-    out: Path | None,
-    disagreements: Literal["code", "paper"] | None,
-    locale: Lang | None,
-    rescore: bool,
+    spec: ReportSpec,
+    *,
+    disagreements: Annotated[
+        Literal["code", "paper"] | None,
+        Opt(
+            "Instead of the tables, list the responses that this scorer scores differently from the robust scorer. "
+            "Formats: text and json."
+        ),
+    ] = None,
 ) -> None:
     """Write tables, figures and a summary for one or more runs.
 
@@ -92,53 +59,57 @@ def report(
     from ragbed.api import reports
 
     if disagreements is not None:
-        _list_disagreements(runs, disagreements, format_, out)
+        _list_disagreements(spec, disagreements)
         return
-    result = reports.report(runs, format=format_, scorer=scorer, out=out, locale=locale, rescore=rescore)
+    result = reports.report.start(spec)
     for message in result.scoring:
-        say(message.replace("set `rescore`", "use --rescore"))
-    if locale not in (None, "en") and result.text is not None:
+        say(message)
+    if spec.locale not in (None, "en") and result.text is not None:
         say("--locale applies only to HTML reports and figures. All other reports are in English.")
-    if format_ == "html":
+    if spec.format == "html":
         (page,) = result.paths
         say(f"Report written to {page} ({page.stat().st_size / 1e6:.1f} MB). Open it in a browser.")
-    elif format_ == "site":
+    elif spec.format == "site":
         say(f"Leaderboard of {counted(len(result.paths) - 1, 'run')} written to {result.paths[0]}.")
     elif result.text is None:
-        say(f"{counted(len(result.paths), 'figure')} written to {out}.")
+        say(f"{counted(len(result.paths), 'figure')} written to {spec.out}.")
     elif result.paths:
-        say(f"Report written to {out}.")
-    elif format_ == "text":
-        _print(result.reports[0])
+        say(f"Report written to {spec.out}.")
+    elif spec.format == "text":
+        print_report(result.reports[0])
     else:
         click.echo(result.text, nl=False)
 
 
-def _list_disagreements(runs: Sequence[Path], scorer: Literal["code", "paper"], format_: str, out: Path | None) -> None:
+def _list_disagreements(spec: ReportSpec, scorer: Literal["code", "paper"]) -> None:
     """List the responses that a scorer scores differently from the robust scorer.
 
     False credit means that only the scorer gives credit; missed credit means that only the robust scorer does.
     """
+    from ragbed.api.places import run_folder, several
     from ragbed.api.results import Run
+    from ragbed.reporting.table import Table
     from ragbed.ui.viewer.find_runs import runs_in
 
-    if format_ not in ("text", "json") or out is not None:
+    if spec.format not in ("text", "json") or spec.out is not None:
         raise UsageError(
             "--disagreements writes text or JSON to standard output. Use -f text or -f json, without --out."
         )
-    found = [{"run": str(folder), **row} for folder in runs_in(runs) for row in Run(folder).disagreements(scorer)]
-    if format_ == "json":
+    folders = runs_in([run_folder(run) for run in several(spec.runs)])
+    found = [{"run": str(folder), **row} for folder in folders for row in Run(folder).disagreements(scorer)]
+    if spec.format == "json":
         print_json(found)
         return
     for credit in ("false", "missed"):
         some = [row for row in found if row["credit"] == credit]
         title = f"{credit.capitalize()} credit of the {scorer} scorer: {len(some):,}"
+        names = {"case": "case", "model": "model", "score": "score", "verdict": "robust verdict"}
         rows = [
-            (row["case"], row["model"], row["score"], row["verdict"], _brief(row["reply"]))
+            {heading: row[name] for name, heading in names.items()} | {"reply": _brief(row["reply"])}
             for row in some[:_MOST_DISAGREEMENTS]
         ]
         if rows:
-            print_table(title, ("case", "model", "score", "robust verdict", "reply"), rows)
+            print_table(Table(rows, title))
         else:
             click.echo(f"{title}.")
         if len(some) > _MOST_DISAGREEMENTS:
@@ -150,79 +121,29 @@ def _brief(reply: str) -> str:
     return line if len(line) <= _LONGEST_REPLY else line[: _LONGEST_REPLY - 1] + "…"
 
 
-def _print(report: Report) -> None:
+def print_report(report: Report, only: tuple[str, ...] = ("",), *, to_stderr: bool = False) -> None:
+    """Print a report, or only the tables whose names start with one of the given texts and their notes."""
     from ragbed.analysis.locale import read_words
+    from ragbed.reporting.formats import arrange
+    from ragbed.reporting.table import Table
 
-    words = read_words("en")
-    for note in report.notes(words):
-        click.echo(printable(note) + "\n")
-    if report.is_monitored:
-        say(words("page.monitored"))
-        print_conditions(report.conditions, report.names)
-    _print_summary(report, words)
-    print_tables(report.tables)
-    say_notes(report)
-    _print_errors(report, words)
-
-
-def say_notes(report: Report) -> None:
-    """Explain the numbers in a report's tables."""
-    from ragbed.analysis.locale import read_words
-
-    words = read_words("en")
-    say(f"Scorer: {report.scorer}. {words('page.rates')}")
-    for note in report.table_notes:
-        say(words(f"page.{note}"))
-
-
-def print_conditions(
-    conditions: Sequence[DecidedInterval], names: Mapping[str, str], *, to_stderr: bool = False
-) -> None:
-    """Print the outcomes of the stopping conditions, if any were set (see `tell_decisions`)."""
-    if not conditions:
-        return
-    from ragbed.analysis.locale import read_words
-    from ragbed.reporting.decision_texts import decision_columns, tell_decisions
-
-    words = read_words("en")
-    rows = tell_decisions(conditions, names, words)
-    print_table(words("decisions.heading"), decision_columns(words), rows, to_stderr=to_stderr)
-
-
-def _print_errors(report: Report, words: Locale) -> None:
-    from ragbed.reporting.error_texts import COUNT_COLUMNS, error_columns, tell_errors
-
-    if report.errors:
-        columns = error_columns(words)[:COUNT_COLUMNS]  # omit the examples, which do not fit in a terminal
-        rows = [row[:COUNT_COLUMNS] for row in tell_errors(report.errors, words)]
-        print_table("\nError types by the paper's table (a wrong answer can have several types)", columns, rows)
+    is_whole, notes, out = only == ("",), [f"Scorer: {report.scorer}."], console(to_stderr=to_stderr)
+    chosen = replace(report, tables=tuple(table for table in report.tables if table.name.startswith(only)))
+    parts = [*arrange(chosen, read_words("en"), with_examples=False)]
+    tables = [part for part in parts if isinstance(part, Table)]
+    for part in parts:
+        if isinstance(part, Table):
+            print_table(part, to_stderr=to_stderr)
+            if part is not tables[-1]:
+                click.echo(err=to_stderr)
+            notes += part.notes
+        elif part.is_note:
+            notes.append(part.text)
+        elif is_whole:
+            text = printable(": ".join(filter(None, (part.lead, part.text))))
+            out.print(text, end="\n\n", soft_wrap=not out.is_terminal)  # do not wrap lines that are written to a pipe
+    say(" ".join(notes[:2]))
+    for note in notes[2:]:
+        say(note)
+    if is_whole and report.errors:
         say("`ragbed diagnose RUN --show TYPE` and -f html show examples.")
-
-
-def _print_summary(report: Report, words: Locale) -> None:
-    from ragbed.reporting.summary import summarise
-
-    out = console()
-    for summary in summarise(report.shown, report.scorer, words):
-        text = printable(f"{summary.model}{f' ({summary.lang})' if summary.lang else ''}: {summary.text}")
-        out.print(text, end="\n\n", soft_wrap=not out.is_terminal)  # do not wrap lines that are written to a pipe
-
-
-def print_tables(tables: Sequence[ReportTable], *, to_stderr: bool = False) -> None:
-    """Print a report's tables."""
-    from ragbed.reporting.numbers import show, show_asked
-
-    for number, table in enumerate(tables):
-        columns = ("model", "data", "lang", "documents", "n", *(column.heading for column in table.columns))
-        rows = [
-            (
-                row.key.model,
-                row.data,
-                row.key.lang,
-                "–" if row.docs is None else row.docs,
-                show_asked(row.counts),
-                *(show(cell, column) for cell, column in zip(row.cells, table.columns, strict=True)),
-            )
-            for row in table.rows
-        ]
-        print_table(f"\n{table.title}" if number else table.title, columns, rows, to_stderr=to_stderr)

@@ -4,23 +4,21 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from ragbed.cli.console import print_json, print_table, quoted, say
+from ragbed.cli.console import print_json, print_table, print_tables, quoted, say
 from ragbed.cli.gates import say_unchecked
 from ragbed.text import counted
 
 if TYPE_CHECKING:
     from ragbed.analysis.overview import ConditionRow
+    from ragbed.api.spec import RunSpec
     from ragbed.runs.execution import Job
     from ragbed.runs.forecast import Forecast
-
-_SCORE_TITLES = {"correct": "accuracy", "refused": "rejection"}
 
 
 def tell_cached(count: int, oldest: int) -> str:
@@ -32,11 +30,11 @@ def tell_cached(count: int, oldest: int) -> str:
     return f"{count:,} {responses} from the cache; the oldest is {age} old ({received:%Y-%m-%d %H:%M} UTC)."
 
 
-def say_count_command(data: Sequence[str]) -> None:
+def say_count_command(spec: RunSpec) -> None:
     """Print the command that shows which cases are infeasible."""
     from ragbed.cli.export import count_command
 
-    say(f"  {count_command(data)}")
+    say(f"  {count_command(spec.data, spec)}")
 
 
 def exit_if_pending(folder: Path, cells: Sequence[ConditionRow], gates: Sequence[str]) -> None:
@@ -139,38 +137,21 @@ def tell_empty(count: int, total: int, models: Iterable[str]) -> str:
     )
 
 
-def print_cells(cells: Sequence[ConditionRow], folder: Path, *, to_stderr: bool) -> None:
-    """Print a table for each model, dataset and profile, with each testbed's headline score by all scorers."""
+def print_cells(cells: Sequence[ConditionRow], folder: Path, scorers: Sequence[str] = (), *, to_stderr: bool) -> None:
+    """Print a table for each model, dataset and profile, and messages on responses that need attention."""
     from ragbed.analysis.overview import tell_unsure
-    from ragbed.reporting.numbers import FEW
+    from ragbed.reporting.overview import tabulate_overview
     from ragbed.runs.display_names import read_names
+    from ragbed.runs.store import open_store
 
-    names = read_names([folder])
-    tables: dict[str, list[ConditionRow]] = {}
-    for cell in cells:
-        at = cell.condition
-        tables.setdefault(f"{names[at.model]} on {at.data}, profile {at.profile}", []).append(cell)
-    for number, (title, shown) in enumerate(tables.items()):
-        conditions = [_condition(cell) for cell in shown]
-        varied = [
-            name for name in ("arm", "docs", "true") if len({one.get(name, "–") for one in conditions} - {"–"}) > 1
-        ]
-        more = [name for name in ("truncated", "filtered") if any(getattr(cell, name) for cell in shown)]
-        columns = ("testbed", "lang", *varied, "noise", "n", "questions", "errors", *more)
-        columns += ("score", "code %", "paper %", "robust %")
-        rows = [
-            _row(cell, [one.get(name, "–") for name in varied], [getattr(cell, name) for name in more])
-            for cell, one in zip(shown, conditions, strict=True)
-        ]
-        print_table(f"\n{title}" if number else title, columns, rows, to_stderr=to_stderr)
+    with open_store(folder, create=False) as store:
+        published = {name.removeprefix("published ") for name in store.settings() if name.startswith("published ")}
+    print_tables(tabulate_overview(cells, read_names([folder]), published, scorers), to_stderr=to_stderr)
     if empty := sum(cell.empty for cell in cells):
         models = {cell.condition.model for cell in cells if cell.empty}
         say(tell_empty(empty, sum(cell.ok + cell.truncated for cell in cells), models))
     if unsure := tell_unsure(cells):
         say(f"{unsure} Judge these responses with ragbed judge RUN -m MODEL --unsure.")
-    rates = (cell.rates.get(headline_of(cell.condition.testbed, cell.condition.arm)[1]) for cell in cells)
-    if any(rate is not None and rate.value is not None and rate.questions < FEW for rate in rates):
-        click.echo(f"* fewer than {FEW} questions, so the 95% interval is wide.", err=to_stderr)
     if unscored := sum(cell.unscored for cell in cells):
         responses = "1 response is" if unscored == 1 else f"{unscored:,} responses are"
         say(
@@ -186,35 +167,27 @@ def print_other_tables(folder: Path, settings: Mapping[str, str], *, to_stderr: 
     if is_covered and not {"remedies", "search", "confidence"} & settings.keys():
         return
     from ragbed.api.reports import read_report
-    from ragbed.cli.report import print_tables, say_notes
+    from ragbed.cli.report import print_report
 
-    report = read_report([folder], [str(folder)], "robust")
     shown = ("remedies", "own-retrieval", "search", "conflict", "length", "citations", "selective")
-    tables = tuple(table for table in report.tables if table.name.startswith(shown))
-    print_tables(tables, to_stderr=to_stderr)
-    say_notes(replace(report, tables=tables))
+    print_report(read_report([folder], [str(folder)], "robust"), shown, to_stderr=to_stderr)
 
 
 def print_forecasts(job: Job, *, to_json: bool) -> None:
     """Evaluate a few cases and print a forecast for each model."""
     from ragbed.api.jobs import forecast_job
+    from ragbed.reporting.table import Table
     from ragbed.runs.display_names import short_names
 
     forecasts = forecast_job(job)
     names = short_names([model.name for model in job.models], job.names)
     rows = [
-        (
-            names[row.model],
-            row.calls,
-            row.tokens_in,
-            row.tokens_out,
-            _show_cost(row),
-            "< 0.1" if row.minutes < 0.1 else f"{row.minutes:.1f}",
-        )
+        {"model": names[row.model], "calls": row.calls}
+        | {"input tokens": row.tokens_in, "output tokens": row.tokens_out, "cost": _show_cost(row)}
+        | {"minutes": "< 0.1" if row.minutes < 0.1 else f"{row.minutes:.1f}"}
         for row in forecasts
     ]
-    columns = ("model", "calls", "input tokens", "output tokens", "cost", "minutes")
-    print_table("Forecast", columns, rows, to_stderr=to_json)
+    print_table(Table(rows, "Forecast"), to_stderr=to_json)
     if job.rule is not None:
         say("--until may stop the run before it has made all of these calls.")
     for row in forecasts:
@@ -240,43 +213,3 @@ def print_decisions(job: Job) -> None:
         say("Intervals are valid at any stopping time (--until), so they are wider than ordinary intervals.")
     for decision in read_decisions(job):
         say(f"until {decision.state}: {decision.name}: {decision.message}")
-
-
-def headline_of(testbed: str, arm: str = "") -> tuple[str, str]:
-    """Return the title and key of a testbed's headline score."""
-    from ragbed.testbeds import headline_score
-
-    counted = headline_score(testbed, arm)
-    return _SCORE_TITLES[counted], counted
-
-
-def _row(cell: ConditionRow, varied: Sequence[str], more: Sequence[int]) -> tuple[object, ...]:
-    from ragbed.reporting.numbers import show
-
-    testbed, noise = cell.condition.testbed, cell.condition.noise
-    title, score = headline_of(testbed, cell.condition.arm)
-    n = cell.asked if cell.asked == cell.planned else f"{cell.asked} of {cell.planned}"
-    mix = (*varied, "–" if noise is None else f"{noise:.3g}")
-    others = [cell.rates.get(f"{scorer}.{score}") for scorer in ("code", "paper")]
-    rates = ["–" if rate is None or rate.value is None else f"{100 * rate.value:.1f}" for rate in others]
-    return (
-        testbed,
-        cell.condition.lang,
-        *mix,
-        n,
-        cell.questions,
-        cell.error,
-        *more,
-        title,
-        *rates,
-        show(cell.rates.get(score)),
-    )
-
-
-def _condition(cell: ConditionRow) -> dict[str, str]:
-    """Return the properties of a condition, other than its noise ratio, that apply to its testbed."""
-    at = cell.condition
-    if at.noise is None:
-        return {"arm": at.arm} if at.testbed == "search" else {}
-    shown = {"arm": at.arm, "docs": str(at.k)}
-    return shown | {"true": f"{at.correct:.3g}"} if at.testbed in ("counterfactual", "conflict") else shown

@@ -2,63 +2,20 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-import click
-
-from ragbed.cli import options
-from ragbed.cli.console import format_interval, print_json, print_table, say
+from ragbed.cli.console import print_json, print_table, print_tables, say
+from ragbed.cli.options import Json, command
 
 if TYPE_CHECKING:
+    from ragbed.api.job_specs import ReviewSpec
     from ragbed.api.serving import ReviewResult
-    from ragbed.ui.review.figures import ReviewComparison
-    from ragbed.ui.review.records import PointDecision
+    from ragbed.ui.review.log import PointDecision
+    from ragbed.ui.review.state import ReviewComparison
 
 
-@click.command()
-@click.argument("path", type=options.LocalPath(), metavar="DIR|FILE")
-@options.option(
-    "--rater",
-    metavar="NAME",
-    show_default="the stored name, or your user name",
-    help="Name to store with your decisions.",
-)
-@options.option(
-    "--target",
-    type=click.FloatRange(0.001, 0.999),
-    metavar="SHARE",
-    show_default="0.05",
-    help="Review until the upper confidence bound on the share of incorrect items is below this value.",
-)
-@options.option(
-    "--port",
-    type=click.IntRange(0, 65_535),
-    show_default="7717, or any free port",
-    help="Local port to listen on.",
-)
-@options.option("--open", "open_", is_flag=True, help="Open the page in the browser.")
-@options.option(
-    "--compare",
-    type=options.LocalPath(),
-    metavar="FILE",
-    help="Show the agreement with another rater's decisions in FILE and exit.",
-)
-@options.option(
-    "--apply", type=options.LocalPath(), metavar="DIR2", help="Write the reviewed dataset to a new folder and exit."
-)
-@options.json_option
-@options.config_option
-def review(
-    path: Path,
-    rater: str | None,
-    target: float | None,
-    port: int | None,
-    open_: bool,
-    compare: Path | None,
-    apply: Path | None,
-    json: bool,
-) -> None:
+@command()
+def review(spec: ReviewSpec, *, json: Json = False) -> None:
     """Accept, fix or reject dataset items in the browser.
 
     DIR is a build folder, and FILE is any dataset. Flagged items come first; the rest are drawn at random, and the page
@@ -81,21 +38,18 @@ def review(
       ragbed review builds/news --apply builds/news-reviewed
     """
     from ragbed.api import serving
-    from ragbed.cli.console_progress import ConsoleProgress
     from ragbed.cli.pages import serve_page
 
-    progress = ConsoleProgress()
-    if compare is None and apply is None:
-        serve_page(
-            serving.open_review(path, rater, target, port, progress), "Decisions are saved immediately.", open_=open_
-        )
+    if spec.compare is None and spec.apply is None:
+        serve_page(serving.open_review(spec), "Decisions are saved immediately.", open_=spec.open_)
         return
-    result = serving.review(path, rater=rater, target=target, compare=compare, apply=apply, progress=progress)
+    result = serving.review.start(spec)
     if isinstance(result, serving.ReviewResult):
         _print_result(result, to_json=json)
 
 
 def _print_result(result: ReviewResult, *, to_json: bool) -> None:
+    from ragbed.reporting.table import Table
     from ragbed.ui.review.apply import CHANGED, REMOVED
 
     summary: dict[str, object] = {}
@@ -104,8 +58,8 @@ def _print_result(result: ReviewResult, *, to_json: bool) -> None:
         summary = {"file": str(result.path), "compared": result.compared}
     elif result.applied is not None:
         counts = result.applied
-        rows = [(name.replace("_", " "), getattr(counts, name)) for name in counts.__struct_fields__]
-        print_table("Reviewed items", ("items", "count"), rows, to_stderr=to_json)
+        rows = [{"items": name.replace("_", " "), "count": getattr(counts, name)} for name in counts.__struct_fields__]
+        print_table(Table(rows, "Reviewed items"), to_stderr=to_json)
         say(f"{result.path}: {REMOVED} and {CHANGED} list every removal and change with its reason.")
         if result.quality is not None:
             say(result.quality)
@@ -115,19 +69,23 @@ def _print_result(result: ReviewResult, *, to_json: bool) -> None:
 
 
 def _print_comparison(compared: ReviewComparison, *, to_stderr: bool) -> None:
+    from ragbed.reporting.numbers import show_interval
+    from ragbed.reporting.table import Table
+
     ours, theirs = compared.raters
     rows = [
-        (one.kind, one.n, format_interval(one.agreed, 100), format_interval(one.kappa, 1), format_interval(one.ac1, 1))
+        {"accepted": one.kind, "n": one.n, "agreed %": show_interval(one.agreed)}
+        | {"kappa": show_interval(one.kappa, 1), "AC1": show_interval(one.ac1, 1)}
         for one in compared.agreement
     ]
     if not rows:
         say(f"{ours} and {theirs} have not decided the same items yet.")
         return
-    columns = ("accepted", "n", "agreed %", "kappa", "AC1")
-    print_table(f"Agreement of {ours} and {theirs}", columns, rows, to_stderr=to_stderr)
-    points = [(one.item, one.point, _describe(one.ours), _describe(one.theirs)) for one in compared.differences]
-    if points:
-        print_table("Differences", ("item", "point", ours, theirs), points, to_stderr=to_stderr)
+    points = [
+        {"item": one.item, "point": one.point, f"A: {ours}": _describe(one.ours), f"B: {theirs}": _describe(one.theirs)}
+        for one in compared.differences
+    ]
+    print_tables([Table(rows, f"Agreement of {ours} and {theirs}"), Table(points, "Differences")], to_stderr=to_stderr)
 
 
 def _describe(decision: PointDecision) -> str:

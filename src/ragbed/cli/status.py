@@ -5,24 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
-import click
-
-from ragbed.cli import options
-from ragbed.cli.console import console, print_json, print_table
-from ragbed.text import counted, printable
+from ragbed.api.specification import Opt
+from ragbed.cli.console import print_json, print_lines, print_table
+from ragbed.cli.options import Json, command
+from ragbed.text import counted
 
 if TYPE_CHECKING:
     from ragbed.runs.status import Status
 
-run_argument = click.argument("run", type=options.LocalPath(), metavar="RUN")
+_RUN = Opt("A run, or a folder of runs.", metavar="RUN", is_argument=True)
 
 
-@click.command()
-@run_argument
-@options.json_option
-def status(run: Path, json: bool) -> None:
+@command()
+def status(*, run: Annotated[Path, _RUN], json: Json = False) -> None:
     """Show the progress and outcome counts of a run.
 
     If RUN is a folder of runs, all of them are shown.
@@ -47,19 +44,24 @@ def status(run: Path, json: bool) -> None:
 
 
 def _print(found: Status, *, to_stderr: bool) -> None:
-    from ragbed.cli.report import print_conditions
+    from ragbed.reporting.table import Table
 
-    rows = []
-    for model in found.models:
-        kinds = ", ".join(f"{count:,} {kind}" for kind, count in model.errors.items()) or "–"
-        done = f"{model.asked / model.planned:.1%}" if model.planned else "–"
-        counts = (model.ok, model.truncated, model.filtered, model.error)
-        rows.append((model.name, model.planned, model.asked, done, *counts, kinds))
+    rows = [
+        {"model": model.name, "planned": model.planned, "n": model.asked}
+        | {"done": f"{model.asked / model.planned:.1%}" if model.planned else None}
+        | {name: getattr(model, name) for name in ("ok", "truncated", "filtered", "error")}
+        | {"error types": ", ".join(f"{count:,} {kind}" for kind, count in model.errors.items()) or None}
+        for model in found.models
+    ]
     columns = ("model", "planned", "n", "done", "ok", "truncated", "filtered", "error", "error types")
-    print_table(f"Run {found.run}", columns, rows, to_stderr=to_stderr)
-    print_conditions(found.conditions, {model.model: model.name for model in found.models}, to_stderr=to_stderr)
-    for line in _lines(found):
-        console(to_stderr=to_stderr).print(printable(line), soft_wrap=True)
+    print_table(Table(rows, f"Run {found.run}", columns=columns), to_stderr=to_stderr)
+    if found.conditions:
+        from ragbed.analysis.locale import read_words
+        from ragbed.reporting.result_tables import tabulate_decisions
+
+        names = {model.model: model.name for model in found.models}
+        print_table(tabulate_decisions(found.conditions, names, read_words("en")), to_stderr=to_stderr)
+    print_lines(_lines(found), to_stderr=to_stderr)
 
 
 def _lines(found: Status) -> list[str]:

@@ -2,24 +2,16 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from typing import TYPE_CHECKING
 
-import click
+from ragbed.cli.options import command
 
-from ragbed.cli import options
+if TYPE_CHECKING:
+    from ragbed.api.job_specs import ViewSpec
 
 
-@click.command()
-@click.argument("paths", type=options.LocalPath(), nargs=-1, metavar="[RUN|DIR]...")
-@options.option(
-    "--port",
-    type=click.IntRange(0, 65_535),
-    show_default="7717, or any free port",
-    help="Local port to listen on.",
-)
-@options.option("--rater", metavar="NAME", show_default="your user name", help="Name to store with your labels.")
-@options.option("--open", "open_", is_flag=True, help="Open the page in the browser.")
-def view(paths: tuple[Path, ...], port: int | None, rater: str | None, open_: bool) -> None:
+@command()
+def view(spec: ViewSpec) -> None:
     """View every case of one or more runs in the browser.
 
     The page has filters and full-text search in English and Chinese, compares models side by side, and shows for each
@@ -37,4 +29,4 @@ def view(paths: tuple[Path, ...], port: int | None, rater: str | None, open_: bo
     from ragbed.api.serving import open_viewer
     from ragbed.cli.pages import serve_page
 
-    serve_page(open_viewer(paths, port, rater), "New runs appear on the page as they start.", open_=open_)
+    serve_page(open_viewer(spec), "New runs appear on the page as they start.", open_=spec.open_)

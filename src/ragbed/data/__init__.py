@@ -21,7 +21,7 @@ from ragbed.data import native, rgb
 from ragbed.data.decode import decode_line
 from ragbed.data.language import SAMPLE, detect_language
 from ragbed.data.parquet import ENDING, read_rows
-from ragbed.errors import DataError
+from ragbed.errors import DataError, option
 from ragbed.io.jsonl import read_lines
 from ragbed.io.locations import Place, Url, local_copy
 from ragbed.io.pins import pin_of
@@ -201,7 +201,7 @@ def _need_language(path: Path, shown: Place, number: int) -> Lang:
     raise DataError(
         shown,
         f"the questions are in {detected}, for which there are no prompts and no validated scoring (only for en and "
-        "zh). To use those of en or zh anyway, set `data_lang`",
+        f"zh). To use those of en or zh anyway, set {option('data_lang')}",
         line=number,
     )
 

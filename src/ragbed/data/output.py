@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import IO, Protocol, cast, runtime_checkable
 
 from ragbed.data import Dataset
-from ragbed.errors import UsageError
+from ragbed.errors import UsageError, option
 from ragbed.io.jsonl import write_whole
 from ragbed.io.locations import Place
 
@@ -35,14 +35,15 @@ def open_output(output: Place | BinarySink, datasets: Sequence[Dataset]) -> Iter
     """
     if isinstance(output, TextIOBase):
         raise UsageError(
-            "`out` is a file in text mode. Open it in binary mode, e.g. open('cases.jsonl', 'wb'), or pass its path."
+            f"{option('out')} is a file in text mode. Open it in binary mode, e.g. open('cases.jsonl', 'wb'), or pass "
+            "its path."
         )
     if isinstance(output, BinarySink):
         yield cast("IO[bytes]", output)
         output.flush()
         return
     if any(_is_same(output, dataset.path) for dataset in datasets):
-        raise UsageError(f"out={output} is the input dataset itself. Choose another file.")
+        raise UsageError(f"{option('out', output)} is the input dataset itself. Choose another file.")
     with write_whole(output) as sink:
         yield sink
 

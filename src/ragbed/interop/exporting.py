@@ -16,7 +16,7 @@ import msgspec
 from ragbed.data import FORMATS, Dataset
 from ragbed.data.corpus import EDITIONS, Corpus
 from ragbed.data.output import BinarySink, open_output
-from ragbed.errors import UnknownName, UnusedOption, UsageError
+from ragbed.errors import UnknownName, UsageError, option, refuse_unused
 from ragbed.interop.exports import archive, harness_tasks, hf, original_code, parquet
 from ragbed.interop.exports.frozen import Layout
 from ragbed.interop.exports.records_base import ExportedRun, Written
@@ -60,7 +60,8 @@ class ExportTarget:
         """Return the location as a local folder, for formats that write several files."""
         if not isinstance(self.place, Path):
             raise UsageError(
-                f"to={self.to} writes several files, which cannot be written to a URL. Write them to a local "
+                f"{option('to', self.to)} writes several files, which cannot be written to a URL. Write them to a "
+                "local "
                 "folder, then copy the folder."
             )
         return self.place
@@ -105,11 +106,12 @@ def export_items(datasets: Sequence[Dataset], target: ExportTarget, layout_optio
         layout_options: The test-case options that were given, which do not apply here.
     """
     to = target.to
-    if layout_options:
-        raise UnusedOption(layout_options[0], f"to={to} exports complete items, not test cases")
+    for name in layout_options:
+        refuse_unused(name, f"{option('to', to)} exports complete items, not test cases")
     if len(datasets) > 1:
         raise UsageError(
-            f"to={to} exports one dataset at a time, but {len(datasets)} datasets were given. Export them separately."
+            f"{option('to', to)} exports one dataset at a time, but {len(datasets)} datasets were given. Export them "
+            "separately."
         )
     dataset = datasets[0]
     if to == "parquet":

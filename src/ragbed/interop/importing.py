@@ -8,7 +8,7 @@ from pathlib import Path
 
 from ragbed.data import Dataset
 from ragbed.data.catalog import published_settings
-from ragbed.errors import UnusedOption, UsageError
+from ragbed.errors import UsageError, option, refuse_unused
 from ragbed.interop.exports.frozen import read_frozen, read_part
 from ragbed.runs.importing import AnswerSource, LmEvalSamples, PlainFiles, open_inspect, open_rgb, without_totals
 from ragbed.schema import Case
@@ -33,12 +33,15 @@ class AnswerFiles:
             UsageError: The format needs a model name, or cannot be used with an exported testbed.
         """
         if self.form == "rgb":
-            raise UsageError("from_=rgb requires a dataset in `data`, not an exported testbed.")
+            raise UsageError(
+                f"{option('from_', 'rgb')} requires a dataset in {option('data')}, not an exported testbed."
+            )
         if self.form == "inspect":
             return open_inspect(self.paths, self.model, cases)
         if self.model is None:
             raise UsageError(
-                f"from_={self.form} requires the name of the model that produced the answers. Add model=NAME."
+                f"{option('from_', self.form)} requires the name of the model that produced the answers. Add "
+                f"{option('model', 'NAME')}."
             )
         if self.form == "lm-eval":
             return [LmEvalSamples(self.paths, self.model, self.form, cases)]
@@ -57,8 +60,8 @@ def match_frozen(
         langs: Languages to import.
         options: The test-case options that were given, most of which do not apply.
     """
-    if fixed := sorted(set(options) - {"testbeds", "lang"}):
-        raise UnusedOption(fixed[0], f"{folder} is an exported testbed, whose cases cannot be changed")
+    for name in sorted(set(options) - {"testbeds", "lang"}):
+        refuse_unused(name, f"{folder} is an exported testbed, whose cases cannot be changed")
     frozen = read_frozen(folder)
     parts = [part for part in frozen.parts if part.lang in langs and (names is None or part.testbed in names)]
     if not parts:
@@ -85,8 +88,9 @@ def match_datasets(
     if answers.form == "rgb":
         if settings.original is None:
             raise UsageError(
-                f"profile={settings.profile}: files written by the original code require profile=code-2024 or "
-                "profile=code-2023."
+                f"{option('profile', settings.profile)}: files written by the original code require "
+                f"{option('profile', 'code-2024')} or "
+                f"{option('profile', 'code-2023')}."
             )
         paths = without_totals(answers.paths)
         stored |= {f"file {path.name}": "imported" for path in paths} | {"profile": settings.profile}

@@ -8,12 +8,12 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 if TYPE_CHECKING:
-    from ragbed import Run, RunOptions
+    from ragbed import Run
     from ragbed.analysis.gates import GateResult
 
 
@@ -23,7 +23,7 @@ class Bench:
     def __init__(self, folder: Path) -> None:
         self._folder, self._runs = folder, 0
 
-    def run(self, model: Any, data: Any, **options: Unpack[RunOptions]) -> Run:  # noqa: ANN401 - as in `ragbed.run`
+    def run(self, model: Any, data: Any, **options: Any) -> Run:  # noqa: ANN401 - as in `ragbed.run`
         """Evaluate a model with `ragbed.run`; `out` defaults to a temporary folder for the test."""
         from ragbed import run  # noqa: PLC0415
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from contextlib import suppress
+from contextvars import copy_context
 from threading import Thread
 from typing import TypeVar, cast
 
@@ -23,7 +24,8 @@ def in_daemon_thread(work: Callable[[], T], name: str = "ragbed-worker") -> asyn
             usable = isinstance(error, Exception) and not isinstance(error, StopIteration)
             resolve(future, None, error if usable else RuntimeError(f"{type(error).__name__}: {error}"))
 
-    Thread(target=run, name=name, daemon=True).start()
+    context = copy_context()  # messages name options as the command line does
+    Thread(target=context.run, args=(run,), name=name, daemon=True).start()
     return future
 
 

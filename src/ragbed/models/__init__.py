@@ -19,7 +19,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ragbed import plugins
-from ragbed.errors import UnknownName, UsageError, nearest_name
+from ragbed.errors import UnknownName, UsageError, nearest_name, option
 from ragbed.io.retry import RetryPolicy
 from ragbed.models.base import Model, Sampling
 from ragbed.models.presets import Preset
@@ -271,7 +271,7 @@ def split_name(spec: str) -> tuple[str, str]:
         return "", spec
     if not re.fullmatch(r"[A-Za-z0-9._-]+", name):
         raise UsageError(
-            f"model={spec}: the name {name!r} before '=' may only contain letters, digits, '.', '_' and '-'."
+            f"{option('model', spec)}: the name {name!r} before '=' may only contain letters, digits, '.', '_' and '-'."
         )
     parse_model(model)
     return name, model
@@ -287,7 +287,7 @@ def parse_model(spec: str) -> tuple[str, str, Callable[[ModelConfig], Model]]:
     if provider in ("http:", "https:"):
         shown = without_credentials(spec)
         raise UsageError(
-            f"model={shown}: to evaluate a system at a URL, use the provider `http`: "
+            f"{option('model', shown)}: to evaluate a system at a URL, use the provider `http`: "
             f"http/{shown.removeprefix('http://')}"
         )
     try:
@@ -295,10 +295,14 @@ def parse_model(spec: str) -> tuple[str, str, Callable[[ModelConfig], Model]]:
     except UnknownName as unknown:
         raise UsageError(_describe_unknown(spec, provider, unknown.known)) from None
     if not slash or not model:
-        raise UsageError(f"model={spec}: the model name is missing after the provider. Use {provider}/<model>.")
+        raise UsageError(
+            f"{option('model', spec)}: the model name is missing after the provider. Use {provider}/<model>."
+        )
     # llama.cpp and transformers can open only files with UTF-8 names, and servers accept only UTF-8 text.
     if provider != "replay" and storable_name(spec) != spec:
-        raise UsageError(f"model={spec}: the model name is not valid UTF-8. Check its spelling, or rename the file.")
+        raise UsageError(
+            f"{option('model', spec)}: the model name is not valid UTF-8. Check its spelling, or rename the file."
+        )
     return provider, model, open_provider
 
 
@@ -322,7 +326,8 @@ def _describe_unknown(spec: str, provider: str, known: Sequence[str]) -> str:
     near = suggest_model(spec, known)
     hint = "" if near is None else f" Did you mean {near}?"
     return (
-        f"model={spec}: {provider!r} is not a known provider.{hint} A model string has the form provider/model; "
+        f"{option('model', spec)}: {provider!r} is not a known provider.{hint} A model string has the form "
+        "provider/model; "
         f"the providers are {', '.join(known)}."
     )
 
@@ -353,12 +358,7 @@ def _nearest_provider(name: str, providers: Sequence[str]) -> str | None:
     return nearest_name(name, providers, _LIKENESS)
 
 
-_OPTIONS = {
-    "thinking": "`thinking`",
-    "reasoning_effort": "`reasoning_effort`",
-    "extra_body": "`extra_body`",
-    "seed": "`seed_model`",
-}
+_OPTIONS = {name: name for name in ("thinking", "reasoning_effort", "extra_body")} | {"seed": "seed_model"}
 # The request options that in-process models and RAG systems support; all other providers support every option.
 _SUPPORTED: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("llamacpp", "bundled"), ("thinking", "seed")),
@@ -374,18 +374,19 @@ def _check_options(provider: str, config: ModelConfig) -> None:
         UsageError: The provider does not support an option.
     """
     supported = _SUPPORTED.get(provider, tuple(_OPTIONS))
-    for name, option in _OPTIONS.items():
+    for name, parameter in _OPTIONS.items():
         if getattr(config.sampling, name) is not None and name not in supported:
-            raise UsageError(f"{option} has no effect on {provider}/{config.model}. Remove this option.")
+            raise UsageError(f"{option(parameter)} has no effect on {provider}/{config.model}. Remove this option.")
     thinking = config.sampling.thinking
     if provider in ("llamacpp", "bundled") and not isinstance(thinking, bool | None):
         raise UsageError(
-            f"thinking=budget=N has no effect on {provider}/{config.model}. Use thinking=on or thinking=off."
+            f"{option('thinking', 'budget=N')} has no effect on {provider}/{config.model}. Use "
+            f"{option('thinking', 'on')} or {option('thinking', 'off')}."
         )
     if config.context_length is not None and _SUPPORTED.get(provider) == ():
-        raise UsageError(f"`context_length` has no effect on {provider}/{config.model}. Remove this option.")
+        raise UsageError(f"{option('context_length')} has no effect on {provider}/{config.model}. Remove this option.")
     if config.headers and provider in _SUPPORTED and provider != "http":
-        raise UsageError(f"`header` has no effect on {provider}/{config.model}. Remove this option.")
+        raise UsageError(f"{option('header')} has no effect on {provider}/{config.model}. Remove this option.")
 
 
 def open_model(spec: str, make_config: Callable[[str], ModelConfig]) -> Model:
@@ -400,7 +401,7 @@ def open_model(spec: str, make_config: Callable[[str], ModelConfig]) -> Model:
     _check_options(provider, config)
     if config.preset is not None and provider not in _WITH_PRESETS:
         raise UsageError(
-            f"`preset` is not supported by {provider}/{model}. Remove it, or use one of these providers: "
+            f"{option('preset')} is not supported by {provider}/{model}. Remove it, or use one of these providers: "
             f"{', '.join(_WITH_PRESETS)}."
         )
     if provider in PROVIDERS:

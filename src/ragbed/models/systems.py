@@ -19,7 +19,7 @@ from typing import Any, Literal
 import msgspec
 
 from ragbed.data.corpus import Corpora, Corpus, Named
-from ragbed.errors import UsageError
+from ragbed.errors import UsageError, option
 from ragbed.io.threads import in_daemon_thread
 from ragbed.models.base import StatelessModel, canonical
 from ragbed.models.code_identity import identify
@@ -272,7 +272,9 @@ def _check_signature(spec: str, function: Callable[..., Any], names: Sequence[st
         return
     if (problem := _binding_problem(signature, names)) is not None:
         suited = [testbeds for others, testbeds in _SUITS.items() if _binding_problem(signature, others) is None]
-        other = f"Its parameters suit only {' and '.join(suited)}. Change `testbeds`, or let" if suited else "Let"
+        other = (
+            f"Its parameters suit only {' and '.join(suited)}. Change {option('testbeds')}, or let" if suited else "Let"
+        )
         raise UsageError(
             f"python/{spec} cannot be called with the keyword arguments {', '.join(names)}: {problem}. "
             f"{other} it accept these arguments, and give all others default values."

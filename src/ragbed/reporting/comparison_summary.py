@@ -1,4 +1,4 @@
-"""Summarise a comparison in sentences, pooling all noise ratios of each testbed."""
+"""Compare and rank models in sentences and tables. Sentences pool all noise ratios of each testbed."""
 
 from __future__ import annotations
 
@@ -9,16 +9,23 @@ from ragbed.analysis.comparison import (
     ComparedCondition,
     ComparedQuestion,
     Comparison,
+    Flip,
+    IncompleteCounts,
+    Ranking,
     Side,
     adjust,
     compare_questions,
+    describe,
     format_p,
 )
 from ragbed.analysis.statistics.rates import ALPHA
+from ragbed.errors import option
+from ragbed.reporting.numbers import show_interval
+from ragbed.reporting.table import Cell, Table, compact
 from ragbed.testbeds import headline_score
 from ragbed.text import counted
 
-ABILITIES = {
+_ABILITIES = {
     "noise": "noise robustness",
     "rejection": "negative rejection",
     "integration": "information integration",
@@ -32,7 +39,7 @@ ABILITIES = {
     "own-rejection": "end-to-end rejection",
 }
 _INCOMPLETE = ("error", "truncated response", "filtered response")  # the nouns for `IncompleteCounts`
-METRICS = {"correct": "accuracy", "refused": "the refusal rate"}
+_METRICS = {"correct": "accuracy", "refused": "the refusal rate"}
 
 
 class Summary(NamedTuple):
@@ -125,7 +132,7 @@ def _single_conditions(summaries: Sequence[Summary], places: dict[ComparedCondit
 
 def _difference(row: Comparison, where: str) -> str:
     way, moves = ("better", "rises") if row.difference.value > 0 else ("worse", "falls")
-    metric = METRICS[headline_score(row.condition.testbed, row.condition.arm)]
+    metric = _METRICS[headline_score(row.condition.testbed, row.condition.arm)]
     return (
         f"B is {way} than A on {where}: {metric} {moves} from {100 * row.first:.1f}% to {100 * row.second:.1f}% "
         f"({_numbers(row, with_p=True)})."
@@ -133,30 +140,25 @@ def _difference(row: Comparison, where: str) -> str:
 
 
 def _numbers(row: Comparison, *, with_p: bool) -> str:
-    value, low, high = (signed(100 * one) for one in row.difference)
+    value, low, high = (f"{100 * one:+.1f}".replace("-", "−") for one in row.difference)
     p = f"adjusted p {format_p(row.adjusted)}, " if with_p else ""
     return f"{value} points, 95% interval {low} to {high}, {p}{counted(row.n, 'question')}"
 
 
-def tell_repeated(counts: Sequence[tuple[int, int]]) -> str:
-    """Explain why n is smaller than the number of items, or return an empty string if the two are equal.
+def _tell_repeated(counts: Sequence[tuple[int, int]]) -> list[str]:
+    """Return a note on why n is smaller than the number of items, if it is.
 
     Args:
         counts: The numbers of items and of distinct questions, for each comparison.
     """
     items, questions = max(counts, key=lambda pair: pair[0] - pair[1], default=(0, 0))
     if items == questions:
-        return ""
-    return (
+        return []
+    return [
         f"n counts distinct questions: {items:,} items contain {questions:,}. Items about the same event, or with the "
         "same question but different documents, count as one question with their mean score, so the rates can differ "
         "slightly from those of `ragbed report`, which counts every case."
-    )
-
-
-def signed(points: float) -> str:
-    """Format a difference in percentage points, with a plus or minus sign."""
-    return f"{points:+.1f}".replace("-", "−")
+    ]
 
 
 def _of(name: str, detail: str) -> str:
@@ -167,19 +169,19 @@ def _name(one: Summary, among: Sequence[Summary]) -> str:
     """Return a unique name for a comparison."""
     condition = one.comparison.condition
     others = [other.comparison.condition for other in among]
-    name = ABILITIES.get(condition.testbed, condition.testbed)
+    name = _ABILITIES.get(condition.testbed, condition.testbed)
     if len({other.data for other in others}) > 1:
         name += f" in {condition.data}"
     elif len({other.lang for other in others}) > 1:
         name += f" in {condition.lang}"
     if len({other.k for other in others if other.testbed == condition.testbed}) > 1:
         name += f" with {condition.k} documents"
-    name += f", {show_arm(condition)}" if condition.arm != "related" else ""
+    name += f", {_show_arm(condition)}" if condition.arm != "related" else ""
     name += f", against {condition.against}" if condition.against else ""
     return name + (f", {condition.remedy} prompt" if condition.remedy else "")
 
 
-def show_arm(condition: ComparedCondition) -> str:
+def _show_arm(condition: ComparedCondition) -> str:
     """Format a distractor condition, or a condition of the `search` testbed, for use in a title."""
     return condition.arm if condition.testbed == "search" else f"{condition.arm} distractors"
 
@@ -198,3 +200,145 @@ def _ratios(rows: Sequence[Comparison]) -> str:
 def _listed(numbers: Sequence[float]) -> str:
     shown = [f"{number:.3g}" for number in numbers]
     return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"
+
+
+def tabulate_comparison(rows: Sequence[Comparison], min_drop: float) -> Table:
+    """Return one row per condition: rates for A and B, their difference, 95% confidence interval and p-values.
+
+    Args:
+        rows: The comparisons.
+        min_drop: Smallest drop that counts as a decline.
+    """
+    values: list[dict[str, object]] = []
+    shown: list[dict[str, Cell]] = []
+    for row in rows:
+        counts = {
+            f"{side} {name}": count
+            for side, found in zip("AB", row.incomplete, strict=True)
+            for name, count in found._asdict().items()
+        }
+        values.append(
+            row.condition._asdict()
+            | {"n": row.n, "items": row.items, "unpaired": row.unpaired, "a": row.first, "b": row.second}
+            | dict(zip(("difference", "low", "high"), map(float, row.difference), strict=True))
+            | {"won": row.won, "lost": row.lost}
+            | {name.lower().replace(" ", "_"): count for name, count in counts.items()}
+            | {"p": float(row.p), "adjusted": row.adjusted, "decline_p": row.decline_p}
+        )
+        verdict = "better" if row.difference.value > 0 else "worse"
+        if row.decline_p < ALPHA:
+            verdict = f"worse by > {100 * min_drop:g}"
+        shown.append(
+            _place(row.condition)
+            | {"n": row.n, **counts, "A %": f"{100 * row.first:.1f}", "B %": f"{100 * row.second:.1f}"}
+            | {"B − A": show_interval(row.difference, is_signed=True), "flips": f"+{row.won} −{row.lost}"}
+            | {"p": format_p(row.adjusted), "verdict": verdict if min(row.adjusted, row.decline_p) < ALPHA else "–"}
+        )
+    outcomes = [f"{side} {name}" for side in "AB" for name in IncompleteCounts._fields]
+    title, shown = compact(shown, ("data", "lang", "docs", "true"), outcomes)
+    meanings = {
+        "n": "distinct questions that both sides were evaluated on under this condition",
+        "A %, B %": "share of them with the right answer (rejection: with a refusal), failed calls included",
+        "B − A": "difference in points, computed before rounding, with its 95% interval",
+        "flips": "questions on which B scores higher (+) and lower (−) than A",
+        "p": f"chance of a difference at least as large if A and B were equal, adjusted for {len(rows)} rows (Holm)",
+        "verdict": f'better or worse if p < 0.05; "worse by > {100 * min_drop:g}" if B is significantly worse by more '
+        f"than {100 * min_drop:g} points (one-sided test with its own p-value, so p may be above 0.05)",
+    }
+    notes = _tell_repeated([(row.items, row.n) for row in rows])
+    return Table(values, f"By condition{title}", shown, meanings=meanings, notes=notes)
+
+
+def _place(condition: ComparedCondition) -> dict[str, Cell]:
+    data, testbed, lang, noise, true = describe(condition)
+    return {"data": data, "testbed": testbed, "lang": lang, "docs": condition.k or None, "noise": noise, "true": true}
+
+
+def tabulate_flips(flips: Sequence[Flip], most: int | None = None) -> Table:
+    """Return the items whose result differs between two sides, of which at most `most` are shown."""
+    rows = [
+        flip.condition._asdict() | {"item": flip.item, "question": flip.question, "a": flip.first, "b": flip.second}
+        for flip in flips
+    ]
+    cells: list[dict[str, Cell]] = [
+        {"question": f"{flip.item}: {flip.question}", "A": f"{flip.first:.3g}", "B": f"{flip.second:.3g}"}
+        for flip in flips
+    ]
+    shown = [_place(flip.condition) | cell for flip, cell in zip(flips, cells, strict=True)][:most]
+    common, shown = compact(shown, _place(flips[0].condition) if flips else ())
+    conditions = len({flip.condition for flip in flips})
+    title = f"{counted(len({(flip.condition.data, flip.item) for flip in flips}), 'item')} flipped"
+    title += f", under {conditions} conditions" if conditions > 1 else ""
+    hidden = len(rows) - len(shown)
+    notes = [f"… and {hidden:,} more ({option('json')} lists all of them)"] if hidden else []
+    return Table(rows, title + common, shown, () if rows else ("question", "A", "B"), notes=notes)
+
+
+def tabulate_ranking(rankings: Sequence[Ranking]) -> Table:
+    """Return one row per testbed and model, best first, with score, 95% confidence interval and possible ranks."""
+    rows: list[dict[str, object]] = []
+    shown: list[dict[str, Cell]] = []
+    for ranking in rankings:
+        for model in ranking.models:
+            counts = {name: getattr(model, name) for name in ("errors", "truncated", "filtered")}
+            rows.append(
+                ranking.condition._asdict()
+                | {"n": ranking.n, "items": ranking.items, "unpaired": ranking.unpaired, "model": model.model, **counts}
+                | dict(zip(("score", "low", "high"), map(float, model.score), strict=True))
+                | {"best_rank": model.best, "worst_rank": model.worst}
+            )
+            worse = [{pair.first, pair.second} - {model.model} for pair in ranking.pairs if pair.better == model.model]
+            named = ", ".join(name for pair in worse for name in pair) if len(worse) <= 2 else f"{len(worse)} models"
+            shown.append(
+                _ranked(ranking)
+                | {"rank": f"{model.best}" if model.best == model.worst else f"{model.best}–{model.worst}"}
+                | {"model": model.model, "score %": show_interval(model.score), "better than": named or "–"}
+                | {"n": ranking.n, **counts}
+            )
+    title, shown = compact(shown, ("data", "lang", "docs", "noise"), ("truncated", "filtered"))
+    tests = counted(sum(len(ranking.pairs) for ranking in rankings), "comparison")
+    meanings = {
+        "rank": "possible ranks according to the tests, e.g. 1–2 if no model is significantly better and one is tied",
+        "score %": "share of right responses (rejection: of refusals) with its 95% interval; failed calls count as "
+        "wrong. A model that always refuses ranks first for rejection, so read it together with noise",
+        "better than": "models that are significantly worse: paired test by question, p < 0.05 adjusted for "
+        f"{tests} (Holm)",
+        "n": "distinct questions that all models were evaluated on",
+    }
+    notes = _tell_repeated([(ranking.items, ranking.n) for ranking in rankings])
+    notes += [
+        f"Not compared on {_ranked(ranking)['testbed']} because some models do not have them: "
+        f"{counted(ranking.unpaired, 'question')}."
+        for ranking in rankings
+        if ranking.unpaired
+    ]
+    return Table(rows, f"Models by score{title}", shown, meanings=meanings, notes=notes)
+
+
+def _ranked(ranking: Ranking) -> dict[str, Cell]:
+    at = ranking.condition
+    ways = [_show_arm(at)] if at.arm != "related" else []
+    ways += [f"{at.remedy} prompt"] if at.remedy else []
+    testbed = at.testbed + (f" ({', '.join(ways)})" if ways else "")
+    noise = ", ".join(f"{ratio:.3g}" for ratio in ranking.noise) or None
+    return {"data": at.data, "testbed": testbed, "lang": at.lang, "docs": at.k or None, "noise": noise}
+
+
+def tabulate_pairs(rankings: Sequence[Ranking]) -> Table:
+    """Return one row per testbed and model pair, with the difference, its 95% confidence interval and p-values."""
+    pairs = [(ranking, pair, pair.comparison) for ranking in rankings for pair in ranking.pairs]
+    rows = [
+        ranking.condition._asdict()
+        | {"n": compared.n, "first": pair.first, "second": pair.second}
+        | dict(zip(("difference", "low", "high"), map(float, compared.difference), strict=True))
+        | {"p": float(compared.p), "adjusted": compared.adjusted, "better": pair.better}
+        for ranking, pair, compared in pairs
+    ]
+    shown = [
+        _ranked(ranking)
+        | {"A": pair.first, "B": pair.second, "B − A": show_interval(compared.difference, is_signed=True)}
+        | {"p": format_p(compared.adjusted), "better": pair.better or "–"}
+        for ranking, pair, compared in pairs
+    ]
+    title, shown = compact(shown, ("data", "lang", "docs", "noise"))
+    return Table(rows, f"Pairs of models{title}", shown)

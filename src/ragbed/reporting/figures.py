@@ -14,11 +14,10 @@ from ragbed.analysis.metrics.length import PARTS
 from ragbed.reporting.pages.charts import (
     Bar,
     Chart,
+    ChartRow,
     ChartTexts,
     CurvePoint,
-    HeatRow,
     Series,
-    Stack,
     StackSegment,
     bars,
     curves,
@@ -135,12 +134,12 @@ def _abstention(cells: Sequence[Cell], words: Locale) -> Iterator[Chart]:
             yield stacks(_name("abstention", panel), _texts(words, "abstention", panel), parts, rows)
 
 
-def _outcomes(model: str, note: str, refused: Estimate, right: Estimate) -> Stack:
+def _outcomes(model: str, note: str, refused: Estimate, right: Estimate) -> ChartRow:
     shares = (refused.value or 0.0, right.value or 0.0)
     failed = (refused.errors + refused.truncated + refused.filtered) / refused.asked if refused.asked else 0.0
     # Truncated responses may already be counted under other outcomes, because some scorers also score them.
     failed = min(failed, 1 - sum(shares))
-    return Stack(model, (*shares, max(0.0, 1 - sum(shares) - failed), failed), refused.n, note)
+    return ChartRow(model, (*shares, max(0.0, 1 - sum(shares) - failed), failed), note, refused.n)
 
 
 def _counterfactual(cells: Sequence[Cell], words: Locale) -> Iterator[Chart]:
@@ -157,7 +156,7 @@ def _counterfactual(cells: Sequence[Cell], words: Locale) -> Iterator[Chart]:
             found = [one for metric in metrics if (one := _first(false, metric)) is not None and one.value is not None]
             if len(found) == len(metrics):
                 shares = [one.value or 0.0 for one in found]
-                rows.append(Stack(model, (*shares, max(0.0, 1 - sum(shares))), found[0].n))
+                rows.append(ChartRow(model, (*shares, max(0.0, 1 - sum(shares))), n=found[0].n))
         if rows:
             yield stacks(_name("counterfactual", panel), _texts(words, "counterfactual", panel), parts, rows)
 
@@ -203,7 +202,7 @@ def _length(cells: Sequence[Cell], words: Locale) -> Iterator[Chart]:
                        for cell in _of(own, "accuracy_by_part")}  # fmt: skip
             for k in dict.fromkeys(k for k, _ in by_part):
                 note = words("figures.length.docs", k=k)
-                rows.append(HeatRow(name, note, [by_part.get((k, part)) for part in range(PARTS)]))
+                rows.append(ChartRow(name, [by_part.get((k, part)) for part in range(PARTS)], note))
         if series:
             axes = {"across": words("figures.length.number"), "up": words("figures.accuracy")}
             yield curves(_name("length", panel), _texts(words, "length", panel, **axes), series, is_log=True)
@@ -220,7 +219,7 @@ def _position(cells: Sequence[Cell], words: Locale) -> Iterator[Chart]:
             for ratio, here in _by_noise(_of(own, "accuracy_by_slot")).items():
                 by_slot = {cell.place.get("slot"): cell.estimate.value for cell in here}
                 note = words("figures.at_noise", noise=f"{ratio:.3g}")
-                rows.append(HeatRow(model, note, [by_slot.get(slot) for slot in range(panel.k)]))
+                rows.append(ChartRow(model, [by_slot.get(slot) for slot in range(panel.k)], note))
         if rows:
             columns = [words("figures.slot_number", number=slot + 1) for slot in range(panel.k)]
             texts = _texts(words, "position", panel, across=words("figures.slot"))

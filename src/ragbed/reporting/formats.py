@@ -5,48 +5,72 @@ To add a format, write a function that converts a `Report` to text, and register
 
 from __future__ import annotations
 
-import csv
-import io
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
 
-import msgspec
-
-from ragbed.reporting import latex, markdown
+from ragbed.analysis.locale import Locale, read_words
+from ragbed.reporting.numbers import FEW
+from ragbed.reporting.result_tables import tabulate_decisions, tabulate_errors
+from ragbed.reporting.summary import summarise
+from ragbed.reporting.table import Table, escape_markdown, write_csv, write_json, write_latex, write_markdown
 from ragbed.reporting.tables import Report
 from ragbed.text import printable
 
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+
+class ReportText(NamedTuple):
+    """A paragraph of a report. `is_note` is set if it explains numbers, which the terminal shows on standard error."""
+
+    text: str
+    lead: str = ""  # Words before the text, e.g. the model's name.
+    is_note: bool = False
 
 
-def write_csv(report: Report) -> str:
-    """Return the cells of all scorers as CSV, with one line for each cell and each stopping condition."""
-    lines = report.records()
-    sink = io.StringIO()
-    writer = csv.writer(sink, lineterminator="\n")
-    if lines:
-        names = list(dict.fromkeys(name for line in (lines[0], lines[-1]) for name in line))
-        writer.writerow(names)
-        writer.writerows([_harmless(line.get(name)) for name in names] for line in lines)
-    return sink.getvalue()
+def arrange(report: Report, words: Locale, *, with_examples: bool = True) -> Iterator[ReportText | Table]:
+    """Yield the parts of a text report in order."""
+    yield from (ReportText("", note) for note in report.notes(words))
+    if report.is_monitored:
+        yield ReportText(words("page.monitored"), is_note=True)
+        if report.conditions:
+            yield tabulate_decisions(report.conditions, report.names, words)
+    for one in summarise(report.shown, report.scorer, words):
+        yield ReportText(one.text, f"{one.model}{f' ({one.lang})' if one.lang else ''}")
+    yield from (table.as_table(words) for table in report.tables)
+    yield ReportText(words("page.rates"), is_note=True)
+    yield from (ReportText(words(f"page.{note}"), is_note=True) for note in report.table_notes)
+    if report.errors:
+        yield tabulate_errors(report.errors, words, with_examples=with_examples)
 
 
-def _harmless(value: object) -> object:
-    """Escape control characters, and text that a spreadsheet would execute as a formula."""
-    if not isinstance(value, str):
-        return value
-    return printable(f"'{value}" if value.startswith(_FORMULA) else value)
+def _write_markdown(report: Report) -> str:
+    parts = ["# Report", f"Runs: {', '.join(map(escape_markdown, report.runs))}. Scorer: {report.scorer}."]
+    for part in arrange(report, read_words("en")):
+        if isinstance(part, Table):
+            parts += [f"## {part.title}", *part.notes, write_markdown(part)]
+        elif part.lead:
+            lead = f"**{escape_markdown(part.lead)}**"
+            parts.append(f"{lead}: {escape_markdown(part.text)}" if part.text else lead)
+        else:
+            parts.append(part.text.replace("*", "\\*"))
+    return "\n\n".join(parts) + "\n"
 
 
-def write_json(report: Report) -> str:
-    """Return the cells of all scorers and the stopping conditions as a JSON list."""
-    encoded = msgspec.json.encode(report.records())
-    # Control characters are escaped as in JSON, so that names are unchanged when they are read back.
-    return printable(msgspec.json.format(encoded, indent=1).decode()) + "\n"
+def _write_latex(report: Report) -> str:
+    words, runs = read_words("en"), printable(", ".join(report.runs).replace("\n", " "))
+    head = f"% Created by ragbed from {runs}; scorer {report.scorer}. Requires \\usepackage{{booktabs,graphicx}}."
+    note = f"Percentages of n, failures included, with 95% intervals by question; * fewer than {FEW} questions."
+    until = ["Intervals are valid at any stopping time."] if report.is_monitored else []
+    tables = []
+    for one in report.tables:
+        printed = [words("page.printed")] if any(row.printed for row in one.rows) else []
+        tables.append(one.as_table(words))
+        tables[-1].notes = [note, *until, *printed]
+    return "\n\n".join([head, *map(write_latex, tables)]) + "\n"
 
 
+# CSV and JSON have the cells of all scorers and the stopping conditions, one per line.
 FORMATS: dict[str, Callable[[Report], str]] = {
-    "md": markdown.write,
-    "latex": latex.write,
-    "csv": write_csv,
-    "json": write_json,
+    "md": _write_markdown,
+    "latex": _write_latex,
+    "csv": lambda report: write_csv(report.records()),
+    "json": lambda report: write_json(report.records()),
 }

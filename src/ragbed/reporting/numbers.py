@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import math
+from collections.abc import Iterable, Sequence
 from decimal import Decimal
 from typing import TYPE_CHECKING, NamedTuple
+
+from ragbed.analysis.locale import Locale, read_words
+from ragbed.reporting.table import Shown
 
 if TYPE_CHECKING:
     from ragbed.reporting.tables import TableColumn
@@ -19,33 +23,46 @@ _LARGE = 100  # Numbers from this value upwards, e.g. token counts, are shown wi
 FEW = 30  # Rates based on fewer questions than this are marked, because their confidence intervals are wide.
 
 
-def show(cell: Estimate | None, column: TableColumn | None = None, few: str = "*") -> str:
-    """Format a value with its confidence interval, marking those based on few questions; missing values are dashes.
+def show(cell: Estimate | None, column: TableColumn | None = None, words: Locale | None = None) -> Shown | None:
+    """Return a value with its confidence interval, marked with a star if it is based on few questions.
 
     Args:
         cell: Estimate to show.
         column: Column that defines the unit; by default, per cent.
-        few: Mark for an estimate that is based on fewer than `FEW` questions.
+        words: Texts for notes; by default, in English.
     """
     if cell is None or cell.value is None:
-        return "–"
+        return None
     value, low, high = (show_number(number, column) for number in (cell.value, cell.low, cell.high))
-    interval = f" [{low}, {high}]" if low and high else ""
-    bound = show_bound(cell, column)
-    least = " (at least)" if is_least(cell, column) else ""
-    return value + interval + (few if cell.questions < FEW else "") + (f" (at most {bound})" if bound else "") + least
+    few = "*" if cell.questions < FEW else ""
+    bounds = (f"[{low}, {high}]{few}",) if low and high else ()
+    # A cost to which cases without token usage have not been added is a lower bound. Other values have an upper one:
+    # the rate if all unsure responses were right.
+    note = ""
+    if cell.unsure:
+        words = words or read_words("en")
+        if column is not None and column.metric in _COSTS:
+            note = words("page.at_least")
+        elif cell.n:
+            note = words("page.at_most", rate=show_number(min(1, cell.value + cell.unsure / cell.n), column))
+    return Shown(value if bounds else value + few, "".join(bounds), note, cell.value, f"n = {cell.n}")
 
 
-def show_bound(cell: Estimate, column: TableColumn | None = None) -> str:
-    """Return the rate with all unsure responses counted as correct, or an empty string if no response is unsure."""
-    if not cell.unsure or not cell.n or cell.value is None or is_least(cell, column):
-        return ""
-    return show_number(min(1, cell.value + cell.unsure / cell.n), column)
+def show_interval(bounds: Sequence[float | None], scale: int = 100, *, is_signed: bool = False) -> Shown | None:
+    """Return a value and the bounds of its interval as text, or None if the value is undefined.
 
-
-def is_least(cell: Estimate | None, column: TableColumn | None) -> bool:
-    """Return whether a cell is a cost to which cases without token usage have not been added."""
-    return cell is not None and column is not None and column.metric in _COSTS and cell.unsure > 0
+    Args:
+        bounds: The value and the bounds; undefined bounds are left out.
+        scale: 100 for percentages, which have one decimal place, and 1 for other values, which have two.
+        is_signed: Whether to show a plus sign, for differences.
+    """
+    value, *ends = [None if one is None or not math.isfinite(one) else scale * float(one) for one in bounds]
+    if value is None:
+        return None
+    form = f"{'+' if is_signed else ''}.{1 if scale == 100 else 2}f"
+    texts = [f"{one:{form}}" for one in (value, *ends) if one is not None]
+    shown = [text.replace("-", "−") if is_signed else text for text in texts]
+    return Shown(shown[0], f"[{', '.join(shown[1:])}]" if len(shown) > 2 else "", number=value)
 
 
 def show_number(number: float | None, column: TableColumn | None = None) -> str:
@@ -93,13 +110,9 @@ def count_cases(cells: Iterable[Estimate | None]) -> RowCounts:
     return RowCounts(*(CountRange(min(found, default=0), max(found, default=0)) for found in counts))
 
 
-def show_asked(counts: RowCounts) -> str:
+def show_asked(counts: RowCounts, words: Locale | None = None) -> Shown:
     """Return the number of attempted cases, and of failed, truncated and filtered ones, if there are any."""
-    incomplete = show_incomplete(counts)
-    return f"{counts.n} ({incomplete})" if incomplete else str(counts.n)
-
-
-def show_incomplete(counts: RowCounts) -> str:
-    """Return how many cases failed or were truncated or filtered, or an empty string if there are none."""
+    words = words or read_words("en")
     found = {"failed": counts.errors, "truncated": counts.truncated, "filtered": counts.filtered}
-    return ", ".join(f"{count} {name}" for name, count in found.items() if count.high)
+    parts = [words(f"page.{name}", count=str(count)) for name, count in found.items() if count.high]
+    return Shown(str(counts.n), note=f"({', '.join(parts)})" if parts else "", number=counts.n.high)

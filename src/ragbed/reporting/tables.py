@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
 from functools import cached_property
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from ragbed.analysis.diagnosis.summary import ErrorRow, RunDiagnosis, read_error_rows
 from ragbed.analysis.locale import Locale, read_words
@@ -15,8 +14,9 @@ from ragbed.analysis.metrics.cells import JUDGED, RULES, Cell
 from ragbed.analysis.metrics.length import PARTS
 from ragbed.analysis.paper.tables import PaperTable, inferred_rows, read_tables
 from ragbed.analysis.trials.columns import TrialGroup
-from ragbed.reporting.decision_texts import as_record
-from ragbed.reporting.numbers import PAIRED, RowCounts, count_cases
+from ragbed.reporting.numbers import PAIRED, RowCounts, count_cases, show, show_asked
+from ragbed.reporting.result_tables import decision_record
+from ragbed.reporting.table import Table, compact
 from ragbed.runs.decided import DecidedInterval
 from ragbed.runs.display_names import short_names
 from ragbed.schema import Estimate
@@ -40,6 +40,14 @@ class TableColumn(NamedTuple):
     metric: str
     noise: float | None = None
     is_share: bool = True
+
+    def tell(self, words: Locale) -> str:
+        """Return the heading in the language of the texts; numbers are the same in every language."""
+        if self.metric == "accuracy_by_part":
+            return words(f"figures.depth.part{self.heading}")
+        if self.heading[:1].isdigit():
+            return self.heading
+        return words(f"columns.{self.metric}", noise="" if self.noise is None else f"{self.noise:.3g}")
 
 
 @dataclass(frozen=True)
@@ -82,31 +90,44 @@ class ReportTable:
     columns: tuple[TableColumn, ...]
     rows: tuple[TableRow, ...]
 
+    def as_table(self, words: Locale) -> Table:
+        """Return the table with plain numbers, which are shown as percentages with confidence intervals."""
+        rows: list[dict[str, object]] = []
+        shown: list[dict[str, Any]] = []
+        names = [words(f"page.{name}") for name in ("model", "data", "lang", "documents", "asked")]
+        for row in self.rows:
+            key, counts = row.key, row.counts
+            failed = {name: getattr(counts, name).high for name in ("errors", "truncated", "filtered")}
+            values = {
+                column.heading: None if cell is None else cell.value
+                for column, cell in zip(self.columns, row.cells, strict=True)
+            }
+            start = {"model": key.model, "data": row.data, "lang": key.lang, "documents": row.docs}
+            rows.append(start | {"n": counts.n.low, "n_max": counts.n.high} | failed | values)
+            model = key.model + (" †" if row.comparable else "")
+            named = (model, row.tell_data(words), key.lang, row.docs, show_asked(counts, words))
+            cells: dict[str, object] = {
+                column.tell(words): show(cell, column, words)
+                for column, cell in zip(self.columns, row.cells, strict=True)
+            }
+            shown.append({**dict(zip(names, named, strict=True)), **cells})
+        title = words.section("tables").get(self.name, self.title)
+        if self.name == "own-retrieval":
+            common, shown = compact(self._by_measure(shown, names[:4], words), names[:4])
+            title += common
+        return Table(rows, title, shown)
 
-class IncompleteRun(NamedTuple):
-    """A run in which some cases have no result yet."""
-
-    run: str
-    finished: int
-    planned: int
-
-    def describe(self, words: Locale) -> str:
-        """Return a sentence that gives the number of results and says how to complete the run."""
-        counts = {name: f"{getattr(self, name):,}" for name in ("finished", "planned")}
-        return words("page.unfinished", run=self.run, **counts)
-
-
-class CachedResponses(NamedTuple):
-    """A run with responses from the cache: their number, and when the oldest was received, in seconds since 1970."""
-
-    run: str
-    responses: int
-    oldest: int
-
-    def describe(self, words: Locale) -> str:
-        """Return a sentence with the number of cached responses and the date of the oldest."""
-        received = f"{datetime.fromtimestamp(self.oldest, UTC):%Y-%m-%d}"
-        return words("page.cached", run=self.run, count=f"{self.responses:,}", oldest=received)
+    def _by_measure(
+        self, shown: Sequence[Mapping[str, Any]], keys: Sequence[str], words: Locale
+    ) -> list[dict[str, Any]]:
+        """Return a row for each measure and row of the table, because so many measures do not fit beside each other."""
+        return [
+            {key: cells[key] for key in keys}
+            | {words("method.metric"): column.tell(words), "%": cells[column.tell(words)], words("page.asked"): cell.n}
+            for number, column in enumerate(self.columns)
+            for row, cells in zip(self.rows, shown, strict=True)
+            if (cell := row.cells[number]) is not None and cell.value is not None
+        ]
 
 
 @dataclass(frozen=True)
@@ -115,9 +136,8 @@ class Report:
 
     `cells` has all scorers and scopes; tables show one. `diagnoses` are the wrong answers, and `errors` are their
     types with examples. `names` maps model strings to display names, which tables and errors use. `is_monitored` is set
-    if a run has a stopping condition (`--until`); its intervals are then valid at any stopping time. `incomplete` lists
-    the unfinished runs, and `cached` the runs with responses from the cache.
-    `conditions` are the outcomes of the stopping conditions.
+    if a run has a stopping condition (`--until`); its intervals are then valid at any stopping time. `conditions` are
+    the outcomes of the stopping conditions. `messages` are notes on runs, as the keys of their texts with the values.
     """
 
     runs: tuple[str, ...]
@@ -128,14 +148,12 @@ class Report:
     names: Mapping[str, str] = field(default_factory=dict)
     is_monitored: bool = False
     errors: tuple[ErrorRow, ...] = ()
-    published: Published = field(default_factory=dict)
-    incomplete: tuple[IncompleteRun, ...] = ()
-    cached: tuple[CachedResponses, ...] = ()
+    messages: tuple[tuple[str, Mapping[str, str]], ...] = ()
     conditions: tuple[DecidedInterval, ...] = ()
 
     def notes(self, words: Locale) -> list[str]:
         """Return notes on the whole report: incomplete runs, cached and excluded responses."""
-        notes = [run.describe(words) for run in self.incomplete] + [run.describe(words) for run in self.cached]
+        notes = [words(key, **values) for key, values in self.messages]
         if unscored := sum(cell.estimate.asked - cell.estimate.n for cell in self.cells if self._has_excluded(cell)):
             notes.append(words("page.unscored", count=f"{unscored:,}"))
         return notes
@@ -148,19 +166,14 @@ class Report:
 
     def records(self) -> list[dict[str, object]]:
         """Return one record per cell, and one per stopping condition with `until` as the table name."""
-        return [*(cell.as_json() for cell in self.cells), *map(as_record, self.conditions)]
-
-    @property
-    def has_printed(self) -> bool:
-        """Return whether any table has rows from the paper."""
-        return any(row.printed for table in self.tables for row in table.rows)
+        return [*(cell.as_json() for cell in self.cells), *map(decision_record, self.conditions)]
 
     @property
     def table_notes(self) -> list[str]:
         """Return the keys of the table notes about paired differences and the paper's rows."""
         notes = {
             "paired": any(column.metric.endswith(PAIRED) for table in self.tables for column in table.columns),
-            "printed": self.has_printed,
+            "printed": any(row.printed for table in self.tables for row in table.rows),
         }
         return [name for name, is_needed in notes.items() if is_needed]
 
@@ -204,8 +217,8 @@ def make_report(
         for name, columns in _layout(shown)
     ]
     tables.append(_arrange_judged(_with_judges_named(named)))
-    kept = tuple(beside_paper(table) for table in tables if table.rows)
-    return Report(tuple(runs), scorer, tuple(cells), kept, tuple(diagnoses), names, errors=errors, published=published)
+    kept = tuple(_beside_paper(table) for table in tables if table.rows)
+    return Report(tuple(runs), scorer, tuple(cells), kept, tuple(diagnoses), names, errors=errors)
 
 
 def _renamed(cell: Cell, names: Mapping[str, str]) -> Cell:
@@ -335,8 +348,8 @@ def _arrange(
     for (key, docs, condition), row in found.items():
         picked = tuple(_pick(row, column) for column in columns)
         if any(cell is not None for cell in picked):
-            is_paper = not condition and scorer == PAPER_SCORER and is_paper_setting(name, key, docs, published)
-            rows.append(TableRow(key, docs, picked, is_paper and is_complete(name, picked), condition))
+            is_paper = not condition and scorer == PAPER_SCORER and _is_paper_setting(name, key, docs, published)
+            rows.append(TableRow(key, docs, picked, is_paper and _is_complete(name, picked), condition))
     return ReportTable(name, _title(name), columns, tuple(rows))
 
 
@@ -367,7 +380,7 @@ _PRINTED = {
 }
 
 
-def is_paper_setting(table: str, key: TrialGroup, docs: int | None, published: Published) -> bool:
+def _is_paper_setting(table: str, key: TrialGroup, docs: int | None, published: Published) -> bool:
     """Return whether results are based on the paper's files and settings for a table."""
     source = _PRINTED.get(table)
     same_docs = docs == (None if table == "closed-book" else PAPER_DOCS)
@@ -375,7 +388,7 @@ def is_paper_setting(table: str, key: TrialGroup, docs: int | None, published: P
     return is_same and same_docs and key.profile == PAPER_PROFILE
 
 
-def is_complete(table: str, cells: Iterable[Estimate | None]) -> bool:
+def _is_complete(table: str, cells: Iterable[Estimate | None]) -> bool:
     """Return whether each rate covers all questions of the paper's file, once and without failed calls."""
     source = _PRINTED[table]
     n = read_tables().questions[source.table]
@@ -385,7 +398,7 @@ def is_complete(table: str, cells: Iterable[Estimate | None]) -> bool:
     )
 
 
-def beside_paper(table: ReportTable) -> ReportTable:
+def _beside_paper(table: ReportTable) -> ReportTable:
     """Add the paper's values below our rows for each language in which a row is comparable with them."""
     langs = {row.key.lang for row in table.rows if row.comparable}
     if not langs:

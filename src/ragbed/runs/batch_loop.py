@@ -22,6 +22,7 @@ from typing import Any, NamedTuple, TypeAlias, cast
 import msgspec
 from msgspec.structs import replace
 
+from ragbed.errors import option
 from ragbed.models.base import Batching
 from ragbed.models.failures import REJECTED, Failure, failed
 from ragbed.models.providers.batches import BatchLine, LineResult, RemoteBatch
@@ -113,7 +114,7 @@ class BatchLoop(CallLoop):
         if self._refused is not None:
             raise CircuitOpen(
                 f"{self.model.name}: the provider rejected a batch: {self._refused}. {self.model.advice} If the "
-                "provider has no batch API that is compatible with OpenAI's or Anthropic's, omit `batch`."
+                f"provider has no batch API that is compatible with OpenAI's or Anthropic's, omit {option('batch')}."
             )
         self._tell_fix()
 

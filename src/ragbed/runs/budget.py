@@ -16,7 +16,7 @@ from pathlib import Path
 
 import msgspec
 
-from ragbed.errors import RagbedError
+from ragbed.errors import RagbedError, option
 from ragbed.models.base import METER, RequestMeter
 from ragbed.models.token_limit import MAX_LIMIT
 from ragbed.runs.prices import Price, TokenUsage, cost_of, find_price, usages_made
@@ -63,12 +63,12 @@ class Budget:
             return
         stored = "all results are stored. To resume, rerun the same command with a larger"
         if self._max_requests is not None and self._sent >= self._max_requests:
-            problem, option = f"the limit of {self._max_requests:,} requests has been reached", "max_calls"
+            problem, name = f"the limit of {self._max_requests:,} requests has been reached", "max_calls"
         else:
             is_spent = self._limit is not None and self._spent >= self._limit
             state = "has been used up" if is_spent else "does not cover the highest cost of the next request"
-            problem, option = f"the budget of ${float(self._limit or 0):g} {state} (${self._spent:.4f} spent)", "budget"
-        raise BudgetSpent(f"{problem}; {stored} `{option}`; for a run, set `out` to its folder.")
+            problem, name = f"the budget of ${float(self._limit or 0):g} {state} (${self._spent:.4f} spent)", "budget"
+        raise BudgetSpent(f"{problem}; {stored} {option(name)}; for a run, set {option('out')} to its folder.")
 
     def pay(self, model: str, completion: Completion, unreported: Decimal | None = None) -> bool:
         """Add the cost of a response; return False if the price is unknown, in which case the cost counts as 0.

@@ -18,7 +18,7 @@ from typing import NamedTuple, TypeAlias
 
 import msgspec
 
-from ragbed.errors import MALFORMED_JSON, RagbedError
+from ragbed.errors import MALFORMED_JSON, RagbedError, option
 from ragbed.io.file_lock import lock_file
 from ragbed.models.base import ENDED_EARLY
 from ragbed.runs.database import seal_of
@@ -28,7 +28,7 @@ from ragbed.schema import Completion
 _INCOMPLETE = frozenset({*ENDED_EARLY, "max_tokens", "content_filter"})
 _SAVE_AT = 64  # number of unsaved responses that triggers a commit; a lost response costs only one call
 _VERSION = 2
-_FIX = "Set RAGBED_CACHE_DIR to another folder, or use cache=off. If the file is damaged, delete it."
+_FIX = "If the file is damaged, delete it."
 _TABLE = """CREATE TABLE replies (key TEXT PRIMARY KEY, model TEXT NOT NULL, run TEXT NOT NULL, at REAL NOT NULL,
   seal INTEGER NOT NULL, completion BLOB NOT NULL) WITHOUT ROWID"""
 
@@ -150,7 +150,8 @@ def open_cache(path: Path) -> sqlite3.Connection:
 
 def _unusable(path: Path, error: BaseException) -> RagbedError:
     reason = str(getattr(error, "strerror", None) or error).rstrip(".")
-    return RagbedError(f"the response cache {path} cannot be used: {reason}. {_FIX}")
+    advice = f"Set RAGBED_CACHE_DIR to another folder, or use {option('cache', 'off')}. {_FIX}"
+    return RagbedError(f"the response cache {path} cannot be used: {reason}. {advice}")
 
 
 def _open(path: Path) -> sqlite3.Connection:

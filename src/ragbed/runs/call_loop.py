@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
 
+from ragbed.errors import option
 from ragbed.models.base import ENDED_EARLY, Model, WorkerLost
 from ragbed.models.failures import Failure, failed
 from ragbed.runs.budget import BudgetDenied, CallMeter
@@ -306,7 +307,7 @@ class CallLoop:
                 self._has_told_of_others = True
                 self.session.job.tell(
                     f"{self.model.name} has no identity that shows whether it has changed, so cached responses from "
-                    "other runs are not reused. To reuse them, set cache=reuse."
+                    f"other runs are not reused. To reuse them, set {option('cache', 'reuse')}."
                 )
             return None
         self._call_log.add(found.completion, cached=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 
-from ragbed.errors import RagbedError
+from ragbed.errors import RagbedError, option
 from ragbed.models.failures import FATAL, REJECTED
 from ragbed.schema import Completion
 
@@ -14,13 +14,13 @@ from ragbed.schema import Completion
 _MAX_FATAL_BEFORE_RESPONSE = 3
 _MAX_FATAL = 10
 _MAX_ERRORS = 128  # maximum number of consecutive errors of any kind: twice the maximum concurrency
-_RESUME = "The remaining cases are pending. To resume, rerun the same command; for a run, set `out` to its folder."
-# What to do if a server rejects a parameter; the named options belong to all commands except `demo`.
-CHANGE_OPTION = (
-    "change the option that sets it, e.g. `thinking`, `reasoning_effort` or `extra_body`; temperature=none omits the "
-    "temperature."
-)
 _VARIABLE = re.compile(r"[\w-]*\d[\w-]*")  # matches numbers and identifiers that contain digits
+
+
+def change_option() -> str:
+    """Return what to do if a server rejects a parameter; the named options belong to all commands except `demo`."""
+    names = f"{option('thinking')}, {option('reasoning_effort')} or {option('extra_body')}"
+    return f"change the option that sets it, e.g. {names}; {option('temperature', 'none')} omits the temperature."
 
 
 class CircuitOpen(RagbedError):
@@ -44,10 +44,8 @@ class CircuitBreaker:
         has_responses: Whether the model has responded to a case, in any session or according to the cache.
     """
 
-    def __init__(
-        self, model: str, advice: str, parameter_fix: str = CHANGE_OPTION, *, has_responses: bool = False
-    ) -> None:
-        self._model, self._advice, self._parameter_fix = model, advice, parameter_fix
+    def __init__(self, model: str, advice: str, parameter_fix: str = "", *, has_responses: bool = False) -> None:
+        self._model, self._advice, self._parameter_fix = model, advice, parameter_fix or change_option()
         self.has_responses, self._answered = has_responses, False
         self._in_a_row = self._fatal_in_a_row = self._rejected_in_a_row = 0
         self._last_request_error = self._fatal_fix = ""
@@ -120,7 +118,11 @@ class CircuitBreaker:
                 f"{self._model} cannot be called: {completion.error}. {self.fix} The remaining cases are pending."
             )
         how = f": {self._in_a_row} cases in a row ended in an error, most recently" if answered else " cannot be called"
-        raise CircuitOpen(f"{self._model}{how}: {completion.error}. {f'{fix} {_RESUME}'.strip()}")
+        resume = (
+            f"The remaining cases are pending. To resume, rerun the same command; for a run, set {option('out')} to "
+            "its folder."
+        )
+        raise CircuitOpen(f"{self._model}{how}: {completion.error}. {f'{fix} {resume}'.strip()}")
 
     def _is_repeated(self, error: str) -> bool:
         """Return whether a rejection has the same message as the last one, ignoring numbers such as request IDs.

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from ragbed.errors import UsageError
+from ragbed.errors import UsageError, option
 from ragbed.runs.database import NAME
 from ragbed.runs.sharding import SETTING
 from ragbed.runs.store import open_store
@@ -158,5 +158,5 @@ def require_one_served(folder: Path, models: Iterable[str]) -> None:
         if len(several := served.get(model, [])) > 1:
             raise UsageError(
                 f"{describe_served(model, several)} {folder} cannot be compared or checked by a gate. Choose a "
-                "model version that does not change, and another `out`."
+                f"model version that does not change, and another {option('out')}."
             )

@@ -19,13 +19,13 @@ from typing import Protocol
 
 from msgspec import Struct
 
-from ragbed.errors import RagbedError, Stopped, UsageError
+from ragbed.errors import RagbedError, Stopped, UsageError, option
 from ragbed.models.base import Model
 from ragbed.runs.batch_records import read_batches, read_follow_ups
 from ragbed.runs.budget import Budget
 from ragbed.runs.cache import Cache
 from ragbed.runs.call_loop import CallLoop, CallProgress, Session, StoppingRule
-from ragbed.runs.circuit_breaker import CHANGE_OPTION, CircuitOpen
+from ragbed.runs.circuit_breaker import CircuitOpen
 from ragbed.runs.database import EmptyRun, connect, naming
 from ragbed.runs.decided import keep_decided
 from ragbed.runs.engines import Engine
@@ -87,7 +87,7 @@ class Job(Struct, frozen=True):
     rule: StoppingRule | None = None  # decides when to stop early, before every case has a result
     episodes: EpisodeFactory | None = None  # starts the episodes of the `search` testbed
     tell: Callable[[str], None] = logging.getLogger("ragbed").warning
-    parameter_fix: str = CHANGE_OPTION
+    parameter_fix: str = ""
     engine: Engine | None = None  # the engine that opened the models; `close` closes it
 
     def close(self) -> None:
@@ -171,7 +171,7 @@ def _plan(store: RunStore, job: Job) -> None:
             first, now = show_setting(name, _brief(old)), show_setting(name, _brief(new))
             raise UsageError(
                 f"{job.folder} was created with {first}, but this command uses {now}. Use the same settings, or choose "
-                "another folder for `out`."
+                f"another folder for {option('out')}."
             )
     if job.grows:
         store.add_missing(job.cases())
@@ -257,7 +257,7 @@ def _loop_class(job: Job, store: RunStore) -> type[CallLoop]:
     if cases := sum(batch.count for batch in read_batches(store)) + len(read_follow_ups(store)):
         raise UsageError(
             f"{job.folder} has batches in progress with {cases:,} cases. Sending these cases again would mean paying "
-            "for them twice. Set `batch` to collect the results of the batches."
+            f"for them twice. Set {option('batch')} to collect the results of the batches."
         )
     return CallLoop
 

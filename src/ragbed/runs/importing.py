@@ -18,7 +18,7 @@ import msgspec
 
 from ragbed.data import Dataset
 from ragbed.data.rgb import to_slots
-from ragbed.errors import DataError, UsageError
+from ragbed.errors import DataError, UsageError, option
 from ragbed.io.jsonl import read_lines
 from ragbed.io.locations import check_regular
 from ragbed.models.base import completed
@@ -121,7 +121,7 @@ def import_answers(sources: Sequence[AnswerSource], settings: dict[str, str], fo
             )
     with hold(folder), open_store(folder, create=True) as store:
         if store.is_planned():
-            raise UsageError(f"{folder} already contains a run. Choose a new folder for `out`.")
+            raise UsageError(f"{folder} already contains a run. Choose a new folder for {option('out')}.")
         imported = Imported()
         with store.transaction() as connection:
             cases: dict[str, Case] = {}
@@ -372,7 +372,7 @@ def _split(rest: str, path: Path, datasets: Sequence[Dataset]) -> tuple[Dataset,
                 return dataset, rest[len(name) + 1 :]
     raise UsageError(
         f"{path.name} contains answers for a dataset that is not one of {', '.join(by_name)}. Add "
-        "that dataset with data=NAME=FILE."
+        f"that dataset with {option('data', 'NAME=FILE')}."
     )
 
 

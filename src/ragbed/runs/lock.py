@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from ragbed.errors import RagbedError, UsageError, explain_failed_write
+from ragbed.errors import RagbedError, UsageError, explain_failed_write, option
 from ragbed.io.file_lock import LockHeld, find_owner, lock_file
 from ragbed.runs.database import NAME
 
@@ -22,7 +22,7 @@ def hold(folder: Path) -> Iterator[None]:
         UsageError: The lock file is a link, a pipe or a device.
     """
     if folder.is_file():
-        raise UsageError(f"{folder} is a file, but a run must be a folder. Choose another path for `out`.")
+        raise UsageError(f"{folder} is a file, but a run must be a folder. Choose another path for {option('out')}.")
     try:
         folder.mkdir(parents=True, exist_ok=True)
         held = lock_file(folder / _NAME)
@@ -48,8 +48,9 @@ def check_run_folder(folder: Path) -> None:
         return
     if NAME not in names and (other := min(names - {_NAME}, default=None)) is not None:
         raise UsageError(
-            f"{folder} is not empty but contains no run (found: {other}). Choose a new folder for `out`, e.g. "
-            f"out={folder / 'run'}."
+            f"{folder} is not empty but contains no run (found: {other}). Choose a new folder for {option('out')}, "
+            "e.g. "
+            f"{option('out', folder / 'run')}."
         )
 
 

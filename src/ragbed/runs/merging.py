@@ -10,7 +10,7 @@ from pathlib import Path
 
 import msgspec
 
-from ragbed.errors import RagbedError, UsageError
+from ragbed.errors import RagbedError, UsageError, option
 from ragbed.runs.batch_records import read_batches, read_follow_ups
 from ragbed.runs.decided import copy_decided, read_conditions
 from ragbed.runs.lock import hold, holder
@@ -53,7 +53,7 @@ def merge(parts: Sequence[Path], folder: Path) -> Merged:
         stack.enter_context(hold(folder))
         target = stack.enter_context(open_store(folder, create=True))
         if target.is_planned():
-            raise UsageError(f"{folder} already contains a run. Choose a new folder for `out`.")
+            raise UsageError(f"{folder} already contains a run. Choose a new folder for {option('out')}.")
         merged = Merged()
         with target.transaction():
             _copy(sources, target, settings, merged)

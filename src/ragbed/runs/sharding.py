@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from ragbed.errors import UsageError
+from ragbed.errors import UsageError, option
 from ragbed.io.jsonl import part_of
 from ragbed.schema import Case
 
@@ -40,7 +40,7 @@ def parse_shard(text: str) -> Shard:
     """Parse a shard such as `2/8`."""
     found = re.fullmatch(r"([0-9]{1,6})/([0-9]{1,6})", text.strip())
     if found is None or not 1 <= int(found[1]) <= int(found[2]):
-        raise UsageError(f"shard={text!r} does not have the form I/N with I from 1 to N, e.g. 2/8.")
+        raise UsageError(f"{option('shard', repr(text))} does not have the form I/N with I from 1 to N, e.g. 2/8.")
     return Shard(int(found[1]), int(found[2]))
 
 

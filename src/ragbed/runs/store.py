@@ -13,7 +13,7 @@ from typing import Any, Self, TypeVar
 
 import msgspec
 
-from ragbed.errors import MALFORMED_JSON, DataError, UsageError
+from ragbed.errors import MALFORMED_JSON, DataError, UsageError, option
 from ragbed.runs.call_order import order_calls
 from ragbed.runs.database import NAME, close_written, naming, open_for_reading, open_for_writing, seal_of
 from ragbed.runs.prices import Price, own_price
@@ -186,7 +186,8 @@ class RunStore:
             if old and old != identity:
                 now = f"It is now {identity}" if identity else "It now reports no identity (is its server running?)"
                 raise UsageError(
-                    f"{name} was {old} when {self.path.parent} was created. {now}. Choose a new folder for `out`."
+                    f"{name} was {old} when {self.path.parent} was created. {now}. Choose a new folder for "
+                    f"{option('out')}."
                 )
             # Accept an identity that was unknown in the first session and is reported now.
             row = (number, name, identity, seal_of(name, number, identity))

@@ -110,7 +110,9 @@ def _explain(failed: Completion, request: Case) -> Completion:
     phrase = {"request": "tool", "missing": "support tool"}.get(kind)  # OpenRouter finds no endpoint that has tools
     if not request.tools or phrase is None or phrase not in detail:
         return failed
-    return structs.replace(failed, error=f"{error} If the server does not support tools, set search=protocol=text.")
+    return structs.replace(
+        failed, error=f"{error} If the server does not support tools, set the search protocol to text."
+    )
 
 
 async def make_calls(

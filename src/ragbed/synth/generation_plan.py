@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ragbed.errors import UnknownName, UsageError
+from ragbed.errors import UnknownName, UsageError, option
 from ragbed.schema import Lang
 from ragbed.synth.counterfactual import read_facts
 from ragbed.synth.generate import MANIFEST, read_manifest
@@ -42,16 +42,17 @@ class GenerationPlan:
     def __post_init__(self) -> None:
         for name, (low, high) in _RANGES.items():
             if not low <= (value := getattr(self, name)) <= high:
-                raise UsageError(f"{name}={value} is out of range. Use a number from {low} to {high}.")
+                raise UsageError(f"{option(name, value)} is out of range. Use a number from {low} to {high}.")
         if self.supporting is not None and not 1 <= self.supporting < self.num_docs:
             raise UsageError(
-                f"supporting={self.supporting} is out of range. Use a number that is at least 1 and less than "
-                f"num_docs={self.num_docs}."
+                f"{option('supporting', self.supporting)} is out of range. Use a number that is at least 1 and less "
+                f"than {option('num_docs', self.num_docs)}."
             )
         for name in self.perturbations:
             if name in (MIX, NONE) and len(self.perturbations) > 1:
                 raise UsageError(
-                    f"perturbations={','.join(self.perturbations)}: {name} cannot be combined with other perturbations."
+                    f"{option('perturbations', ','.join(self.perturbations))}: {name} cannot be combined with other "
+                    "perturbations."
                 )
             if name not in (MIX, NONE, *PERTURBATIONS):
                 raise UnknownName("perturbation", name, (MIX, NONE, *PERTURBATIONS))
@@ -89,10 +90,11 @@ class GenerationPlan:
         }
         for name, size in sizes.items():
             if size < 0:
-                raise UsageError(f"{name}={size} is negative. Use 0 or a positive number.")
+                raise UsageError(f"{option(name, size)} is negative. Use 0 or a positive number.")
         if not any(sizes.values()):
             raise UsageError(
-                "`items`, `integration` and `counterfactual` are all 0, so there is nothing to write. Set at least one "
+                f"{option('items')}, {option('integration')} and {option('counterfactual')} are all 0, so there is "
+                "nothing to write. Set at least one "
                 "of them."
             )
         return dict(zip(("base", "int", "fact"), sizes.values(), strict=True))

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 
 from msgspec import Struct
 
-from ragbed.errors import UsageError
+from ragbed.errors import UsageError, option
 from ragbed.schema import Case
 
 
@@ -82,6 +82,7 @@ def require_feasible(cases: Iterable[Case]) -> Iterator[Case]:
         reason, count = reasons.most_common(1)[0]
         raise UsageError(
             f"No case can be built. Most frequent reason ({count:,} of {reasons.total():,} cases): {reason}. "
-            "Choose other values for `noise`, `num_docs`, `true_ratio` or `distractors`, or another dataset; "
+            f"Choose other values for {option('noise')}, {option('num_docs')}, {option('true_ratio')} or "
+            f"{option('distractors')}, or another dataset; "
             "`ragbed export DATA --to jsonl` counts the feasible cases."
         )

@@ -12,6 +12,7 @@ from fractions import Fraction
 
 from msgspec import structs
 
+from ragbed.errors import option
 from ragbed.testbeds.ability import Ability, Supply, feasible_share
 from ragbed.testbeds.noise import NOISE
 from ragbed.testbeds.settings import CaseCondition, Settings
@@ -25,7 +26,7 @@ class Length(Ability, frozen=True):
     @property
     def accepted_noise(self) -> str:
         """A note that the testbed accepts no noise ratio, because `supporting` sets the mix of documents."""
-        return "no ratio; use `supporting`"
+        return f"no ratio; use {option('supporting')}"
 
     def allows(self, noise: Fraction, original: bool) -> bool:  # noqa: ARG002  # the same for all profiles
         """Return whether the noise ratio allows at least one document that contains the answer."""

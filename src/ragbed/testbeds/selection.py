@@ -9,7 +9,7 @@ from dataclasses import replace
 from msgspec import structs
 
 from ragbed.data import Dataset, kind_of
-from ragbed.errors import UsageError
+from ragbed.errors import UsageError, option
 from ragbed.schema import Case
 from ragbed.testbeds import DEFAULT_TESTBEDS, TESTBEDS, Testbed, find_testbed
 from ragbed.testbeds.ability import Ability, fit_defaults
@@ -33,26 +33,33 @@ def choose_testbeds(names: Sequence[str] | None, settings: Settings) -> list[Tes
     abilities = {testbed.name: testbed for testbed in chosen if isinstance(testbed, Ability)}
     if settings.noise and not abilities:
         shown = ",".join(testbed.name for testbed in chosen)
-        raise UsageError(f"testbeds={shown} does not use `noise`. Remove `noise`, or choose another testbed.")
+        raise UsageError(
+            f"{option('testbeds', shown)} does not use {option('noise')}. Remove {option('noise')}, or choose another "
+            "testbed."
+        )
     for noise in settings.noise or ():
         if not any(ability.allows(noise, settings.original is not None) for ability in abilities.values()):
             raise UsageError(
-                f"noise={show_ratio(noise)}: {_allowed_noise(abilities)}. Choose another ratio or testbed."
+                f"{option('noise', show_ratio(noise))}: {_allowed_noise(abilities)}. Choose another ratio or testbed."
             )
     if len(settings.num_docs or ()) > 1 and any(isinstance(testbed, EndToEnd) for testbed in chosen):
         raise UsageError(
-            "the own-retrieval and own-rejection testbeds accept only one value for `num_docs`. Use a single value."
+            f"the own-retrieval and own-rejection testbeds accept only one value for {option('num_docs')}. Use a "
+            "single value."
         )
     unused = {name: ability for name, ability in abilities.items() if not ability.conditions(settings)}
     if names and unused:
         first = next(iter(unused))
         if set(settings.distractors) == {"fixed"}:
             raise UsageError(
-                f"testbeds={first}: distractors=fixed applies only to the noise testbed. Add 'related' to "
-                "`distractors`."
+                f"{option('testbeds', first)}: {option('distractors', 'fixed')} applies only to the noise testbed. Add "
+                "'related' to "
+                f"{option('distractors')}."
             )
-        option = "noise" if settings.supporting is None else "supporting"
-        raise UsageError(f"testbeds={first}: {_allowed_noise(unused)}. Change `{option}` or `testbeds`.")
+        fix = "noise" if settings.supporting is None else "supporting"
+        raise UsageError(
+            f"{option('testbeds', first)}: {_allowed_noise(unused)}. Change {option(fix)} or {option('testbeds')}."
+        )
     return [testbed for testbed in chosen if testbed.name not in unused]
 
 
@@ -137,18 +144,19 @@ def _describe_replaced(dataset: Dataset, settings: Settings) -> str:
         replaced.append(f"{testbed} {', '.join(mixes)}")
     return (
         f"{dataset.name} has too few documents for the default conditions. Instead, these numbers of documents per "
-        f"question are used: {'; '.join(replaced)}. Set others with `num_docs` and `noise`."
+        f"question are used: {'; '.join(replaced)}. Set others with {option('num_docs')} and {option('noise')}."
     )
 
 
 def _describe_lack(datasets: Sequence[Dataset], named: Sequence[Testbed], settings: Settings) -> str:
     have = f"{', '.join(dataset.name for dataset in datasets)} {'has' if len(datasets) == 1 else 'have'}"
-    option = f"testbeds={','.join(testbed.name for testbed in named)}: " if named else ""
+    start = f"{option('testbeds', ','.join(testbed.name for testbed in named))}: " if named else ""
     kinds = _item_kinds(named) if named else "item for these testbeds"
-    limit = "" if settings.limit is None else ", `limit`"
+    limit = "" if settings.limit is None else f", {option('limit')}"
     return (
-        f"{option}{have} no {kinds}{_where(settings)}. {_describe_supply(datasets)} Change `testbeds`{limit} or "
-        f"`lang`, or use another dataset{_example(datasets[0], named, settings)}."
+        f"{start}{have} no {kinds}{_where(settings)}. {_describe_supply(datasets)} Change {option('testbeds')}{limit} "
+        "or "
+        f"{option('lang')}, or use another dataset{_example(datasets[0], named, settings)}."
     )
 
 

@@ -12,7 +12,7 @@ from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
-from ragbed.errors import UsageError
+from ragbed.errors import UsageError, option
 from ragbed.schema import Lang
 from ragbed.testbeds.prompts import Instructions
 from ragbed.testbeds.prompts.strategies import MARK
@@ -142,7 +142,7 @@ def show_setting(name: str, value: str | None) -> str:
     parameter = _STORED_AS.get(name, name)
     if (name, value) == ("rotations", "1"):
         value = "balanced"
-    return f"{parameter}={value}" if value else f"no `{parameter}`"
+    return option(parameter, value) if value else f"no {option(parameter)}"
 
 
 _RATIO = re.compile(r"-?(\d{0,9}\.?\d{1,20}|\d{1,9}/0*[1-9]\d{0,8})%?", re.ASCII)
@@ -154,10 +154,12 @@ def parse_ratio(text: str, parameter: str) -> Fraction:
     Of a decimal with more than nine digits, the nearest short fraction is returned: 0.3333333333333333 is 1/3.
     """
     if not _RATIO.fullmatch(text):
-        raise UsageError(f"{parameter}={text!r} is not a ratio. Use a number from 0 to 1, e.g. 0.4, 40% or 2/5.")
+        raise UsageError(
+            f"{option(parameter, repr(text))} is not a ratio. Use a number from 0 to 1, e.g. 0.4, 40% or 2/5."
+        )
     ratio = Fraction(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
     if not 0 <= ratio <= 1:
-        raise UsageError(f"{parameter}={text} is out of range. Use a number from 0 to 1, e.g. 0.4 or 2/5.")
+        raise UsageError(f"{option(parameter, text)} is out of range. Use a number from 0 to 1, e.g. 0.4 or 2/5.")
     return ratio.limit_denominator(10**9)
 
 

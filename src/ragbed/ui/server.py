@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
-from ragbed.errors import UsageError
+from ragbed.errors import UsageError, option
 
 if TYPE_CHECKING:
     import uvicorn
@@ -50,7 +50,7 @@ def open_port(port: int | None = None) -> LocalAddress:
     except OSError as error:
         if port is not None:
             raise UsageError(
-                f"port {port} cannot be used ({error.strerror}). Choose another one with `port`."
+                f"port {port} cannot be used ({error.strerror}). Choose another one with {option('port')}."
             ) from None
         return _listen(0)
 
@@ -72,7 +72,7 @@ def make_server(address: LocalAddress, app: ASGIApp) -> uvicorn.Server:
     """Return a server for an application; only browsers that have the token can use the server."""
     import uvicorn  # noqa: PLC0415 - an extra
 
-    from ragbed.ui.guard import Guard  # noqa: PLC0415 - an extra
+    from ragbed.ui.http_app import Guard  # noqa: PLC0415 - an extra
 
     config = uvicorn.Config(
         Guard(app, address.port, address.token),

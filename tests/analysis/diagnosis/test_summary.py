@@ -19,7 +19,7 @@ from ragbed.analysis.diagnosis.summary import (
     type_shares,
 )
 from ragbed.analysis.locale import read_words
-from ragbed.reporting.error_texts import error_columns, tell_errors
+from ragbed.reporting.result_tables import tabulate_errors
 from tests.cli.typed import type_command
 
 
@@ -112,4 +112,4 @@ def test_a_diagnosed_run_has_a_row_per_error_type_with_an_example(tmp_path: Path
     told = type_command("report", run, "-f", "md").out
     assert "## Example errors" in told
     for lang in ("en", "zh"):
-        assert all(len(line) == len(error_columns(read_words(lang))) for line in tell_errors(rows, read_words(lang)))
+        assert len(tabulate_errors(rows, read_words(lang)).columns) == 10

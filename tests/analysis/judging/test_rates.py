@@ -24,7 +24,7 @@ from ragbed.api.reports import read_report
 from ragbed.models.base import Sampling
 from ragbed.runs.store import RECORD, CallRequest, open_store
 from ragbed.schema import Case, Completion
-from ragbed.ui.viewer.judged import read_votes
+from ragbed.ui.viewer.annotations import read_votes
 from tests.cli.typed import type_command
 from tests.runs.harness import make_case
 from tests.ui.viewer.runs import add_replies, said, write_run

@@ -362,8 +362,9 @@ def test_unsure_responses_count_as_wrong_and_raise_the_upper_bound() -> None:
     trials = [_trial(f"q{at}", "noise", 0.2, correct=at < 20, unsure=20 <= at < 30) for at in range(40)]
     accuracy = next(each for each in _estimates(trials, "noise").values() if each.metric == "accuracy")
     assert (accuracy.value, accuracy.unsure) == (0.5, 10)
-    assert show(accuracy).startswith("50.0 [")
-    assert show(accuracy).endswith("] (at most 75.0)")
+    shown = str(show(accuracy))
+    assert shown.startswith("50.0 [")
+    assert shown.endswith("] (at most 75.0)")
 
 
 def test_outcomes_exclude_responses_whose_gold_answer_cannot_be_matched() -> None:

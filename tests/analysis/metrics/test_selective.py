@@ -10,7 +10,7 @@ import ragbed
 from ragbed.analysis.locale import read_words
 from ragbed.analysis.metrics.cells import Cell
 from ragbed.analysis.run_cells import read_report_cells
-from ragbed.errors import UnknownName, UsageError
+from ragbed.errors import UsageError
 from ragbed.reporting.figures import make_figures
 from ragbed.reporting.summary import summarise
 from ragbed.reporting.tables import make_report
@@ -133,5 +133,5 @@ def test_an_unusable_confidence_is_counted_with_its_reason(tmp_path: Path) -> No
 def test_a_confidence_that_cannot_be_measured_is_refused(options: dict[str, str], message: str) -> None:
     with pytest.raises(UsageError, match=message):
         ragbed.plan_run(ragbed.RunSpec(model="scripted/oracle", data="ragbed-mini-en_base", **options))  # type: ignore[arg-type]
-    with pytest.raises(UnknownName, match="stated"):
-        ragbed.plan_run(ragbed.RunSpec(model="scripted/oracle", data="ragbed-mini-en_base", confidence="state"))
+    with pytest.raises(UsageError, match="stated"):
+        ragbed.RunSpec(model="scripted/oracle", data="ragbed-mini-en_base", confidence="state")  # type: ignore[arg-type]

@@ -176,7 +176,7 @@ def test_a_case_that_takes_too_long_times_out(loop: Loop) -> None:
         reply = loop.do(model.complete(case_of("word " * 4000)))
     finally:
         loop.do(model.close())
-    assert reply.error == "timeout: no response within 0.2 s; increase `timeout`"
+    assert reply.error == "timeout: no response within 0.2 s; increase the timeout"
 
 
 def test_a_run_sorts_the_cases_and_resumes(tmp_path: Path) -> None:

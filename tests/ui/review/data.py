@@ -12,10 +12,8 @@ from ragbed.builder.statements import spans_of
 from ragbed.data.native import to_line
 from ragbed.schema import Item, Lang
 from ragbed.synth import SynthSpec, make_items
-from ragbed.ui.review.flags import find_flags
-from ragbed.ui.review.log import Log
-from ragbed.ui.review.queue import ReviewQueue, find_datasets
-from ragbed.ui.review.records import PointDecision, ReviewSettings
+from ragbed.ui.review.log import Log, PointDecision, ReviewSettings
+from ragbed.ui.review.queue import ReviewQueue, find_datasets, find_flags
 from ragbed.ui.review.session import ReviewSession
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from ragbed.ui.review.figures import ReviewCounts, compare_reviews, tally
 from ragbed.ui.review.session import ReviewSession
+from ragbed.ui.review.state import ReviewCounts, compare_reviews, tally
 from tests.ui.review.data import accepted, fixed, open_session, planted, rejected, world, write_data
 
 

@@ -11,8 +11,8 @@ from ragbed.builder.counterfactuals import check_edit
 from ragbed.data import Dataset
 from ragbed.data.native import to_line
 from ragbed.schema import Item
-from ragbed.ui.review.fixing import Fixed, doubt_fixes, fix_item
-from ragbed.ui.review.records import PointDecision
+from ragbed.ui.review.apply import Fixed, doubt_fixes, fix_item
+from ragbed.ui.review.log import PointDecision
 from tests.items import base_item
 from tests.ui.review.data import fixed, rejected, world
 

@@ -7,8 +7,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from ragbed.schema import Item
-from ragbed.ui.review.flags import find_flags, flag_item
-from ragbed.ui.review.queue import find_datasets
+from ragbed.ui.review.queue import find_datasets, find_flags, flag_item
 from tests.ui.review.data import planted, world, write_data
 
 

@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from ragbed.errors import DataError, RagbedError, UsageError
-from ragbed.ui.review.log import Log
-from ragbed.ui.review.records import Decided, PointDecision, Undone
+from ragbed.ui.review.log import Decided, Log, PointDecision, Undone
 
 
 def line(act: str) -> Decided:
@@ -93,7 +92,7 @@ import resource, sys
 from pathlib import Path
 from ragbed.errors import RagbedError
 from ragbed.ui.review.log import Log
-from ragbed.ui.review.records import Decided, PointDecision
+from ragbed.ui.review.log import Decided, PointDecision
 resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000))
 said = (PointDecision(point="question", verdict="fix", fix="x" * 4000),)
 try:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from ragbed.errors import UsageError
+from ragbed.ui.review.log import PointDecision
 from ragbed.ui.review.points import check_decisions, points_of
-from ragbed.ui.review.records import PointDecision
 from tests.items import base_item
 from tests.ui.review.data import world
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from ragbed.errors import DataError, UsageError
-from ragbed.ui.review.provenance import Provenance
+from ragbed.ui.review.item_page import Provenance
 
 
 @pytest.mark.parametrize("content", [b"", b"{", b'{"sources": 1}', b'{"pages": {"\xff": ""}}', b"[" * 100_000])

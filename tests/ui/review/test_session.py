@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from ragbed.errors import DataError, UsageError
-from ragbed.ui.review.records import PointDecision
+from ragbed.ui.review.log import PointDecision
 from tests.ui.review.data import accepted, fixed, open_session, rejected, world, write_data
 
 KEY = "a/en-base-0"

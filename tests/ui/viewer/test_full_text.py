@@ -4,7 +4,7 @@ import sqlite3
 
 import pytest
 
-from ragbed.ui.viewer.full_text import excerpt, spaced, to_match
+from ragbed.ui.viewer.search_index import excerpt, spaced, to_match
 
 TEXTS = (
     "Ada Marlowe won the 2022 final.",

@@ -11,7 +11,7 @@ from ragbed.analysis.judging.labels import AgreedLabel, Label, LabelledUnit, rea
 from ragbed.errors import RagbedError, UsageError
 from ragbed.io.file_lock import lock_file
 from ragbed.runs.store import StoredResult
-from ragbed.ui.viewer.labelling import asked_of, put_label, read_all
+from ragbed.ui.viewer.annotations import asked_of, put_label, read_all
 from tests.runs.harness import make_case
 from tests.ui.viewer.runs import CASES, said, write_run
 from tests.ui.viewer.served import Served, serve_runs
@@ -106,7 +106,7 @@ def test_two_viewers_lose_no_label(tmp_path: Path) -> None:
 def test_a_label_is_refused_while_another_process_does_not_finish_writing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("ragbed.ui.viewer.labelling._WAIT_S", 0.1)
+    monkeypatch.setattr("ragbed.ui.viewer.annotations._WAIT_S", 0.1)
     told = pytest.raises(RagbedError, match=r"labels\.jsonl is being written by another process")
     with lock_file(tmp_path / "labels.lock"), told:
         put_label(tmp_path, STORED, "refusal", True, "ada")

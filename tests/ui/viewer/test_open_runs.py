@@ -13,8 +13,7 @@ import pytest
 
 from ragbed.errors import DataError
 from ragbed.runs.store import open_store
-from ragbed.ui.viewer.keeper import Kept
-from ragbed.ui.viewer.open_runs import OpenRuns
+from ragbed.ui.viewer.open_runs import Kept, OpenRuns
 from tests.runs.harness import make_case
 from tests.ui.viewer.runs import CASES, REPLIES, said, write_run
 

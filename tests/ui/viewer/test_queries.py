@@ -18,9 +18,8 @@ from ragbed.testbeds import TESTBEDS
 from ragbed.testbeds.settings import Settings
 from ragbed.ui.viewer import queries
 from ragbed.ui.viewer.case_page import MOST_BYTES, ShownCall, make_page
-from ragbed.ui.viewer.cells import FACETS, CellFilter
 from ragbed.ui.viewer.queries import PAGE, RunQueries, TrialQuery
-from ragbed.ui.viewer.run_reader import RunReader
+from ragbed.ui.viewer.run_reader import FACETS, CellFilter, RunReader
 from ragbed.ui.viewer.search_index import SearchIndex
 from tests.runs.harness import make_case
 from tests.ui.viewer.runs import CASES, REPLIES, said, write_run

@@ -13,7 +13,7 @@ from ragbed.analysis.run_cells import read_report_cells
 from ragbed.analysis.statistics.rates import wilson
 from ragbed.analysis.trials.table import TrialTable
 from ragbed.schema import Completion
-from ragbed.ui.viewer.diagnosis import read_diagnosed
+from ragbed.ui.viewer.annotations import read_diagnosed
 from ragbed.ui.viewer.queries import OverviewRow, RunQueries, TrialQuery
 from ragbed.ui.viewer.run_reader import RunReader
 from ragbed.ui.viewer.search_index import SearchIndex

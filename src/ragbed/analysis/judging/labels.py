@@ -13,7 +13,7 @@ import msgspec
 
 from ragbed.analysis.judging.criteria import Verdict
 from ragbed.analysis.judging.judge_run import Scope, is_unsure, needs_judge, verdict_on
-from ragbed.errors import MALFORMED_JSON, DataError, UsageError
+from ragbed.errors import MALFORMED_JSON, DataError, UsageError, option
 from ragbed.io.jsonl import read_lines
 from ragbed.runs.store import StoredResult
 from ragbed.schema import Record
@@ -101,7 +101,9 @@ def check_unlabelled(path: Path) -> None:
         DataError: The file contains a line that is not a label.
     """
     if path.exists() and any(line.label is not None for line in _read_lines(path)):
-        raise UsageError(f"{path} contains labels, which a new sample would delete. Choose another file with `out`.")
+        raise UsageError(
+            f"{path} contains labels, which a new sample would delete. Choose another file with {option('out')}."
+        )
 
 
 def _read_lines(path: Path) -> Iterator[Label]:
@@ -166,7 +168,9 @@ def draw_sample(
             stratum = (_disagree(scope, stored, verdicts), stored.model, stored.case.lang)
             strata.setdefault(stratum, []).append(stored)
     if size < len(strata):
-        raise UsageError(f"sample={size} is too small. Use at least {len(strata)}, one response per stratum.")
+        raise UsageError(
+            f"{option('sample', size)} is too small. Use at least {len(strata)}, one response per stratum."
+        )
     disputed = {key: len(found) for key, found in strata.items() if key[0]}
     settled = {key: len(found) for key, found in strata.items() if not key[0]}
     # Every stratum gets at least one response, because the correction cannot account for a stratum that is never drawn.

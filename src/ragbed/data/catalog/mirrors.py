@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 
 from ragbed.data.catalog import CATALOG, CatalogEntry
-from ragbed.errors import UnknownName, UsageError
+from ragbed.errors import UnknownName, UsageError, option
 
 _HUB = "https://huggingface.co"
 
@@ -60,7 +60,7 @@ def mirrored_source(entry: CatalogEntry, mirror: str | None, hub: str | None) ->
         fitting = [name for name, other in MIRRORS.items() if re.fullmatch(other.source, source)]
         served = [name for name, other in CATALOG.items() if other.source and re.fullmatch(chosen.source, other.source)]
         raise UsageError(
-            f"mirror={mirror} does not provide {entry.name}, only {', '.join(served)}. Use "
-            f"mirror={' or '.join(fitting)}."
+            f"{option('mirror', mirror)} does not provide {entry.name}, only {', '.join(served)}. Use "
+            f"{option('mirror', ' or '.join(fitting))}."
         )
     return re.sub(chosen.source, chosen.copy, source)

@@ -21,7 +21,7 @@ from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile, ZipInfo
 
 from ragbed.analysis.diagnosis.records import FOLDER as DIAGNOSES
 from ragbed.analysis.judging import FOLDER as JUDGES
-from ragbed.errors import DataError, NoSuchFile, RagbedError, UnusedOption, explain_failed_read
+from ragbed.errors import DataError, NoSuchFile, RagbedError, explain_failed_read, refuse_unused
 from ragbed.interop.exports.records_base import ExportedRun, Written
 from ragbed.io.jsonl import make_folder, write_whole_folder
 from ragbed.io.locations import open_regular, place_inside
@@ -50,7 +50,7 @@ def write_run(run: ExportedRun, sink: IO[bytes]) -> Written:
     """
     for name in ("model", "canonical"):
         if getattr(run, name):
-            raise UnusedOption(name, "an archive contains the complete run as it is")
+            refuse_unused(name, "an archive contains the complete run as it is")
     written = Written("trials")
     for _ in run.results(written):  # checks all rows, and counts those without a response
         pass

@@ -19,7 +19,7 @@ import msgspec
 
 from ragbed import __version__
 from ragbed.data import Dataset
-from ragbed.errors import MALFORMED_JSON, DataError, UnknownName, UsageError, explain_failed_read
+from ragbed.errors import MALFORMED_JSON, DataError, UnknownName, UsageError, explain_failed_read, option
 from ragbed.io.jsonl import read_lines
 from ragbed.io.locations import read_regular
 from ragbed.schema import Case, Lang, Record
@@ -74,7 +74,8 @@ class Layout:
             if isinstance(testbed, EndToEnd | SearchTestbed):
                 raise UsageError(
                     f"{testbed.name} cannot be exported to {to}: its cases have no documents, because the system "
-                    "under test searches a corpus. Evaluate the system with `ragbed run`, or use to=jsonl."
+                    "under test searches a corpus. Evaluate the system with `ragbed run`, or use "
+                    f"{option('to', 'jsonl')}."
                 )
 
 

@@ -108,7 +108,7 @@ class LlamaModel:
             async with asyncio.timeout(limit_s):
                 return await self._complete(body, max_tokens)
         except TimeoutError:
-            return failed(Failure("timeout", f"no response within {limit_s:,.6g} s; increase `timeout`"))
+            return failed(Failure("timeout", f"no response within {limit_s:,.6g} s; increase the timeout"))
         except Failure as failure:
             return failed(failure)
 

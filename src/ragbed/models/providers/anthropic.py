@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from ragbed.errors import UsageError
+from ragbed.errors import UsageError, option
 from ragbed.models.base import ENDED_EARLY, completed, read_served
 from ragbed.models.failures import Failure, decode_json
 from ragbed.models.providers.batches import AnthropicBatches
@@ -202,7 +202,8 @@ def _fields(service: ServiceConfig) -> dict[str, Any]:
     sampling, fields = service.config.sampling, dict[str, Any]()
     if sampling.seed is not None:
         raise UsageError(
-            f"`seed_model` is not supported by {service.name}, because its API has no seed parameter. Omit this option."
+            f"{option('seed_model')} is not supported by {service.name}, because its API has no seed parameter. Omit "
+            "this option."
         )
     if (
         sampling.thinking not in (None, False)
@@ -210,8 +211,10 @@ def _fields(service: ServiceConfig) -> dict[str, Any]:
         and sampling.temperature not in (None, _DEFAULT_TEMPERATURE)
     ):
         raise UsageError(
-            f"{service.name} does not accept temperature={sampling.temperature:g} together with `thinking`, because "
-            "its temperature is always 1 if thinking is enabled. Use temperature=none or thinking=off."
+            f"{service.name} does not accept {option('temperature', f'{sampling.temperature:g}')} together with "
+            f"{option('thinking')}, because "
+            f"its temperature is always 1 if thinking is enabled. Use {option('temperature', 'none')} or "
+            f"{option('thinking', 'off')}."
         )
     if sampling.thinking is False:
         fields["thinking"] = {"type": "disabled"}
@@ -220,7 +223,7 @@ def _fields(service: ServiceConfig) -> dict[str, Any]:
     elif sampling.thinking is not None:
         if sampling.thinking < _MIN_BUDGET:
             raise UsageError(
-                f"thinking=budget={sampling.thinking} is too small: {service.name} requires at least "
+                f"{option('thinking', f'budget={sampling.thinking}')} is too small: {service.name} requires at least "
                 f"{_MIN_BUDGET:,} tokens."
             )
         fields["thinking"] = {"type": "enabled", "budget_tokens": sampling.thinking}

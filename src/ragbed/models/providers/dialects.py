@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 
 from msgspec import Struct
 
-from ragbed.errors import UsageError
+from ragbed.errors import UsageError, option
 from ragbed.models.base import Sampling
 
 # A function that converts a thinking setting (on, off or a token budget) to request fields, or returns None if the
@@ -142,12 +142,12 @@ def _merge(fields: dict[str, Any], more: Mapping[str, Any]) -> None:
 
 
 def _no_thinking(name: str, thinking: bool | int) -> str:
-    option = "budget=N" if not isinstance(thinking, bool) else "on" if thinking else "off"
-    problem = f"thinking={option} has no known equivalent for {name}. Use `reasoning_effort`"
+    shown = "budget=N" if not isinstance(thinking, bool) else "on" if thinking else "off"
+    problem = f"{option('thinking', shown)} has no known equivalent for {name}. Use {option('reasoning_effort')}"
     if name.startswith(("openai/", "azure/")):
         return f"{problem}."
     example = '{"chat_template_kwargs": {"enable_thinking": %s}}' % ("false" if thinking is False else "true")
-    return f"{problem}, or set the server's own parameter with `extra_body`, e.g. {example}."
+    return f"{problem}, or set the server's own parameter with {option('extra_body')}, e.g. {example}."
 
 
 def _local(port: int, name: str, command: str, **more: Any) -> CompatibleProvider:  # noqa: ANN401

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 from ragbed import __version__
-from ragbed.errors import RagbedError
+from ragbed.errors import RagbedError, option
 from ragbed.models.base import WorkerLost
 from ragbed.runs.engines import ReplicaSpec
 
@@ -218,7 +218,8 @@ class ActorPool:
                 self._notify()
             raise RagbedError(
                 f"a worker exited or failed {_MAX_ENDS} times without completing a job: {shorten(last).rstrip('.')}. "
-                "The usual cause is insufficient memory: use fewer `replicas`, a smaller model or larger nodes. All "
+                f"The usual cause is insufficient memory: use fewer {option('replicas')}, a smaller model or larger "
+                "nodes. All "
                 "results so far are stored; rerun the same command to resume."
             )
         except RagbedError as error:

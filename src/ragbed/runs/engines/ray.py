@@ -24,7 +24,7 @@ from typing import Any, NamedTuple, TypeVar
 from msgspec.structs import replace
 
 from ragbed import __version__, environment
-from ragbed.errors import RagbedError, UsageError
+from ragbed.errors import RagbedError, UsageError, option
 from ragbed.models import ModelConfig, open_model
 from ragbed.models.base import Model
 from ragbed.runs.engines import ReplicaSpec
@@ -167,7 +167,8 @@ class RayEngine:
             has = "; ".join(f"{node.get('CPU', 0):g} CPUs and {node.get('GPU', 0):g} GPUs" for node in nodes)
             raise UsageError(
                 f"a replica of the model requires {wanted['CPU']:g} CPUs and {wanted['GPU']:g} GPUs, but no "
-                f"node in the cluster has that many ({has}). Lower `cpus_per_replica` and `gpus_per_replica`, "
+                f"node in the cluster has that many ({has}). Lower {option('cpus_per_replica')} and "
+                f"{option('gpus_per_replica')}, "
                 "or add a node."
             )
 
@@ -284,7 +285,7 @@ def _import_ray() -> Any:
     try:
         import ray.exceptions
     except ModuleNotFoundError:
-        raise UsageError(f"engine=ray requires ray, which is not installed: {INSTALL}") from None
+        raise UsageError(f"{option('engine', 'ray')} requires ray, which is not installed: {INSTALL}") from None
     # Ray reports dead workers on stdout, which would corrupt the --json output; ragbed reports dead workers itself.
     ray._private.worker.print_to_stdstream = lambda *_, **__: None
     return ray
@@ -326,7 +327,8 @@ def _check_address(address: str, own_ip: str) -> str:
     host, _, port = address.rpartition(":")
     if "://" in address or not host or not port.isdigit():
         raise UsageError(
-            f"cluster={address} is not the address of a head node. Use an address such as 10.0.0.1:6379, and run "
+            f"{option('cluster', address)} is not the address of a head node. Use an address such as 10.0.0.1:6379, "
+            "and run "
             "the command on a machine in the cluster, e.g. with `ray job submit`."
         )
     if host in ("localhost", "127.0.0.1"):
@@ -337,7 +339,7 @@ def _check_address(address: str, own_ip: str) -> str:
         why = getattr(error, "strerror", None) or error
         raise UsageError(
             f"there is no cluster at {address} ({why}). Start one with `ray start --head`, or omit "
-            "`cluster` to use this machine."
+            f"{option('cluster')} to use this machine."
         ) from None
     if not _is_grpc(line):
         raise UsageError(

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from ragbed.errors import RagbedError, UnknownName, UsageError
+from ragbed.errors import RagbedError, UnknownName, UsageError, option
 from ragbed.io.locations import read_regular, report_errors
 from ragbed.schema import Lang, Message
 from ragbed.testbeds.prompts.strategies import fill, read_texts
@@ -81,7 +81,8 @@ class Instructions(Struct, frozen=True, dict=True):
             shorter = re.sub(rf"\s?{re.escape(texts['without.md'])}", "", system)
             if shorter == system:
                 raise UsageError(
-                    f"strategies={self.strategy}: the system instruction does not contain {texts['without.md']!r}, "
+                    f"{option('strategies', self.strategy)}: the system instruction does not contain "
+                    f"{texts['without.md']!r}, "
                     "which this strategy removes. Add this sentence to the instruction, or omit the strategy."
                 )
             return shorter
@@ -129,7 +130,7 @@ def _read_own(folder: Path) -> dict[tuple[Lang, str], str]:
             texts[lang, path.name] = _read_own_text(path)
     if not texts:
         raise UsageError(
-            f"prompt={folder}: the folder contains no instructions. Create at least one of these files "
+            f"{option('prompt', folder)}: the folder contains no instructions. Create at least one of these files "
             f"or its counterpart in zh/: {', '.join(f'en/{name}' for name in _FILES)}."
         )
     return texts

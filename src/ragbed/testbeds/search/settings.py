@@ -8,7 +8,7 @@ from typing import Any, Literal, TypeAlias, get_args
 
 from msgspec import Struct
 
-from ragbed.errors import UnknownName, UsageError
+from ragbed.errors import UnknownName, UsageError, option
 
 Protocol: TypeAlias = Literal["auto", "tools", "text"]
 IndexKind: TypeAlias = Literal["lexical", "dense"]
@@ -60,11 +60,13 @@ def parse_search(text: str | None) -> SearchSettings:
     for part in text.split(",") if text else ():
         name, _, value = part.strip().partition("=")
         if name not in _READERS:
-            raise UnknownName("setting of `search`", name, _READERS)
+            raise UnknownName(f"setting of {option('search')}", name, _READERS)
         given[name] = _READERS[name](name, value)
     settings = SearchSettings(**given)
     if settings.index == "dense" and any(size > _MAX_DENSE for size in settings.sizes):
-        raise UsageError(f"search={text}: a dense index is limited to {_MAX_DENSE:,} passages. Use index=lexical.")
+        raise UsageError(
+            f"{option('search', text)}: a dense index is limited to {_MAX_DENSE:,} passages. Use index=lexical."
+        )
     return settings
 
 
@@ -75,21 +77,21 @@ def _show(value: object) -> str:
 def _limit(name: str, value: str) -> int:
     most = _LARGEST[name]
     if not (value.isascii() and value.isdecimal() and len(value) < 12 and 1 <= int(value) <= most):
-        raise UsageError(f"search={name}={value}: expected a whole number from 1 to {most:,}.")
+        raise UsageError(f"{option('search', f'{name}={value}')}: expected a whole number from 1 to {most:,}.")
     return int(value)
 
 
 def _choice(name: str, value: str) -> str:
     known = get_args(Protocol if name == "protocol" else IndexKind)
     if value not in known:
-        raise UnknownName(f"{name} of `search`", value, known)
+        raise UnknownName(f"{name} of {option('search')}", value, known)
     return value
 
 
 def _shares(_: str, value: str) -> tuple[Fraction, ...]:
     from ragbed.testbeds.settings import parse_ratio  # noqa: PLC0415 - that module imports this one
 
-    return tuple(dict.fromkeys(parse_ratio(part, "search=false") for part in value.split("+")))
+    return tuple(dict.fromkeys(parse_ratio(part, "search") for part in value.split("+")))
 
 
 def _sizes(_: str, value: str) -> tuple[int, ...]:
@@ -98,7 +100,8 @@ def _sizes(_: str, value: str) -> tuple[int, ...]:
         part.isascii() and part.isdecimal() and len(part) < 12 and 1 <= int(part) <= _MAX_SIZE for part in parts
     ):
         raise UsageError(
-            f"search=sizes={value}: expected passage counts from 1 to {_MAX_SIZE:,}, joined by +, e.g. 1000+10000."
+            f"{option('search', f'sizes={value}')}: expected passage counts from 1 to {_MAX_SIZE:,}, joined by +, e.g. "
+            "1000+10000."
         )
     return tuple(dict.fromkeys(map(int, parts)))
 

@@ -9,13 +9,11 @@ from starlette.requests import Request
 
 from ragbed.errors import MALFORMED_JSON, UsageError
 from ragbed.ui.http_app import Handler, file_routes, json_routes, read_number
-from ragbed.ui.review.figures import tally
-from ragbed.ui.review.fixing import doubt_fixes
-from ragbed.ui.review.item_page import make_item_page
-from ragbed.ui.review.provenance import Provenance
-from ragbed.ui.review.records import PointDecision
+from ragbed.ui.review.apply import doubt_fixes
+from ragbed.ui.review.item_page import Provenance, make_item_page
+from ragbed.ui.review.log import PointDecision
 from ragbed.ui.review.session import ReviewSession
-from ragbed.ui.review.state import DECIDED
+from ragbed.ui.review.state import DECIDED, tally
 
 PAGE = 50
 # The list filters, and the item states that each filter shows.

@@ -23,7 +23,7 @@ from typing import Literal, TypeAlias
 from ragbed.data import kind_of
 from ragbed.errors import UsageError
 from ragbed.schema import Item, Passage
-from ragbed.ui.review.records import PointDecision
+from ragbed.ui.review.log import PointDecision
 
 Kind: TypeAlias = Literal["question", "searchable", "known", "answer", "fake", "stance", "text", "edit"]
 LONGEST_REASON = 500

@@ -1,19 +1,22 @@
-"""Run a review: check decisions, store them, and update the state."""
+"""Open and run a review: check decisions, store them, and update the state."""
 
 from __future__ import annotations
 
+import os
 import secrets
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from datetime import UTC, datetime
 from pathlib import Path
 
-from ragbed.errors import DataError, UsageError
-from ragbed.ui.review.figures import ReviewComparison, compare_reviews
-from ragbed.ui.review.log import Log, read_log
+from msgspec.structs import replace
+
+from ragbed.errors import DataError, RagbedError, UsageError, option
+from ragbed.runs.lock import hold
+from ragbed.ui.review.log import Decided, Line, Log, PointDecision, ReviewSettings, Undone, read_log
 from ragbed.ui.review.points import check_decisions
-from ragbed.ui.review.queue import ReviewQueue
-from ragbed.ui.review.records import Decided, Line, PointDecision, ReviewSettings, Undone
-from ragbed.ui.review.state import DECIDED, ReviewState
+from ragbed.ui.review.queue import ReviewQueue, find_datasets, find_flags
+from ragbed.ui.review.state import DECIDED, ReviewComparison, ReviewState, compare_reviews
 
 LONGEST_NAME = 40
 
@@ -41,10 +44,13 @@ class ReviewSession:
         """
         rater, before = settings.rater, self.state.settings.rater
         if not rater.strip() or len(rater) > LONGEST_NAME or not rater.isprintable() or rater != rater.strip():
-            raise UsageError(f"rater={rater!r} is not a valid name: use 1 to {LONGEST_NAME} visible characters.")
+            raise UsageError(
+                f"{option('rater', repr(rater))} is not a valid name: use 1 to {LONGEST_NAME} visible characters."
+            )
         if rater != before and self.state.has_decisions():
             raise UsageError(
-                f"rater={rater}: {self._log.path} has the decisions of {before}, and a review has one rater. Let "
+                f"{option('rater', rater)}: {self._log.path} has the decisions of {before}, and a review has one "
+                "rater. Let "
                 f"{rater} review a copy of the data without this file, and compare the two with `ragbed review DIR "
                 "--compare FILE`."
             )
@@ -129,3 +135,60 @@ def _make_state(queue: ReviewQueue, settings: ReviewSettings, path: Path, lines:
             ),
         )
     return state
+
+
+NAME = "decisions.jsonl"
+
+
+@contextmanager
+def open_review(
+    path: Path,
+    target: float | None,
+    watch: Callable[[str, int], None] = lambda *_: None,
+    *,
+    rater: str | None = None,
+    user: str = "unknown",
+    writes: bool = True,
+) -> Iterator[tuple[ReviewSession, Log]]:
+    """Open the review of a build folder or a dataset; only one process at a time can write to it.
+
+    The log changes only if an option sets a different target or rater.
+
+    Args:
+        path: A build folder or a dataset file.
+        target: Share of wrong items to rule out; by default, the stored share, or 5% if none is stored.
+        watch: Called with the name of a dataset and the number of items checked for flags.
+        rater: Name of the person who decides; by default, the stored name, or `user` if none is stored.
+        user: Name to use if neither an option nor the log has one.
+        writes: Whether decisions can be added. If not, no lock is needed, so a review page can stay open.
+
+    Raises:
+        UsageError: The log has another rater's decisions.
+    """
+    datasets, folder = find_datasets(path)
+    _make_room(folder)
+    with hold(folder) if writes else nullcontext():
+        queue = ReviewQueue(datasets, find_flags(datasets, folder, watch))
+        log = Log(folder / NAME)
+        default = ReviewSettings(at=now(), data=queue.data, rater=user)
+        session = ReviewSession(queue, log, default)
+        before = session.state.settings
+        settings = replace(before, data=queue.data, rater=rater or before.rater, target=target or before.target)
+        if before is default or settings != before:
+            session.begin(replace(settings, at=now()))
+        if writes and settings.target != before.target:
+            session.save_settings()
+        yield session, log
+
+
+def _make_room(folder: Path) -> None:
+    """Create the review's folder and check that it is writable."""
+    try:
+        folder.mkdir(exist_ok=True)
+        problem = None if os.access(folder, os.W_OK) else "not writable"
+    except OSError as error:
+        problem = error.strerror
+    if problem is not None:
+        raise RagbedError(
+            f"{folder}: {problem}. Decisions are stored next to the data. Copy the data to a writable folder."
+        )

@@ -11,12 +11,11 @@ from starlette.requests import Request
 from ragbed.analysis.trials.columns import SCORERS
 from ragbed.errors import UsageError
 from ragbed.ui.http_app import Handler, file_routes, json_routes, read_number
+from ragbed.ui.viewer.annotations import put_label
 from ragbed.ui.viewer.case_page import MOST_BYTES, ShownCall, find_trial, make_page
-from ragbed.ui.viewer.cells import FACETS, CellFilter
-from ragbed.ui.viewer.labelling import put_label
 from ragbed.ui.viewer.open_runs import OpenRuns
 from ragbed.ui.viewer.queries import RunQueries, TrialQuery
-from ragbed.ui.viewer.run_reader import RunReadProgress
+from ragbed.ui.viewer.run_reader import FACETS, CellFilter, RunReadProgress
 
 _LABEL_STATES = frozenset({"wanted", "done"})
 _Repeat = Annotated[int, msgspec.Meta(ge=0, lt=2**31)]  # SQLite would reject integers of more than 64 bits.

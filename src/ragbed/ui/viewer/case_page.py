@@ -14,9 +14,7 @@ from ragbed.reporting.case_view import ShownCase, ShownTrial, show_case, show_tr
 from ragbed.runs.prices import cost_of, find_price
 from ragbed.runs.store import StoredResult
 from ragbed.testbeds.names import name_case
-from ragbed.ui.viewer.diagnosis import ShownEvidence
-from ragbed.ui.viewer.judged import Vote, read_votes
-from ragbed.ui.viewer.labelling import LabelQuestion, asked_of, read_all
+from ragbed.ui.viewer.annotations import LabelQuestion, ShownEvidence, Vote, asked_of, read_all, read_votes
 from ragbed.ui.viewer.queries import RunQueries, TrialRow, light_row, read_row
 from ragbed.ui.viewer.run_reader import RunReader
 

@@ -1,14 +1,17 @@
-"""Keep the runs in the given folders open for reading while runs are added or deleted."""
+"""Keep the runs in the given folders open for reading while runs are added or deleted, and their tables up to date."""
 
 from __future__ import annotations
 
 import math
 import os
+import signal
 import sqlite3
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from multiprocessing.connection import Connection
 from pathlib import Path
+from typing import NamedTuple
 
 from ragbed.errors import RagbedError
 from ragbed.runs.database import NAME
@@ -16,8 +19,60 @@ from ragbed.runs.engines.spawning import SafeSpawnContext
 from ragbed.runs.store import open_scored
 from ragbed.text import storable_name
 from ragbed.ui.viewer.find_runs import find_runs
-from ragbed.ui.viewer.keeper import Kept, keep_tables
 from ragbed.ui.viewer.run_reader import RunReader
+from ragbed.ui.viewer.search_index import SearchIndex
+
+_LOOK_EVERY_S = 0.5
+_AGAIN_AFTER_S = 5.0  # seconds before retrying a run that could not be read
+
+
+class Kept(NamedTuple):
+    """A run, the folder of its table, and the run's device and inode, which change if the run is recreated."""
+
+    run: Path
+    place: Path
+    file: tuple[int, int]
+
+
+def keep_tables(inbox: Connection, parent: int) -> None:
+    """Keep the tables of runs up to date until the parent process exits.
+
+    Args:
+        inbox: Receives the list of runs whenever it changes.
+        parent: Process that serves the pages.
+    """
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is handled by the parent, which terminates this process.
+    if hasattr(os, "nice"):  # not available on Windows
+        os.nice(5)  # Lower this process's priority, so that pages are served first.
+    wanted: list[Kept] = []
+    opened: dict[Kept, SearchIndex] = {}
+    resting: dict[Kept, float] = {}
+    worked = False
+    while os.getppid() == parent:
+        try:
+            if inbox.poll(0.0 if worked else _LOOK_EVERY_S):
+                wanted = inbox.recv()
+                for gone in opened.keys() - set(wanted):
+                    opened.pop(gone).close()
+        except (EOFError, BrokenPipeError):  # The parent has exited; on Windows, getppid() still returns its old ID.
+            return
+        due = [kept for kept in wanted if resting.get(kept, 0.0) <= time.monotonic()]
+        worked = sum(_advance(kept, opened, resting) for kept in due) > 0
+
+
+def _advance(kept: Kept, opened: dict[Kept, SearchIndex], resting: dict[Kept, float]) -> bool:
+    """Score or index a batch of a run's results; if the run cannot be read, retry later."""
+    try:
+        if kept not in opened:
+            opened[kept] = SearchIndex(kept.run, kept.place)
+        return opened[kept].step()
+    except (RagbedError, sqlite3.Error, OSError) as error:
+        resting[kept] = time.monotonic() + _AGAIN_AFTER_S
+        if kept in opened:
+            with suppress(sqlite3.Error):  # The error cannot be stored in a damaged table.
+                opened[kept].note_problem(storable_name(str(error)))
+        return False
+
 
 # Minimum interval between two searches of the folders, in seconds and, for large folder trees, as a multiple of the
 # search time.

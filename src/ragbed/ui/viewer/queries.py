@@ -16,10 +16,9 @@ from ragbed.runs.condition import Condition
 from ragbed.runs.display_names import short_names
 from ragbed.runs.store import StoredResult
 from ragbed.testbeds import wanted_scores
-from ragbed.ui.viewer.cells import CellFilter, TrialCell, count_facets
-from ragbed.ui.viewer.full_text import excerpt, to_match
-from ragbed.ui.viewer.labelling import read_all
-from ragbed.ui.viewer.run_reader import FoundTrial, RunReader
+from ragbed.ui.viewer.annotations import read_all
+from ragbed.ui.viewer.run_reader import CellFilter, FoundTrial, RunReader, TrialCell, count_facets
+from ragbed.ui.viewer.search_index import excerpt, to_match
 
 PAGE = 50
 MOST_ROWS = 1_500  # Maximum number of rows in the overview. Longer tables are hard to read; filter to see the rest.

@@ -10,9 +10,9 @@ import pytest
 from ragbed.reporting.pages.charts import (
     Bar,
     Chart,
+    ChartRow,
     CurvePoint,
     Series,
-    Stack,
     StackSegment,
     bars,
     curves,
@@ -20,9 +20,7 @@ from ragbed.reporting.pages.charts import (
     safe_name,
     stacks,
 )
-from ragbed.reporting.pages.charts.heat import HeatRow
-from ragbed.reporting.pages.charts.layout import WIDTH, ChartTexts, fit, fit_names, spread
-from ragbed.reporting.pages.images import PICTURES
+from ragbed.reporting.pages.charts.layout import PICTURES, WIDTH, ChartTexts, fit, fit_names, spread
 
 _SVG = "{http://www.w3.org/2000/svg}"
 
@@ -41,10 +39,10 @@ def _all() -> list[Chart]:
             "s",
             ChartTexts("S", "d", "model"),
             [StackSegment("right", 1), StackSegment("wrong", 2)],
-            [Stack("m", (0.75, 0.25), 8)],
+            [ChartRow("m", (0.75, 0.25), n=8)],
         ),
         bars("b", ChartTexts("B", "d", "type"), [("E1", [Bar("m", 0.5, 0.4, 0.6, 10)])]),
-        heat("h", ChartTexts("H", "d", "model", "slot"), ["1.", "2."], [HeatRow("m", "noise 0", [0.25, None])]),
+        heat("h", ChartTexts("H", "d", "model", "slot"), ["1.", "2."], [ChartRow("m", [0.25, None], "noise 0")]),
     ]
 
 
@@ -84,7 +82,7 @@ def test_nothing_is_drawn_outside_the_sheet(chart: Chart) -> None:
 
 def test_a_heading_of_two_words_is_written_in_two_lines() -> None:
     columns = ["correct → correct", "wrong → correct", "correct → wrong", "wrong → wrong"]
-    chart = heat("h", ChartTexts("H", "d", "model"), columns, [HeatRow("m", "", [0.25] * 4)])
+    chart = heat("h", ChartTexts("H", "d", "model"), columns, [ChartRow("m", [0.25] * 4)])
     shown = [text.text or "" for text in ElementTree.fromstring(chart.as_file(follows_theme=False)).iter(f"{_SVG}text")]
     assert not any("…" in text for text in shown)
     assert shown.count("correct →") == shown.count("correct") == 2

@@ -7,6 +7,7 @@ import time
 from bisect import bisect_left
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
@@ -94,7 +95,8 @@ class HFModel:
         engine = self._engine
         assert engine is not None  # noqa: S101  # for the type checker: `_prepare` sets it
         loop = asyncio.get_running_loop()
-        tokens = await loop.run_in_executor(self._encoding, self._encode, case)
+        context = copy_context()  # messages name options as the command line does
+        tokens = await loop.run_in_executor(self._encoding, context.run, self._encode, case)
 
         async def call(max_tokens: int) -> Completion:
             return await self._generate(engine, tokens, max_tokens, self.request(case) + repeat.to_bytes(4, "big"))

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from ragbed.errors import RagbedError
+from ragbed.errors import RagbedError, option
 from ragbed.models.thoughts import find_opened, find_tags
 from ragbed.schema import Message
 
@@ -42,7 +42,7 @@ class PromptEncoder:
             raise RagbedError(
                 f"{self._name} has no chat template: it is a base model, or it was published before chat templates "
                 "existed. "
-                "Choose its prompt format with `preset` (`ragbed doctor` lists the presets), or add a "
+                f"Choose its prompt format with {option('preset')} (`ragbed doctor` lists the presets), or add a "
                 "chat_template.jinja file to its folder."
             )
 
@@ -84,7 +84,7 @@ class PromptEncoder:
             if turns[0]["role"] != "system":
                 raise RagbedError(
                     f"the chat template of {self._name} cannot format a user message: {error}. Choose its prompt "
-                    "format with `preset` (`ragbed doctor` lists the presets), or correct the template."
+                    f"format with {option('preset')} (`ragbed doctor` lists the presets), or correct the template."
                 ) from error
             system, user, *others = turns
             merged = {"role": "user", "content": f"{system['content']}\n\n{user['content']}"}

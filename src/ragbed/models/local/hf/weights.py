@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ragbed.errors import DataError, RagbedError, UsageError
+from ragbed.errors import DataError, RagbedError, UsageError, option
 from ragbed.io.locations import check_regular, read_regular
 
 _REVISION = re.compile(r"[0-9a-f]{40}")
@@ -55,14 +55,14 @@ def parse_source(text: str, *, trusts_code: bool) -> WeightSource:
             )
         if trusts_code:
             raise UsageError(
-                f"hf/{text}: `trust_remote_code` requires a repository with a pinned revision: "
+                f"hf/{text}: {option('trust_remote_code')} requires a repository with a pinned revision: "
                 "hf/org/model@<full commit hash>."
             )
     elif not _REPOSITORY.fullmatch(name):
         raise UsageError(f"hf/{text} is neither a folder nor a repository. Use hf/./folder or hf/org/model.")
     elif trusts_code and not source.revision:
         raise UsageError(
-            f"hf/{text}: `trust_remote_code` runs code from the repository, so its revision must be pinned: "
+            f"hf/{text}: {option('trust_remote_code')} runs code from the repository, so its revision must be pinned: "
             f"hf/{name}@<40-digit commit hash>."
         )
     return source

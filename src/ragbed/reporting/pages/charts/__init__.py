@@ -1,26 +1,12 @@
-"""Draw charts as SVG with pure functions; each chart type has its own module."""
+"""Draw charts as SVG with pure functions: lines with confidence bands, and charts with labelled rows."""
 
 from __future__ import annotations
 
-from ragbed.reporting.pages.charts.bars import Bar, bars
 from ragbed.reporting.pages.charts.curves import CurvePoint, Series, curves
-from ragbed.reporting.pages.charts.heat import HeatRow, heat
-from ragbed.reporting.pages.charts.layout import Chart, ChartTexts, Grid, safe_name
-from ragbed.reporting.pages.charts.stacks import Stack, StackSegment, stacks
+from ragbed.reporting.pages.charts.layout import Chart, ChartTexts, safe_name
+from ragbed.reporting.pages.charts.rows import Bar, ChartRow, StackSegment, bars, heat, stacks
 
 __all__ = [
-    "Bar",
-    "Chart",
-    "ChartTexts",
-    "CurvePoint",
-    "Grid",
-    "HeatRow",
-    "Series",
-    "Stack",
-    "StackSegment",
-    "bars",
-    "curves",
-    "heat",
-    "safe_name",
-    "stacks",
-]
+    "Bar", "Chart", "ChartRow", "ChartTexts", "CurvePoint", "Series", "StackSegment",
+    "bars", "curves", "heat", "safe_name", "stacks",
+]  # fmt: skip

@@ -1,4 +1,4 @@
-"""Helpers for all charts: drawing the frame and the title, and fitting text to a width."""
+"""The layout and the style of all charts: the frame, the title, and names that fit a width."""
 
 from __future__ import annotations
 
@@ -7,11 +7,13 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
-from typing import NamedTuple
+from types import ModuleType
+from typing import Literal, NamedTuple
 from unicodedata import east_asian_width
 from zlib import crc32
 
-from ragbed.reporting.pages.charts.theme import HUES, written_rules
+from ragbed.errors import UsageError
+from ragbed.reporting.pages import read_static
 from ragbed.reporting.pages.markup import Child, Node, el, raw, write
 
 WIDTH = 540  # Width of a chart in pixels; when a phone scales the chart down, letters are still eight pixels high.
@@ -20,6 +22,47 @@ _NAME = 7.2  # Approximate width in pixels of a Latin letter in names, which use
 _LONGEST_NAME = 80
 _PART = re.compile(r"(?<=[-_/:\s])")  # the boundary between two parts of a model name
 _DASHES = (None, "7 3", "2 2", "9 3 2 3")
+
+
+HUES = 8  # Number of colours for series; further series reuse the colours with a different dash pattern.
+
+_COLOUR = re.compile(r"--([\w-]+): light-dark\((#\w+), (#\w+)\)")
+_VARIABLE = re.compile(r"var\(--([\w-]+)\)")
+
+
+def rules() -> str:
+    """Return the styles for all charts; their colours are the variables of `static/look.css`."""
+    hues = [f"var(--series-{hue})" for hue in range(1, HUES + 1)]
+    series = [f".chart .s{number}{{fill:{hue};stroke:{hue}}}" for number, hue in enumerate(hues, start=1)]
+    return "\n".join([*series, _RULES])
+
+
+def _written_rules(theme: Literal["light", "dark"]) -> str:
+    """Return the styles with a theme's colours as literal values, because few SVG viewers support variables."""
+    place = 1 if theme == "light" else 2
+    colours = {found[1]: found[1 + place] for found in _COLOUR.finditer(read_static("look.css"))}
+    return _VARIABLE.sub(lambda match: colours[match[1]], rules())
+
+
+_RULES = """
+.chart{font-family:"Helvetica Neue",Arial,"Noto Sans","Noto Sans CJK SC","PingFang SC","Microsoft YaHei",sans-serif;
+font-size:12px}
+.chart text{fill:var(--ink);stroke:none}
+.chart .faint{fill:var(--ink-2)}
+.chart .title{font-size:13px;font-weight:600}
+.chart .note{font-size:10.5px;fill:var(--ink-2)}
+.chart .paper{fill:var(--raised);stroke:none}
+.chart .rule{stroke:var(--line);stroke-width:1;fill:none}
+.chart .axis{stroke:var(--line-strong);stroke-width:1;fill:none}
+.chart .line{fill:none;stroke-width:2;stroke-linejoin:round}
+.chart .level{fill:none;stroke-width:1;stroke-dasharray:1.5 3}
+.chart .band{stroke:none;fill-opacity:.13}
+.chart .whisker{stroke:var(--ink);stroke-width:1.2;fill:none}
+.chart .block{stroke:var(--raised);stroke-width:1}
+.chart .pale{fill-opacity:.38}
+.chart text.inside{fill:var(--raised);font-weight:600}
+.chart text.strong{font-weight:600}
+"""
 
 
 class Grid(NamedTuple):
@@ -41,9 +84,9 @@ class Chart:
 
     def as_file(self, *, follows_theme: bool) -> str:
         """Return the drawing as an SVG file that either follows the reader's theme or has a white background."""
-        style = written_rules("light")
+        style = _written_rules("light")
         if follows_theme:
-            style += f"\n@media (prefers-color-scheme:dark){{{written_rules('dark')}}}"
+            style += f"\n@media (prefers-color-scheme:dark){{{_written_rules('dark')}}}"
         attributes = (("xmlns", "http://www.w3.org/2000/svg"), *self.drawing.attributes)
         title, description, *rest = self.drawing.children
         return write(Node("svg", attributes, (title, description, raw("style", style), *rest))) + "\n"
@@ -167,3 +210,23 @@ def format_share(value: float | None, low: float | None, high: float | None, sig
     """Format a share and its confidence interval as percentages; only the share is followed by `sign`, e.g. %."""
     interval = "" if low is None or high is None else f" [{percent(low, 1)}, {percent(high, 1)}]"
     return f"{percent(value, 1)}{sign}{interval}"
+
+
+_DOTS = 3.0  # Pixels per SVG unit; an image is about 1,600 pixels wide, which is enough for print.
+
+
+PICTURES: dict[str, Callable[[Chart], bytes]] = {
+    "svg": lambda chart: chart.as_file(follows_theme=True).encode(),
+    "png": lambda chart: bytes(_library().svg_to_png(chart.as_file(follows_theme=False), scale=_DOTS)),
+    "pdf": lambda chart: bytes(_library().svg_to_pdf(chart.as_file(follows_theme=False))),
+}
+
+
+def _library() -> ModuleType:
+    try:
+        import vl_convert  # noqa: PLC0415 - an extra
+    except ImportError:
+        raise UsageError(
+            "PNG and PDF figures require an extra: pip install 'ragbed[figures]'. SVG works without it."
+        ) from None
+    return vl_convert

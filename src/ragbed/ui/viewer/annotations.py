@@ -1,23 +1,135 @@
-"""Labels that people assign to responses, stored with the run in the format of `ragbed judge --labels`."""
+"""Read what is stored with a run about its responses: diagnosed error types, judgements, and the labels of people."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import msgspec
+from msgspec import Struct, structs
 
+from ragbed.analysis.diagnosis.records import FOLDER as DIAGNOSES
+from ragbed.analysis.judging import FOLDER as JUDGES
 from ragbed.analysis.judging.criteria import CRITERIA
-from ragbed.analysis.judging.judge_run import needs_judge
+from ragbed.analysis.judging.judge_run import judge_case, needs_judge, verdict_of
 from ragbed.analysis.judging.labels import Label, LabelledUnit
 from ragbed.errors import MALFORMED_JSON, RagbedError, UsageError
 from ragbed.io.file_lock import LockHeld, lock_file
 from ragbed.io.jsonl import read_lines, sync_folder, write_whole
-from ragbed.io.locations import check_regular, report_errors
-from ragbed.runs.store import StoredResult
+from ragbed.io.locations import check_regular, open_regular, place_inside, report_errors
+from ragbed.runs.database import NAME as RUN_FILE
+from ragbed.runs.database import EmptyRun
+from ragbed.runs.display_names import short_names
+from ragbed.runs.store import StoredResult, open_store
 
-NAME = "labels.jsonl"
+# Maximum line length. Records need only a few kilobytes; longer lines are skipped, so that they cannot exhaust memory.
+_MAX_LINE_BYTES = 1_000_000
+
+
+class ShownEvidence(msgspec.Struct, frozen=True, omit_defaults=True):
+    """The evidence for an error type.
+
+    `document`, `part` and `bound_to` (sub-questions) count from 0; `document` is None if the reason is in the response.
+    `asked` is a qualifier in the question, and `found` is the different qualifier in the document. `what_zh` is `what`
+    in Chinese, which older files lack.
+    """
+
+    type: str
+    what: str
+    what_zh: str = ""
+    document: int | None = None
+    start: int | None = None
+    end: int | None = None
+    cue: str | None = None
+    asked: str | None = None
+    found: str | None = None
+    part: int | None = None
+    bound_to: int | None = None
+
+
+class Diagnosed(msgspec.Struct, frozen=True):
+    """The error types of one response or, if `model` is empty, of all models' responses to the case."""
+
+    case: str
+    types: tuple[str, ...]
+    model: str = ""
+    repeat: int = 0
+    evidence: tuple[ShownEvidence, ...] = ()
+
+
+def stamp_of(run: Path) -> str:
+    """Return a string that changes when a run's diagnosis records change."""
+    stats = [(path.name, path.stat()) for path in sorted((run / DIAGNOSES).glob("*.jsonl"))]
+    return "; ".join(f"{name} {stat.st_size} {stat.st_mtime_ns}" for name, stat in stats)
+
+
+def read_diagnosed(run: Path) -> Iterator[Diagnosed]:
+    """Yield a run's diagnosis records, skipping those without the fields `case` and `types`.
+
+    Unknown fields, lines in other formats and overlong lines are skipped, because a newer version may write more.
+    """
+    for path in sorted((run / DIAGNOSES).glob("*.jsonl")):
+        for line in _lines(path):
+            with suppress(*MALFORMED_JSON):
+                record = msgspec.json.decode(line, type=Diagnosed)
+                types = sorted(set(record.types), key=lambda name: (len(name), name))  # Sorts E2 before E10.
+                yield msgspec.structs.replace(record, types=tuple(types))
+
+
+def _lines(path: Path) -> Iterator[bytes]:
+    """Yield the lines of a file in bounded memory, skipping overlong ones."""
+    with open_regular(path) as source:
+        is_rest = False  # Whether the next piece belongs to an overlong line.
+        while piece := source.readline(_MAX_LINE_BYTES):
+            is_cut = len(piece) == _MAX_LINE_BYTES and not piece.endswith(b"\n")
+            if not is_rest and not is_cut:
+                yield piece
+            is_rest = is_cut or (is_rest and not piece.endswith(b"\n"))
+
+
+_MOST_VOTES = 16
+
+
+class Vote(Struct, frozen=True):
+    """A judgement of a response by one judge."""
+
+    judge: str
+    criterion: str
+    verdict: str
+    said: str | None
+
+
+def has_votes(run: Path) -> bool:
+    """Return whether a run has judgements."""
+    return (run / JUDGES).is_dir()
+
+
+def read_votes(run: Path, stored: StoredResult) -> list[Vote]:
+    """Return all judgements of a response, with an error in place of judgements that cannot be read."""
+    votes: list[Vote] = []
+    for path in sorted((run / JUDGES).glob(f"*/{RUN_FILE}")):
+        try:
+            with suppress(EmptyRun):  # The judge was killed while its file was being created.
+                votes += _read(place_inside(run, JUDGES, path.parent.name), stored)
+        except RagbedError as error:
+            votes.append(Vote(path.parent.name, "", "error", str(error)))
+    names = short_names(vote.judge for vote in votes)
+    return [structs.replace(vote, judge=names[vote.judge]) for vote in votes]
+
+
+def _read(folder: Path, stored: StoredResult) -> Iterator[Vote]:
+    with open_store(folder, create=False) as store:
+        criterion = CRITERIA.get(store.settings().get("criterion", ""))
+        if criterion is None or not needs_judge(criterion, stored):
+            return
+        for found in store.results_of(judge_case(criterion, stored).case, _MOST_VOTES):
+            verdict = verdict_of(found.completion, criterion.read)
+            shown = str(verdict) if not isinstance(verdict, bool) else "yes" if verdict else "no"
+            yield Vote(found.model, criterion.name, shown, found.completion.reply or found.completion.error)
+
+
+LABELS = "labels.jsonl"
 _LOCK = "labels.lock"
 _WAIT_S = 5.0  # seconds to wait for another viewer that is writing a label
 
@@ -38,7 +150,7 @@ def read_all(run: Path) -> list[Label]:
     Raises:
         UsageError: The file contains other data, which labelling would delete.
     """
-    path = run / NAME
+    path = run / LABELS
     check_regular(path)
     if not path.exists():
         return []
@@ -78,7 +190,7 @@ def put_label(run: Path, stored: StoredResult, criterion: str, value: bool | Non
         raise UsageError(f"unknown criterion {criterion!r}.")
     with _locked(run):
         kept = _changed(read_all(run), _unit_of(stored, criterion), value, rater)
-        with write_whole(run / NAME) as sink:
+        with write_whole(run / LABELS) as sink:
             sink.writelines(msgspec.json.encode(line) + b"\n" for line in kept)
         sync_folder(run)
 
@@ -118,7 +230,7 @@ def _locked(run: Path) -> Iterator[None]:
             lock = lock_file(path, _WAIT_S)
         except LockHeld:
             raise RagbedError(
-                f"{run / NAME} is being written by another process; try again when that process has finished."
+                f"{run / LABELS} is being written by another process; try again when that process has finished."
             ) from None
     with lock:
         yield

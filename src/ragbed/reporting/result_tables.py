@@ -1,41 +1,41 @@
-"""Texts for the outcomes of stopping conditions (`--until`), shared by the terminal, Markdown and HTML output."""
+"""The tables of stopping conditions (`--until`) and error types, for all formats of a report."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from ragbed.analysis.diagnosis.summary import UNCLASSIFIED, ErrorRow
 from ragbed.analysis.locale import Locale
 from ragbed.reporting.numbers import show_number
+from ragbed.reporting.pages.charts.layout import format_share
+from ragbed.reporting.table import Table
 from ragbed.runs.decided import COMPARISON, DecidedInterval, narrow
 from ragbed.scoring.version import SCORER_VERSION
 
 _PLACE = ("data", "lang", "profile", "noise", "k", "arm", "correct", "slot")
+_LONGEST = 160  # Maximum number of characters of a question or response to show; the case browser shows the full text.
 
 
-def decision_columns(words: Locale) -> tuple[str, ...]:
-    """Return the column headings for the rows that `tell_decisions` returns."""
-    names = ("model", "condition", "measures", "outcome", "at_decision", "last", "note")
-    return tuple(words(f"decisions.{name}") for name in names)
-
-
-def tell_decisions(
-    conditions: Iterable[DecidedInterval], names: Mapping[str, str], words: Locale
-) -> list[tuple[str, ...]]:
+def tabulate_decisions(conditions: Iterable[DecidedInterval], names: Mapping[str, str], words: Locale) -> Table:
     """Return one row per condition and cell, with the confidence intervals at decision time and over all responses."""
-    rows: list[tuple[str, ...]] = []
+    rows = []
     for one in conditions:
         is_decided = one.state == "decided"
-        outcome = words(f"decisions.{one.conclusion or 'decided'}" if is_decided else "decisions.inconclusive")
-        decided = _interval(one.low, one.high, one.questions, words) if is_decided else "–"
-        last = one.last
-        shown = (
-            "–"
-            if last is None
-            else f"{show_number(last.value)} {_interval(last.low, last.high, last.questions, words)}"
-        )
-        model, condition = names.get(one.model, one.model), one.condition or "–"
-        rows.append((model, condition, _measured(one), outcome, decided, shown, _note(one, words)))
-    return rows
+        last = "–"
+        if one.last is not None:
+            bounds = _interval(one.last.low, one.last.high, one.last.questions, words)
+            last = f"{show_number(one.last.value)} {bounds}"
+        cells = {
+            "model": names.get(one.model, one.model),
+            "condition": one.condition or "–",
+            "measures": _measured(one),
+            "outcome": words(f"decisions.{one.conclusion or 'decided'}" if is_decided else "decisions.inconclusive"),
+            "at_decision": _interval(one.low, one.high, one.questions, words) if is_decided else "–",
+            "last": last,
+            "note": _note(one, words),
+        }
+        rows.append({words(f"decisions.{name}"): cell for name, cell in cells.items()})
+    return Table(rows, words("decisions.heading"))
 
 
 def _interval(low: float, high: float, questions: int, words: Locale) -> str:
@@ -69,16 +69,13 @@ def _note(one: DecidedInterval, words: Locale) -> str:
     return words("decisions.different")
 
 
-def _place(name: str, value: str | float | None) -> str | float | None:
-    return int(value) if name in ("k", "slot") and isinstance(value, float) else value
-
-
-def as_record(one: DecidedInterval) -> dict[str, object]:
+def decision_record(one: DecidedInterval) -> dict[str, object]:
     """Return an outcome as a record for a CSV or JSON report, with a cell's columns plus columns for the decision."""
-    last = one.last
+    last, place = one.last, {name: one.place.get(name) for name in _PLACE}
+    whole = {name: int(value) for name, value in place.items() if name in ("k", "slot") and isinstance(value, float)}
     return {
         "table": "until", "model": one.model,
-        **{name: _place(name, one.place.get(name)) for name in _PLACE},
+        **place, **whole,
         "metric": f"{one.place.get('testbed', one.table)}.{one.metric}",
         "value": None if last is None else last.value,
         "low": None if last is None else last.low,
@@ -90,3 +87,28 @@ def as_record(one: DecidedInterval) -> dict[str, object]:
         "decided_questions": one.questions if one.state == "decided" else None,
         "scorer": one.scorer or None,
     }  # fmt: skip
+
+
+def tabulate_errors(rows: Iterable[ErrorRow], words: Locale, *, with_examples: bool = True) -> Table:
+    """Return one row per error type and, if requested, an example, as in the paper's Tables 2, 4 and 6."""
+    names, shown = words.section("errors"), []
+    for row in rows:
+        name, _, wrong, interval = row.type
+        cells = {
+            "table": str(row.table),
+            "model": row.model,
+            "data": row.data,
+            "type": names[name] if name == UNCLASSIFIED else f"{name} {names[name]}",
+            "share": format_share(interval.value, *interval.bounds),
+            "wrong": str(wrong),
+        }
+        if with_examples:
+            why = row.why[words.lang] or "–"
+            cells |= {"question": row.question, "answer": row.answer, "reply": row.reply, "why": why}
+        shown.append({words(f"error_table.{key}"): _clip(cell) for key, cell in cells.items()})
+    return Table(shown, words("error_table.heading"), notes=[words("error_table.note")])
+
+
+def _clip(text: str) -> str:
+    flat = " ".join(text.split())
+    return flat if len(flat) <= _LONGEST else f"{flat[: _LONGEST - 1]}…"

@@ -1,0 +1,441 @@
+"""The options of all jobs other than a run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+from ragbed.api.request_options import check_max_tokens
+from ragbed.api.spec import DEFAULT_MODEL, CallOptions, EngineOptions, LayoutOptions, MixOptions
+from ragbed.api.specification import LocalFile, Spec, Values, opt, output, read_share
+from ragbed.errors import UsageError, option, refuse_unused
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from ragbed.api.data_objects import DataLike
+    from ragbed.api.objects import ModelLike
+    from ragbed.api.places import RunLike, RunsLike
+    from ragbed.api.progress import Progress
+    from ragbed.api.results import Run
+    from ragbed.data.output import BinarySink
+    from ragbed.io.locations import Url
+
+    Output: TypeAlias = str | Path | Url | BinarySink
+    Sources: TypeAlias = Run | DataLike
+    LocalFiles: TypeAlias = str | Path | Sequence[str | Path]
+else:
+    # The real types take longer to import than a command to start; the functions check these values.
+    DataLike = LocalFiles = ModelLike = Output = Progress = RunLike = RunsLike = Sources = object
+
+ReportFormat: TypeAlias = Literal["text", "md", "html", "latex", "csv", "json", "site", "svg", "png", "pdf"]
+
+_SCORERS = "robust, code, paper, or a scorer from a plug-in."
+
+
+class CompareSpec(Spec):
+    """The options of a comparison."""
+
+    a: RunLike = opt("The baseline: a run, or RUN:MODEL.", "A", is_argument=True, is_place=True, kw_only=False)
+    b: RunLike = opt("The run to compare with the baseline.", "B", is_argument=True, is_place=True, kw_only=False)
+    scorer: str = opt(f"Scorer to compare: {_SCORERS}", "NAME", default="robust")
+    min_drop: float | str = opt(
+        "Smallest drop that is reported as a decline, e.g. 0.03 or 3%.", "SHARE", read=read_share, default=0.03
+    )
+    fail_if_worse: float | str | None = opt(
+        "Margin of a gate that fails (exit code 4) if B is significantly worse than A by more than this value. It "
+        "also replaces the smallest drop to report.",
+        "SHARE",
+        read=read_share,
+        default=None,
+    )
+    junit: LocalFile | None = output("JUnit XML file to write the gate results to.", "FILE", default=None)
+
+    def _check(self) -> None:
+        if self.junit is not None and self.fail_if_worse is None:
+            refuse_unused("junit", f"no gate is set. Set one, e.g. {option('fail_if_worse', 0.05)}")
+
+
+class RankSpec(Spec):
+    """The options of a ranking."""
+
+    runs: RunsLike = opt(
+        "Runs, or folders of runs.",
+        "RUN",
+        is_argument=True,
+        is_repeatable=True,
+        is_required=True,
+        is_place=True,
+        kw_only=False,
+    )
+    scorer: str = opt(f"Scorer to rank by: {_SCORERS}", "NAME", default="robust")
+
+
+class ReportSpec(Spec):
+    """The options of a report."""
+
+    runs: RunsLike = opt(
+        "Runs, or folders of runs.",
+        "RUN",
+        is_argument=True,
+        is_repeatable=True,
+        is_required=True,
+        is_place=True,
+        kw_only=False,
+    )
+    format: ReportFormat = opt(
+        "Report format; a site has a leaderboard and a report on each run.", "FORMAT", short="-f", default="text"
+    )
+    scorer: str = opt(
+        f"Scorer shown in the tables (csv and json include all scorers): {_SCORERS}", "NAME", default="robust"
+    )
+    out: LocalFile | None = opt(
+        "File to write to, or folder for figures or a site. Text reports are written as Markdown.",
+        "PATH",
+        short="-o",
+        shown="stdout, or report.html for html",
+        default=None,
+    )
+    locale: Literal["en", "zh"] | None = opt(
+        "Language of headings and labels in the figures and the HTML pages.",
+        shown="en for figures, the browser's language for html",
+        default=None,
+    )
+    rescore: bool = opt("Score runs again that another version of the scorer has scored.", default=False)
+
+
+class ViewSpec(Spec):
+    """The options of the page that shows runs."""
+
+    paths: RunsLike | None = opt(
+        "Runs, or folders of runs.",
+        "RUN|DIR",
+        shown="the runs folder",
+        is_argument=True,
+        is_repeatable=True,
+        is_place=True,
+        default=None,
+        kw_only=False,
+    )
+    port: int | None = opt("Local port to listen on.", shown="7717, or any free port", low=0, high=65_535, default=None)
+    rater: str | None = opt("Name to store with your labels.", "NAME", shown="your user name", default=None)
+    open_: bool = opt("Open the page in the browser.", default=False)
+
+
+class ReviewSpec(Spec):
+    """The options of a review."""
+
+    path: LocalFile = opt("A build's output folder, or a dataset.", "DIR|FILE", is_argument=True, kw_only=False)
+    rater: str | None = opt(
+        "Name to store with your decisions.", "NAME", shown="the stored name, or your user name", default=None
+    )
+    target: float | None = opt(
+        "Review until the upper confidence bound on the share of incorrect items is below this value.",
+        "SHARE",
+        shown="0.05",
+        low=0.001,
+        high=0.999,
+        default=None,
+    )
+    port: int | None = opt("Local port to listen on.", shown="7717, or any free port", low=0, high=65_535, default=None)
+    open_: bool = opt("Open the page in the browser.", default=False)
+    compare: LocalFile | None = opt(
+        "Only measure the agreement with another rater's decisions in this file.", "FILE", default=None
+    )
+    apply: LocalFile | None = opt("Only write the reviewed dataset to this new folder.", "DIR2", default=None)
+    progress: bool | Progress = True
+
+    def _check(self) -> None:
+        if self.compare is not None and self.apply is not None:
+            raise UsageError(f"{option('compare')} and {option('apply')} cannot be combined. Use only one of them.")
+
+
+class JudgeSpec(CallOptions):
+    """The options of a judgement."""
+
+    run: RunLike = opt("The run: a `Run`, or its folder.", "RUN", is_argument=True, is_place=True, kw_only=False)
+    model: ModelLike = opt(
+        "Judge model, e.g. openai/gpt-4o; several judges are compared with each other.",
+        "MODEL",
+        in_python="Also a function, as in `run`.",
+        short="-m",
+        is_repeatable=True,
+        kw_only=False,
+    )
+    criteria: Values = opt(
+        "Criteria to judge by: refusal, flag, correct, sufficient, supported, code.rej_star or code.ed_star.",
+        "NAMES",
+        default="refusal,flag,correct",
+    )
+    testbeds: Values | None = opt(
+        "Judge only responses in these testbeds.", "NAMES", shown="those that the criterion applies to", default=None
+    )
+    votes: int = opt("Number of judgements per response; the majority decides.", low=1, default=1)
+    max_tokens: int | str = opt(
+        "Maximum number of tokens per judgement.", "N|auto", read=check_max_tokens, default="auto"
+    )
+    labels: LocalFile | None = opt(
+        "File with human labels, used to validate the judge and to correct the rates computed from its verdicts.",
+        "FILE",
+        default=None,
+    )
+    sample: int | None = opt(
+        "Number of responses per criterion to write to the output file, for human labelling.", low=2, default=None
+    )
+    out: LocalFile | None = opt("Output file for the sample.", "FILE", short="-o", default=None)
+    unsure: bool = opt("Judge only responses with the verdict `unsure` by the robust scorer.", default=False)
+    progress: bool | Progress = True
+
+    def _check(self) -> None:
+        super()._check()
+        if (self.sample is None) != (self.out is None):
+            raise UsageError(f"{option('sample', 'N')} and {option('out', 'FILE')} must be given together.")
+
+
+class DiagnoseSpec(EngineOptions):
+    """The options of a diagnosis."""
+
+    run: RunLike = opt("The run: a `Run`, or its folder.", "RUN", is_argument=True, is_place=True, kw_only=False)
+    progress: bool | Progress = True
+
+
+class PowerSpec(Spec):
+    """The options of a sample-size calculation."""
+
+    drop: Values | None = opt("Drops in accuracy to detect, e.g. 0.05 or 5%.", shown="0.03, 0.05 and 0.1", default=None)
+    items: int | None = opt("Number of questions to compare.", low=2, high=100_000, default=None)
+    discordance: Values | None = opt(
+        "Assumed fractions of questions whose verdict changes.", shown="two and three times the drop", default=None
+    )
+    base: Values = opt("Assumed accuracy before the drop, for unpaired designs.", default="0.95,0.6")
+    power: float = opt("Probability of detecting the drop.", low=0.5, high=0.999, default=0.8)
+    alpha: float = opt("Significance level of the two-sided test.", low=0.0001, high=0.5, default=0.05)
+
+
+class DownloadSpec(Spec):
+    """The options of a download."""
+
+    name: str = opt("A dataset or model that `ragbed data list` shows.", "NAME", is_argument=True, kw_only=False)
+    from_: LocalFile | None = opt(
+        "Copy the files from a local folder, file or wheel instead of downloading them.", "PATH", default=None
+    )
+    mirror: str | None = opt(
+        "Mirror to download from: hf-mirror, jsdelivr, or the URL of a folder. Checksums are verified as usual.",
+        "NAME|URL",
+        default=None,
+    )
+    progress: bool | Progress = True
+
+    def _check(self) -> None:
+        if self.from_ is not None and self.mirror is not None:
+            raise UsageError(f"{option('from_')} and {option('mirror')} cannot be combined. Remove one of them.")
+
+
+class CasesSpec(LayoutOptions):
+    """The options that select test cases."""
+
+    data: DataLike = opt("Datasets, as in `run`.", "DATA", is_argument=True, is_data=True, kw_only=False)
+
+
+class LintSpec(MixOptions):
+    """The options of a check of datasets."""
+
+    data: DataLike = opt(
+        "Files, URLs, NAME=FILE, or names from `ragbed data list`.",
+        "DATA",
+        is_argument=True,
+        is_repeatable=True,
+        is_required=True,
+        is_data=True,
+        kw_only=False,
+    )
+    only: Values | None = opt("Run only these rules; 'record' only validates the records.", "RULES", default=None)
+    skip: Values | None = opt("Do not run these rules.", "RULES", default=None)
+    all_: bool = opt("Keep all findings, not only the first few per rule.", default=False)
+    progress: bool | Progress = True
+
+
+class SynthesisSpec(Spec):
+    """The options of a synthetic dataset."""
+
+    out: LocalFile = opt("Output folder for the dataset files.", "DIR", short="-o", kw_only=False)
+    seed: int = opt("Random seed; the same seed produces identical files.", default=0)
+    items: int = opt("Number of base items per language.", default=300)
+    integration: int | None = opt(
+        "Number of integration items per language.", shown="a third of the base items", default=None
+    )
+    counterfactual: int | None = opt(
+        "Number of counterfactual items per language.",
+        shown="a third of the base items, at most one per fact",
+        default=None,
+    )
+    lang: Values = opt("Languages in which to generate items.", "LANGS", default="en,zh")
+    num_docs: int = opt("Number of documents per base item: 2 to 200.", default=20)
+    supporting: int | None = opt(
+        "Number of documents per base item that contain the answer; the others are distractors on a similar topic.",
+        shown="half",
+        default=None,
+    )
+    parts: int = opt("Maximum number of sub-answers per integration item: 2 to 5.", default=3)
+    tokens: int = opt(
+        "Approximate document length in tokens: 60, or 80 to 1500. Values between 60 and 80 are treated as 80.",
+        default=85,
+    )
+    perturbations: Values = opt(
+        "Perturbations to add: none, mix (all types, in 20% of the items), or a list of names. With a list, base "
+        "items are generated in minimal pairs, with and without the perturbation.",
+        "NAMES",
+        default="mix",
+    )
+    workers: int | None = opt("Number of worker processes.", low=1, shown="one per core", default=None)
+    progress: bool | Progress = True
+
+
+class BuildInitSpec(CallOptions):
+    """The options of a new recipe."""
+
+    documents: LocalFile = opt(
+        "A folder, or a .jsonl or .txt file. Only a folder can be tried.", is_argument=True, kw_only=False
+    )
+    out: LocalFile | None = opt(
+        "Recipe file to write.", "RECIPE", short="-o", shown="named after the documents", default=None
+    )
+    model: str | None = opt("Model that writes the questions (required).", "MODEL", short="-m", default=None)
+    trial: int = opt(
+        "Number of documents to write questions about, to estimate the number of items; 0 for no trial.",
+        low=0,
+        high=50,
+        default=5,
+    )
+    progress: bool | Progress = True
+
+
+class BuildSpec(CallOptions):
+    """The options of a build."""
+
+    recipe: LocalFile = opt(
+        "The recipe, a TOML file such as one written by `ragbed build init`.",
+        "RECIPE.toml",
+        is_argument=True,
+        kw_only=False,
+    )
+    out: LocalFile | None = opt("Output folder for the build.", "DIR", short="-o", shown="builds/<name>", default=None)
+    model: str | None = opt("Model to use instead of the recipe's generator.", "MODEL", short="-m", default=None)
+    from_: str | None = opt("Rerun this step and all later steps.", "STEP", default=None)
+    since: str | None = opt("Use only articles published on or after this date, e.g. 2026-11-01.", "DATE", default=None)
+    progress: bool | Progress = True
+
+
+class QualitySpec(Spec):
+    """The options of a quality measurement."""
+
+    data: LocalFile = opt(
+        "A dataset, or a build's output folder.", "DATA", is_argument=True, is_data=True, kw_only=False
+    )
+
+
+class ExportSpec(LayoutOptions):
+    """The options of an export."""
+
+    sources: Sources = opt(
+        "A run or its folder, or datasets as in `run`.",
+        "DATA|RUN",
+        is_argument=True,
+        is_repeatable=True,
+        is_required=True,
+        is_data=True,
+        kw_only=False,
+    )
+    to: str = opt(
+        "Output format. For items: native, rgb, parquet, corpus or withheld-corpus (the last two contain only "
+        "passages). For test cases: jsonl, inspect, lm-eval, hf. For runs: jsonl, parquet, archive or rgb (the "
+        "file format of the original RGB code).",
+        "FORMAT",
+        kw_only=False,
+    )
+    out: Output | None = opt(
+        "File, new folder or URL to write to, e.g. s3://bucket/data; '-' writes to stdout.",
+        "PATH",
+        in_python="Also an open binary file.",
+        short="-o",
+        shown="only count the cases, for test cases as jsonl",
+        is_place=True,
+        default=None,
+        kw_only=False,
+    )
+    canonical: bool = opt(
+        "For runs: sort the trials and omit timings and attempts, so that identical runs produce identical files.",
+        default=False,
+    )
+    model: str | None = opt("For runs: export only the trials of this model.", "MODEL", short="-m", default=None)
+    progress: bool | Progress = True
+
+
+class ImportSpec(LayoutOptions):
+    """The options of an import."""
+
+    files: LocalFiles = opt(
+        "The files to import.",
+        "FILE",
+        is_argument=True,
+        is_repeatable=True,
+        is_required=True,
+        is_place=True,
+        kw_only=False,
+    )
+    from_: str = opt(
+        "Input format: rgb (result files of the original RGB code), jsonl, inspect (logs), lm-eval (samples) or "
+        "archive.",
+        "FORMAT",
+        kw_only=False,
+    )
+    out: LocalFile = opt("New folder for the run.", "RUN", short="-o", kw_only=False)
+    data: DataLike | None = opt(
+        "Dataset (as in `ragbed run`) or exported testbed that the answers belong to.",
+        "DATA",
+        short="-d",
+        is_repeatable=True,
+        is_data=True,
+        default=None,
+    )
+    model: str | None = opt(
+        "For jsonl and lm-eval: name of the model that generated the answers. For inspect: name to use instead of "
+        "the logged model name.",
+        "MODEL",
+        short="-m",
+        default=None,
+    )
+
+
+class MergeSpec(Spec):
+    """The options of a merge."""
+
+    runs: RunsLike = opt(
+        "Runs, or folders of runs.",
+        "RUN",
+        is_argument=True,
+        is_repeatable=True,
+        is_required=True,
+        is_place=True,
+        kw_only=False,
+    )
+    out: LocalFile = opt("New folder for the merged run.", "RUN", short="-o", kw_only=False)
+
+
+class DemoSpec(Spec):
+    """The options of the demo."""
+
+    model: str = opt("Model to evaluate.", "MODEL", short="-m", default=DEFAULT_MODEL, kw_only=False)
+    lang: Values = opt("Languages to include.", "LANGS", default="en,zh")
+    out: LocalFile = opt("Output folder for the runs and the report.", "DIR", short="-o", default="runs/demo")
+    progress: bool | Progress = True
+
+
+class DoctorSpec(Spec):
+    """The options of the check of the installation."""
+
+    prune_cache: str | None = opt(
+        "Remove cached responses that are older than this age first, e.g. 12h, 30d or 8w; 0d removes all.",
+        "AGE",
+        default=None,
+    )

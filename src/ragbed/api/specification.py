@@ -1,0 +1,372 @@
+"""Define the options of a job once, as a field of a frozen dataclass.
+
+A field is declared as `num_docs: Values | None = context("Numbers of documents …", "NUMBERS", default=None)`. It
+defines the check of the value, the keyword parameter of the Python function (`takes`), the option of the command with
+its environment variable and its entry in a configuration file (`ragbed.cli.options`), and the reference page.
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import MISSING, dataclass, field, fields
+from functools import cache, partial, wraps
+from numbers import Integral, Real
+from pathlib import Path
+from types import NoneType, UnionType
+from typing import (
+    Annotated,
+    Any,
+    Final,
+    Literal,
+    NamedTuple,
+    ParamSpec,
+    Protocol,
+    TypeAlias,
+    TypeVar,
+    Union,
+    cast,
+    dataclass_transform,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
+
+from ragbed.errors import UsageError, did_you_mean, option
+
+Values: TypeAlias = str | float | Iterable[str | float]
+"""A value, several values, or a text with values separated by commas."""
+Texts: TypeAlias = str | Sequence[str]
+LocalFile: TypeAlias = str | Path
+
+OPTIONS: Final = "Options"
+WHAT: Final = "What to evaluate"
+CONTEXT: Final = "Context"
+SAMPLING: Final = "Prompting and sampling"
+REQUESTS: Final = "Requests and cost"
+DISTRIBUTED: Final = "Distributed"
+OUTPUT: Final = "CI and output"
+GROUPS: Final = (OPTIONS, WHAT, CONTEXT, SAMPLING, REQUESTS, DISTRIBUTED, OUTPUT)
+"""The groups of options, in the order of the help."""
+
+_LARGEST = 2**53 - 1  # Maximum integer; larger integers cannot be represented exactly in JSON.
+
+P = ParamSpec("P")
+R = TypeVar("R")
+R_co = TypeVar("R_co", covariant=True)
+
+
+class Opt(NamedTuple):
+    """What an option means and which values it accepts.
+
+    Attributes:
+        help: Description for the help, the docstring and the reference.
+        in_python: What else the parameter of the Python function accepts.
+        group: Section of the help that lists the option.
+        metavar: Placeholder for the value in the help.
+        short: Short name on the command line, e.g. `-m`.
+        shown: Description of a default that is not a constant.
+        low: Lowest allowed number.
+        above: Number that the value must exceed.
+        high: Highest allowed number.
+        read: Function that checks and converts a value, given the name and the value.
+        is_rare: Whether only `--help-all` lists the option, and not `--help`.
+        is_argument: Whether the command takes the value without a name.
+        is_required: Whether the default only means that no value is given, which is an error.
+        is_repeatable: Whether the option can be given several times on the command line.
+        is_place: Whether the value names a file, a folder or a run, which the shell completes.
+        is_data: Whether the value names a dataset.
+        variable: Additional environment variable.
+    """
+
+    help: str
+    metavar: str | None = None
+    in_python: str = ""
+    group: str = OPTIONS
+    short: str | None = None
+    shown: str | None = None
+    low: float | None = None
+    above: float | None = None
+    high: float | None = None
+    read: Callable[[str, Any], Any] | None = None
+    is_rare: bool = False
+    is_argument: bool = False
+    is_required: bool = False
+    is_repeatable: bool = False
+    is_place: bool = False
+    is_data: bool = False
+    variable: str | None = None
+
+
+def opt(help: str, metavar: str | None = None, *, default: Any = MISSING, kw_only: bool = True, **meaning: Any) -> Any:  # noqa: A002, ANN401
+    """Declare a field of a specification as an option; `meaning` are other attributes of `Opt`."""
+    value = {} if default is MISSING else {"default": default}
+    return field(kw_only=kw_only, metadata={"option": Opt(help, metavar, **meaning)}, **value)
+
+
+what, context, sampling, requests, distributed, output = (
+    partial(opt, group=group) for group in (WHAT, CONTEXT, SAMPLING, REQUESTS, DISTRIBUTED, OUTPUT)
+)
+"""Functions that declare an option of a group."""
+
+
+class OptionField(NamedTuple):
+    """An option: a field of a specification, or a parameter of a command."""
+
+    name: str
+    kinds: tuple[Any, ...]
+    opt: Opt
+    default: Any
+
+    @property
+    def is_required(self) -> bool:
+        """Whether the option must be given."""
+        return self.default is MISSING or self.opt.is_required
+
+    @property
+    def choices(self) -> list[str]:
+        """The allowed values, if the option accepts only a few."""
+        return [choice for kind in self.kinds if get_origin(kind) is Literal for choice in get_args(kind)]
+
+    @property
+    def is_number(self) -> bool:
+        """Whether the option accepts only numbers."""
+        return bool({int, float} & {*self.kinds}) and str not in self.kinds
+
+    @property
+    def accepts_several(self) -> bool:
+        """Whether the option accepts a list of values."""
+        return any(get_origin(kind) in (Iterable, Sequence) for kind in self.kinds)
+
+    @property
+    def is_path(self) -> bool:
+        """Whether the option is a local file or folder."""
+        return Path in self.kinds
+
+    def check(self, value: Any) -> Any:  # noqa: ANN401 - any value that a user may pass
+        """Check a value, and return it in a form that can be read repeatedly.
+
+        Raises:
+            UsageError: The value has the wrong type or is out of range.
+        """
+        check_null(self.name, value)
+        if value is None and NoneType in self.kinds:
+            return None
+        if isinstance(value, Iterator) and self.accepts_several:
+            value = tuple(value)
+        if self.opt.read is not None:
+            return self.opt.read(self.name, value)
+        if not {Any, object}.isdisjoint(self.kinds):
+            return value
+        if self.is_path:
+            return check_path(self.name, value)
+        if self.choices:
+            return check_choice(self.name, value, self.choices)
+        return self._check_number(value) if self.is_number else self._check_type(value)
+
+    def _check_type(self, value: Any) -> Any:  # noqa: ANN401
+        types, names = {str: str, float: Real, bool: bool}, {bool: "True or False", str: "a string", float: "a number"}
+        allowed = tuple(types[kind] for kind in types if kind in self.kinds)
+        is_many = self.accepts_several and isinstance(value, Iterable) and not isinstance(value, str | bytes)
+        for one in value if is_many else [value]:
+            if not isinstance(one, allowed) or (isinstance(one, bool) and bool not in self.kinds):
+                words = [names[kind] for kind in names if kind in self.kinds]
+                words += [f"a list of {'these' if words[1:] else 'strings'}"] if self.accepts_several else []
+                shown = " or ".join([", ".join(words[:-1]), words[-1]] if words[1:] else words)
+                raise UsageError(f"{option(self.name, repr(value))} is not valid. Use {shown}.")
+        return value
+
+    def _check_number(self, value: Any) -> float:  # noqa: ANN401
+        is_whole, opt, shown = float not in self.kinds, self.opt, option(self.name, repr(value))
+        low = -_LARGEST if opt.low is None else opt.low
+        high = _LARGEST if opt.high is None else opt.high
+        bounds = "" if opt.low is None else f" of at least {low:,}"
+        bounds = bounds if opt.above is None else f" greater than {opt.above:,}"
+        bounds = bounds if opt.high is None else f" from {low:,} to {high:,}"
+        advice = f"Use {'an integer' if is_whole else 'a number'}{bounds}."
+        if isinstance(value, bool) or not isinstance(value, Integral if is_whole else Real):
+            raise UsageError(f"{shown} is not valid. {advice}")
+        is_large = isinstance(value, Integral) and abs(int(value)) > _LARGEST  # such a number may not fit into a float
+        number: float = 0 if is_large else int(value) if isinstance(value, Integral) and is_whole else float(value)
+        if not math.isfinite(number):
+            raise UsageError(f"{shown} is not a finite number. {advice}")
+        if is_large or abs(number) > _LARGEST:
+            raise UsageError(f"{shown} is out of range. Use a number from {-_LARGEST:,} to {_LARGEST:,}.")
+        if not low <= number <= high or (opt.above is not None and number <= opt.above):
+            raise UsageError(f"{shown} is out of range. {advice}")
+        return number
+
+
+@dataclass_transform(
+    kw_only_default=True,
+    frozen_default=True,
+    field_specifiers=(opt, what, context, sampling, requests, distributed, output),
+)
+class Spec:
+    """The base of all specifications: frozen dataclasses whose values are checked when one is created."""
+
+    def __init_subclass__(cls) -> None:
+        dataclass(frozen=True, kw_only=True)(cls)
+
+    def __post_init__(self) -> None:
+        for name, one in fields_of(type(self)).items():
+            object.__setattr__(self, name, one.check(getattr(self, name)))
+        self._check()
+
+    def _check(self) -> None:
+        """Check the values together; raise a `UsageError` if two values contradict each other."""
+
+
+def read_field(name: str, hint: Any, default: Any, option: Opt | None = None) -> OptionField | None:  # noqa: ANN401
+    """Return the option that a field or an annotation declares, or None if it has no `Opt`."""
+    if get_origin(hint) is Annotated:
+        hint, option = get_args(hint)
+    kinds = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
+    return None if option is None else OptionField(name, kinds, option, default)
+
+
+def fields_of(spec: type) -> Mapping[str, OptionField]:
+    """Return the options of a specification by name: its own first, then those that it shares."""
+    return _read_fields(cast("Any", spec))
+
+
+@cache
+def _read_fields(spec: type) -> Mapping[str, OptionField]:
+    hints, known = get_type_hints(spec), {one.name: one for one in fields(cast("Any", spec))}
+    found: dict[str, OptionField] = {}
+    own, *bases = spec.__mro__
+    for owner in (own, *reversed(bases)):
+        for name in inspect.get_annotations(owner):
+            if name in known and name not in found:
+                one = read_field(name, hints[name], known[name].default, known[name].metadata.get("option"))
+                found |= {} if one is None else {name: one}
+    return found
+
+
+def check_path(name: str, value: object) -> Path:
+    """Return the local path given by a parameter.
+
+    Raises:
+        UsageError: The value is not a path, or it is a URL or an empty string.
+    """
+    if not isinstance(value, str | Path):
+        raise UsageError(f"{option(name, repr(value))} is not a path. Use a string or a Path.")
+    if value == "":  # `Path("")` would be the current folder
+        raise UsageError(f"{option(name)}: the path is empty. Use a file or folder, e.g. '.' for the current folder.")
+    if "://" in str(value):
+        from ragbed.io.locations import parse_place
+
+        raise UsageError(
+            f"{option(name, parse_place(str(value)))} is a URL. Use a local file or folder; only `ragbed export` can "
+            "write to URLs."
+        )
+    return Path(value)
+
+
+def check_null(name: str, value: object) -> None:
+    """Reject a string or path with a null character, which no file name can contain.
+
+    Raises:
+        UsageError: The value contains a null character.
+    """
+    if isinstance(value, str | Path) and "\0" in str(value):
+        raise UsageError(f"{option(name, repr(str(value)))} contains a null character. Remove it.")
+
+
+def check_choice(name: str, value: str, known: Sequence[str]) -> str:
+    """Return a value that is one of the known values.
+
+    Raises:
+        UsageError: The value is unknown; the message suggests the nearest known value.
+    """
+    if value not in known:
+        hint = did_you_mean(value, known, 0.5)
+        raise UsageError(f"{option(name, repr(value))} is not one of {', '.join(known)}.{hint}")
+    return value
+
+
+def read_share(name: str, value: float | str) -> float:
+    """Parse a fraction between 0 and 1, given as a number or a string, e.g. `0.03` or `3%`.
+
+    Raises:
+        UsageError: The value is not a fraction between 0 and 1.
+    """
+    text = str(value).strip()
+    try:
+        share = float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
+    except ValueError:
+        share = math.nan
+    if not 0 <= share <= 1:
+        raise UsageError(
+            f"{option(name, repr(value))} is not a fraction between 0 and 1. Use a value such as 0.03 or 3%."
+        )
+    return share
+
+
+class JobFunction(Protocol[P, R_co]):
+    """A function of the Python API that takes the fields of a specification as parameters."""
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R_co:
+        """Check the parameters, and do the job."""
+        ...
+
+    def start(self, spec: Any, /) -> R_co:  # noqa: ANN401 - the specification
+        """Do the job that a specification describes."""
+        ...
+
+
+def takes(spec: Callable[P, Any]) -> Callable[[Callable[[Any], R]], JobFunction[P, R]]:
+    """Return a decorator that turns a function of a specification into one with a parameter for each field."""
+
+    def decorate(function: Callable[[Any], R]) -> JobFunction[P, R]:
+        @wraps(function)
+        def call(*args: P.args, **kwargs: P.kwargs) -> R:
+            return function(make_spec(spec, function.__name__, args, kwargs))
+
+        kind = cast("type", spec)
+        returned = inspect.signature(function).return_annotation
+        signature = inspect.signature(kind).replace(return_annotation=returned)
+        call.__dict__.update(start=function, __signature__=signature, spec=kind)
+        call.__doc__ = _describe_parameters(kind, function.__doc__ or "")
+        return cast("JobFunction[P, R]", call)
+
+    return decorate
+
+
+def make_spec(spec: Callable[..., R], function: str, args: Sequence[Any], options: Mapping[str, Any]) -> R:
+    """Return the specification for a call of a function.
+
+    Raises:
+        UsageError: A parameter is unknown or missing, or a value is invalid.
+    """
+    signature = inspect.signature(spec)
+    for name in options:
+        if name == "dry_run":
+            raise UsageError("`dry_run` is available only on the command line. In Python, use ragbed.forecast.")
+        if name not in signature.parameters:
+            raise UsageError(
+                f"{function}() has no parameter {name!r}.{did_you_mean(name, signature.parameters, 0.5)} "
+                f"`help(ragbed.{function})` lists all parameters."
+            )
+    try:
+        signature.bind(*args, **options)
+    except TypeError as error:
+        raise UsageError(f"{function}(): {error}.") from None
+    return spec(*args, **options)
+
+
+def _describe(opt: Opt) -> str:
+    default = "" if opt.shown is None else f"Default: {opt.shown}."
+    return " ".join(filter(None, (opt.help, opt.in_python, default)))
+
+
+def _describe_parameters(spec: type, text: str) -> str:
+    """Insert the descriptions of a specification's fields into the docstring of its function."""
+    lines = [f"{field.name}: {_describe(field.opt)}" for field in fields_of(spec).values()]
+    if "progress" in {field.name for field in fields(cast("Any", spec))}:
+        lines.append("progress: Whether to show progress, or a `ragbed.Progress` object that receives it.")
+    rest = re.search(r"\n\n    (Returns|Raises|Example):\n|\s*$", text)
+    end = len(text) if rest is None else rest.start()
+    return "\n".join([text[:end], "", "    Args:", *(f"        {line}" for line in lines)]) + text[end:]
