@@ -37,8 +37,8 @@ _CONDITIONS = (
     ("conflict", 0.0, 1.0, "related"),
     ("length", 0.5, 0.0, "related"),
     ("length", 0.75, 0.0, "related"),
-    ("own-retrieval", None, 0.0, "related"),
-    ("own-rejection", None, 0.0, "related"),
+    ("own-rag", None, 0.0, "clean"),
+    ("own-rag", None, 0.0, "withheld"),
     ("search", None, 0.0, "complete"),
     ("search", None, 0.0, "withheld"),
 )

@@ -41,7 +41,7 @@ def test_a_run_below_its_floor_ends_with_4_and_says_where(tmp_path: Path) -> Non
         "integration.accuracy@0.8",
         "counterfactual.accuracy@0.4",
         "closed-book.accuracy@0.4",
-        "own-retrieval.accuracy",
+        "own-rag.accuracy",
         "position.order_robustness",
         "noise.auc",
     ],

@@ -465,8 +465,8 @@ OPTIONS = [
     ),
     Mistake(
         "export DATA --to nativ -o x.jsonl",
-        "unknown format 'nativ'. Did you mean 'native'? Known: native, rgb, corpus, withheld-corpus, parquet, "
-        "jsonl, inspect, lm-eval, hf.",
+        "unknown format 'nativ'. Did you mean 'native'? Known: native, rgb, parquet, jsonl, inspect, "
+        "lm-eval, hf, corpora.",
     ),
     Mistake(
         "export good --to native -o x.jsonl",

@@ -14,6 +14,7 @@ from ragbed.analysis.metrics.cells import Cell
 from ragbed.analysis.trials.rows import Trial, group_rows, to_trial
 from ragbed.errors import UnknownName, UsageError
 from ragbed.schema import Case
+from ragbed.testbeds import WITHOUT_DOCUMENTS
 from ragbed.testbeds.prompts.strategies import MARK
 
 # Verdicts of a hypothetical trial. No real response is both correct and a refusal, but every score is 1 here, because
@@ -23,24 +24,30 @@ _VERDICTS = dict.fromkeys(("correct", "partial", "aligned", "refused", "flagged"
 # the second is scored.
 _REPEATS = 2
 
-SELECTOR = r"(?P<table>[\w-]+)\.(?P<metric>\w+)(?:@(?P<noise>[\d.]+))?(?::(?P<lang>en|zh))?"
+SELECTOR = r"(?P<table>[\w-]+)\.(?P<metric>\w+)(?:@(?P<at>[\w.=]+))?(?::(?P<lang>en|zh))?"
 """The regular expression for selectors."""
 # Regular expressions for the names of metrics that share a definition, keyed by the name of the group.
 FAMILIES = {
     "outcomes": r"(?:correct|misled|both|refused|other)_(?:un)?flagged",
 }
-_UNPREDICTABLE = frozenset({"own-retrieval"})  # tables whose cells depend on the documents that a system retrieves
+_UNPREDICTABLE = frozenset({"own-rag"})  # tables whose cells depend on the documents that a system retrieves
 
 
 @dataclass(frozen=True)
 class CellSelector:
-    """A selector for a metric's cells. `text` is the option with its value, as entered by the user."""
+    """A selector for a metric's cells.
+
+    Attributes:
+        text: The option with its value, as entered by the user.
+        arm: The condition, e.g. `withheld`; None for the usual one.
+    """
 
     text: str
     table: str
     metric: str
     noise: float | None
     lang: str | None
+    arm: str | None
 
 
 def parse_selector(text: str, match: re.Match[str]) -> CellSelector:
@@ -54,8 +61,11 @@ def parse_selector(text: str, match: re.Match[str]) -> CellSelector:
         raise UnknownName("testbed", match["table"], METRICS)
     if not _is_defined(match["metric"]):
         raise UnknownName("metric", match["metric"], read_words("en").section("definitions"))
-    noise = None if match["noise"] is None else float(match["noise"])
-    return CellSelector(text, match["table"], match["metric"], noise, match["lang"])
+    at = match["at"]
+    if match["table"] in WITHOUT_DOCUMENTS:
+        return CellSelector(text, match["table"], match["metric"], None, match["lang"], at)
+    noise = None if at is None else float(at)
+    return CellSelector(text, match["table"], match["metric"], noise, match["lang"], None)
 
 
 def _is_defined(metric: str) -> bool:
@@ -92,7 +102,9 @@ def check_planned(selector: CellSelector, cells: Sequence[Cell]) -> list[Cell]:
         UsageError: No planned case measures the metric.
     """
     present = _table_cells(selector, cells)
-    if selector.table in _UNPREDICTABLE and any(selector.lang in (None, cell.key.lang) for cell in present):
+    if selector.table in _UNPREDICTABLE and any(
+        selector.lang in (None, cell.key.lang) and selector.arm in (None, cell.place.get("arm")) for cell in present
+    ):
         return []
     try:
         return select_cells(selector, cells)
@@ -119,6 +131,8 @@ def select_cells(selector: CellSelector, cells: Iterable[Cell]) -> list[Cell]:
     named = [cell for cell in table if cell.estimate.metric == selector.metric]
     if table and not named:
         raise UnknownName(f"metric of {selector.table}", selector.metric, {cell.estimate.metric for cell in table})
+    if selector.arm is not None:
+        named = [cell for cell in named if cell.place.get("arm") == selector.arm]
     usual = [cell for cell in named if cell.has_usual_distractors]
     selected = [
         cell

@@ -51,7 +51,12 @@ from ragbed.schema import Case, Estimate
 State: TypeAlias = Literal["passed", "failed", "inconclusive"]
 
 _FLOOR = re.compile(SELECTOR + r"=(?P<minimum>[\d.]+)(?P<per_cent>%?)")
-_FORM = "use TESTBED.METRIC[@NOISE][:LANG]=SHARE, e.g. noise.accuracy@0.8:en=0.6"
+# Short names for a RAG system's own testbed.
+_SHORT = {"accuracy": "own-rag.accuracy", "refusal": "own-rag.accuracy@withheld", "recall": "own-rag.retrieval_recall"}
+_FORM = (
+    "use TESTBED.METRIC[@CONDITION][:LANG]=SHARE, e.g. noise.accuracy@0.8:en=0.6, or for an own RAG system "
+    "accuracy=0.7, accuracy@noisy=0.6, refusal=0.8 or recall=0.9"
+)
 _FALSE_ALARM = (1 - LEVEL) / 2  # maximum probability that a run fails when its true rate equals the minimum
 _MOST = 1_000_000  # maximum sample size to report; larger ones are reported as "more than 1,000,000 questions"
 
@@ -72,12 +77,13 @@ class Floor(CellSelector):
 
 
 def parse_floor(text: str) -> Floor:
-    """Parse `TESTBED.METRIC[@NOISE][:LANG]=SHARE`.
+    """Parse `TESTBED.METRIC[@CONDITION][:LANG]=SHARE`, or a short name such as `accuracy=0.7`.
 
     Raises:
         UsageError: The text has a different form, an unknown name, or a share that is not between 0 and 1.
     """
-    match = _FLOOR.fullmatch(text.strip())
+    name, rest = re.fullmatch(r"\s*(\w*)(.*)", text, re.DOTALL).groups()  # type: ignore[union-attr]  # always matches
+    match = _FLOOR.fullmatch(f"{_SHORT.get(name, name) if rest[:1] in '@:=' else name}{rest}".strip())
     if match is None:
         raise UsageError(f"fail_under={text}: {_FORM}.")
     try:
@@ -293,6 +299,16 @@ def _needed(is_enough: Callable[[int], bool], asked: int) -> str:
     count = max(count, asked + 1)
     digits = max(0, len(str(count)) - 2)  # keep two significant digits
     return f"about {math.ceil(count / 10**digits) * 10**digits:,} questions"
+
+
+def with_strict(checked: Iterable[GateResult]) -> list[GateResult]:
+    """Return gate results in which those that are inconclusive fail."""
+    return [
+        gate._replace(state="failed", message=f"inconclusive, which `strict` counts as failed: {gate.message}")
+        if gate.state == "inconclusive"
+        else gate
+        for gate in checked
+    ]
 
 
 def as_junit(suite: str, checked: Sequence[GateResult]) -> bytes:

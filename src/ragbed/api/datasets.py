@@ -75,7 +75,7 @@ def cases(data: DataLike, **layout: Unpack[LayoutKeywords]) -> CaseSet:
 
     names, settings = read_layout(with_defaults(layout))
     testbeds = choose_testbeds(names, settings)
-    datasets = read_data(data, layout.get("data_lang"))
+    datasets = read_data(data, layout.get("data_lang"), layout.get("docs"))
     return CaseSet(datasets, partial(generate_cases, datasets, testbeds, settings, named=names is not None))
 
 

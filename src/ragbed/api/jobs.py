@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from ragbed.runs.forecast import Forecast
 
 _T = TypeVar("_T")
+MIN_DROP = 0.03  # margin of the gate that `baseline` sets, as in `compare`
 
 
 def execute(job: Job, watch: Callable[[str, CallProgress], None]) -> None:
@@ -67,13 +68,17 @@ def forecast_job(job: Job) -> list[Forecast]:
 
 
 def check_gates(spec: RunSpec, folder: Path) -> list[GateResult]:
-    """Check the `fail_under` gates, and write the results to the `junit` file."""
+    """Check the `fail_under` and `baseline` gates, and write the results to the `junit` file."""
     floors = read_floors(spec.gates)
-    if not floors:
+    if not floors and spec.baseline is None:
         return []
-    from ragbed.analysis.gates import as_junit, check_run
+    from ragbed.analysis.gates import as_junit, check_run, with_strict
+    from ragbed.api.analysis import compare
 
-    checked = check_run(floors, folder)
+    checked = check_run(floors, folder) if floors else []
+    if spec.baseline is not None:
+        checked += compare(spec.baseline, folder, fail_if_worse=MIN_DROP).gates
+    checked = with_strict(checked) if spec.strict else checked
     if spec.junit is not None:
         write_file(Path(spec.junit), as_junit(str(folder), checked))
     return checked

@@ -76,8 +76,9 @@ def export(
 
     Args:
         sources: A run or its folder, or datasets as in `run`.
-        to: Export format: native, rgb, parquet, corpus or withheld-corpus for items; jsonl, inspect, lm-eval
-            or hf for test cases; jsonl, parquet, archive or rgb for runs.
+        to: Export format: native, rgb or parquet for items; jsonl, inspect, lm-eval or hf for test cases; corpora
+            for the variants of the documents in the own-rag testbed, as folders; jsonl, parquet, archive or rgb for
+            runs.
         out: File, new folder, URL or open binary file. Without it, `to="jsonl"` only counts the test cases of datasets.
         canonical: For runs, sort the trials and omit timings and attempts, so that identical runs produce identical
             files.
@@ -102,7 +103,7 @@ def export(
             raise UnusedOption(name, f"{folder or 'this'} is not a run (it has no run.sqlite)")
     with open_progress(progress) as shown:
         if out is None and to == "jsonl":
-            return _result(None, count_cases(_read_cases(read_data(sources, layout.get("data_lang")), layout, shown)))
+            return _result(None, count_cases(_read_cases(_read_data(sources, layout, shown), layout, shown)))
         target = ExportTarget(to, _need_place(out, to))
         return _result(target, _export_data(sources, target, layout, shown))
 
@@ -131,10 +132,16 @@ def _export_data(sources: DataLike, target: ExportTarget, layout: LayoutKeywords
     from ragbed.interop.exporting import export_cases, export_items, is_item_format
 
     has_items = is_item_format(target.to)
-    datasets = read_data(sources, layout.get("data_lang"))
+    datasets = _read_data(sources, layout, shown)
     if has_items:
-        return export_items(datasets, target, list(layout))
+        return export_items(datasets, target, [name for name in layout if name != "docs"])
+    if target.to == "corpora":
+        layout = {"corpus": "clean,withheld", **layout, "testbeds": "own-rag"}
     return export_cases(_read_cases(datasets, layout, shown), target)
+
+
+def _read_data(sources: DataLike, layout: LayoutKeywords, shown: Progress) -> list[Dataset]:
+    return read_data(sources, layout.get("data_lang"), layout.get("docs"), shown.message)
 
 
 def _read_cases(datasets: Sequence[Dataset], layout: LayoutKeywords, shown: Progress) -> Layout:

@@ -47,6 +47,8 @@ class LayoutKeywords(MixKeywords, total=False):
     limit: str | float | None
     seed: int
     prompt: LocalFile
+    docs: LocalFile
+    corpus: Values | None
 
 
 class EngineKeywords(TypedDict, total=False):
@@ -93,6 +95,8 @@ class RunOptions(LayoutKeywords, CallKeywords, total=False):
     trust_remote_code: bool
     shard: str | None
     fail_under: str | Sequence[str]
+    baseline: LocalFile
+    strict: bool
     junit: LocalFile
     until: str | Sequence[str]
     batch: bool
@@ -123,6 +127,11 @@ class RunSpec:
         limit: Evaluate only the first N items, or this fraction, of each dataset.
         seed: Seed for document selection and order.
         prompt: Folder with your own instructions (`en/system.md`, …).
+        docs: Folder with the documents that the questions are about. `data` can then be a list of questions and
+            answers: a CSV or JSON Lines file, dictionaries or a DataFrame with `question`, `answer` and `source`.
+        corpus: Variants of the documents in the own-rag testbed: clean, withheld (without the evidence for the
+            question), noisy (with related distractors) and false or false=SHARE (with edited copies of the evidence);
+            default: clean and withheld for a factory, otherwise clean.
         strategies: Additional prompting strategies to run: quote, numbered, unwarned, decompose, isolate, cite, or all.
         search: Settings of the `search` testbed, e.g. `turns=8,protocol=text,sizes=1000+10000`.
         repeats: Number of responses per case.
@@ -158,7 +167,11 @@ class RunSpec:
         gpus_per_replica: Number of GPUs per replica; default: 0.
         cpus_per_replica: Number of CPUs per replica; default: 1.
         shard: Evaluate only the I-th of N parts of the questions, as `I/N`.
-        fail_under: Gates such as `noise.accuracy@0.8:en=0.6`; the results are in `Run.gates`.
+        fail_under: Gates such as `noise.accuracy@0.8:en=0.6`, or for an own RAG system `accuracy=0.7`,
+            `accuracy@noisy=0.6`, `refusal=0.8` or `recall=0.9`; the results are in `Run.gates`.
+        baseline: An earlier run. A gate fails if this run is significantly worse than it by more than 3 points, as with
+            `compare`.
+        strict: Whether a gate that is inconclusive also fails.
         junit: File to write the gate results to, as JUnit XML.
         until: Stop once these conditions are met, e.g. `noise.accuracy@0.8 ± 10` (in percentage points),
             `compare:runs/base:drop 5%`, or `decided` for the gates; the results are in `Run.conditions`.
@@ -191,6 +204,8 @@ class RunSpec:
     limit: str | float | None = None
     seed: int = 0
     prompt: LocalFile = None
+    docs: LocalFile = None
+    corpus: Values | None = None
     strategies: Values | None = None
     search: str | None = None
     repeats: int = 1
@@ -221,12 +236,14 @@ class RunSpec:
     cpus_per_replica: float | None = None
     shard: str | None = None
     fail_under: str | Sequence[str] = ()
+    baseline: LocalFile = None
+    strict: bool = False
     junit: LocalFile = None
     until: str | Sequence[str] = ()
     batch: bool = False
 
     def __post_init__(self) -> None:
-        for name in ("out", "prompt", "junit"):
+        for name in ("out", "prompt", "docs", "baseline", "junit"):
             object.__setattr__(self, name, check_path(name, getattr(self, name)))
         for name in (*_OPTIONAL, "true_ratio", "distractors", "lang", "fail_under", "until"):
             object.__setattr__(self, name, _check_values(name, getattr(self, name), optional=name in _OPTIONAL))
@@ -246,7 +263,7 @@ class RunSpec:
         read_request_options(vars(self))
         if self.cache not in CACHE_MODES:
             raise UnknownName("cache", str(self.cache), CACHE_MODES)
-        for name in ("trust_remote_code", "batch"):
+        for name in ("trust_remote_code", "batch", "strict"):
             if not isinstance(getattr(self, name), bool):
                 raise UsageError(f"{name}={getattr(self, name)!r} is not valid. Use True or False.")
         if isinstance(self.limit, bool) or not isinstance(self.limit, str | Real | None):
@@ -258,8 +275,9 @@ class RunSpec:
     def _check_combinations(self) -> None:
         if self.engine == "local" and self.cluster is not None:
             raise UsageError(f"cluster={self.cluster} requires a Ray cluster. Add engine=ray, or remove `cluster`.")
-        if self.junit is not None and not self.gates:
-            raise UnusedOption("junit", "no gate is set. Set one, e.g. fail_under=noise.accuracy@0.8=0.6")
+        for name in ("junit", "strict"):
+            if getattr(self, name) and not self.gates and self.baseline is None:
+                raise UnusedOption(name, "no gate is set. Set one, e.g. fail_under=noise.accuracy@0.8=0.6")
 
     @property
     def own_prices(self) -> tuple[str, ...]:
@@ -292,7 +310,7 @@ class _Bounds(Struct, frozen=True):
     above_low: bool = False
 
 
-_OPTIONAL = ("testbeds", "noise", "num_docs", "strategies")  # parameters that accept several values or None
+_OPTIONAL = ("testbeds", "corpus", "noise", "num_docs", "strategies")  # parameters that accept several values or None
 _NUMBERS = {
     "supporting": _Bounds(low=1),
     "seed": _Bounds(optional=False),

@@ -157,6 +157,42 @@ def run(
     _finish(result)
 
 
+@build.command(cls=help_groups.GroupedCommand)
+@click.argument("questions", type=options.LocalPath(), metavar="QUESTIONS")
+@options.option("--docs", type=options.LocalPath(), metavar="DIR", required=True, help="Folder with the documents.")
+@options.option(
+    "--out", "-o", type=options.LocalPath(), metavar="DIR", required=True, help="New folder for the dataset."
+)
+@options.option("--data-lang", metavar="LANG", show_default="detected", help="Language of the questions: en or zh.")
+@options.json_option
+def qa(questions: Path, docs: Path, out: Path, data_lang: str | None, json: bool) -> None:
+    """Find the evidence for your own questions in a folder of documents, and write a dataset.
+
+    QUESTIONS is a CSV or JSON Lines file with the columns question and answer (accepted forms are separated by |) and,
+    optionally, source (the file that states the answer, or file#heading), false_answer and id. DIR receives
+    {lang}_base.jsonl, {lang}_int.jsonl (answers with several parts), {lang}_fact.jsonl (with false answers) and
+    not-found.csv, which lists the questions whose evidence was not found, with the reason.
+
+    \b
+    Examples:
+      ragbed build qa qa.csv --docs handbook/ -o handbook-data
+      ragbed run -m factory/my_rag:make -d handbook-data/en_base.jsonl --docs handbook/
+    """
+    from ragbed.api.question_data import build_qa
+    from ragbed.cli.console_progress import ConsoleProgress
+
+    with ConsoleProgress() as progress:
+        result = build_qa(questions, docs=docs, out=out, data_lang=data_lang, progress=progress)
+    for name, count in result.files.items():
+        say(f"{result.folder / name}: {count} items")
+    for one in result.missing:
+        say(f"No evidence for line {one.line}, {one.question!r}: {one.reason}.")
+    if json:
+        print_json({"folder": str(result.folder), "files": result.files, "missing": list(result.records())})
+    first = quoted(result.folder / next(iter(result.files)))
+    say(f"Next: ragbed review {first}, then ragbed run -m factory/MODULE:make -d {first} --docs {quoted(docs)}")
+
+
 build.add_command(quality)
 build.add_command(relabel)
 

@@ -276,8 +276,28 @@ _selection_options: Decorator = together(
         show_default="the first five, if the dataset supports them",
         help=(
             "Testbeds to run: noise, rejection, integration, counterfactual, closed-book, conflict, length, "
-            "no-documents, search (the model calls a search tool), own-retrieval and own-rejection (for systems "
-            "with their own retriever), or a testbed from a plug-in."
+            "no-documents, search (the model calls a search tool), own-rag (for systems with their own documents; the "
+            "default for systems with --docs), or a testbed from a plug-in."
+        ),
+    ),
+    option(
+        "--docs",
+        type=LocalPath(),
+        metavar="DIR",
+        group=help_groups.WHAT,
+        help=(
+            "Folder with the documents that the questions are about. DATA can then be a CSV or JSON Lines file with "
+            "the columns question, answer and, optionally, source."
+        ),
+    ),
+    option(
+        "--corpus",
+        metavar="NAMES",
+        group=help_groups.CONTEXT,
+        show_default="clean,withheld for a factory, otherwise clean",
+        help=(
+            "Variants of the documents in the own-rag testbed: clean, withheld (without the evidence for the "
+            "question), noisy (with related distractors), false or false=0.75 (with edited copies of the evidence)."
         ),
     ),
     option("--lang", metavar="LANGS", default="en,zh", group=help_groups.WHAT, help="Languages to include."),

@@ -32,6 +32,15 @@ def tell_cached(count: int, oldest: int) -> str:
     return f"{count:,} {responses} from the cache; the oldest is {age} old ({received:%Y-%m-%d %H:%M} UTC)."
 
 
+def say_causes(folder: Path, cells: Sequence[ConditionRow]) -> None:
+    """Print why the answers of a RAG system are wrong."""
+    if any(cell.condition.testbed == "own-rag" for cell in cells):
+        from ragbed.analysis.causes import describe_run
+
+        for sentence in describe_run(folder):
+            say(sentence)
+
+
 def say_count_command(data: Sequence[str]) -> None:
     """Print the command that shows which cases are infeasible."""
     from ragbed.cli.export import count_command
@@ -182,14 +191,14 @@ def print_cells(cells: Sequence[ConditionRow], folder: Path, *, to_stderr: bool)
 def print_other_tables(folder: Path, settings: Mapping[str, str], *, to_stderr: bool) -> None:
     """Print the tables on strategies, end-to-end RAG, searches and other abilities, which the overview table omits."""
     testbeds = settings["testbeds"]
-    is_covered = not any(name in testbeds for name in ("own-", "conflict", "length"))
+    is_covered = not any(name in testbeds for name in ("own-rag", "conflict", "length"))
     if is_covered and not {"remedies", "search", "confidence"} & settings.keys():
         return
     from ragbed.api.reports import read_report
     from ragbed.cli.report import print_tables, say_notes
 
     report = read_report([folder], [str(folder)], "robust")
-    shown = ("remedies", "own-retrieval", "search", "conflict", "length", "citations", "selective")
+    shown = ("remedies", "own-rag", "search", "conflict", "length", "citations", "selective")
     tables = tuple(table for table in report.tables if table.name.startswith(shown))
     print_tables(tables, to_stderr=to_stderr)
     say_notes(replace(report, tables=tables))
@@ -275,8 +284,10 @@ def _row(cell: ConditionRow, varied: Sequence[str], more: Sequence[int]) -> tupl
 
 def _condition(cell: ConditionRow) -> dict[str, str]:
     """Return the properties of a condition, other than its noise ratio, that apply to its testbed."""
+    from ragbed.testbeds import WITHOUT_DOCUMENTS
+
     at = cell.condition
     if at.noise is None:
-        return {"arm": at.arm} if at.testbed == "search" else {}
+        return {"arm": at.arm} if at.testbed in WITHOUT_DOCUMENTS else {}
     shown = {"arm": at.arm, "docs": str(at.k)}
     return shown | {"true": f"{at.correct:.3g}"} if at.testbed in ("counterfactual", "conflict") else shown

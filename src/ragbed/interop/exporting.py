@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import IO
 
 from ragbed.data import FORMATS, Dataset
-from ragbed.data.corpus import EDITIONS, Corpus
 from ragbed.data.output import BinarySink, open_output
 from ragbed.errors import UnknownName, UnusedOption, UsageError
 from ragbed.interop.exports import DATA_FILES, DATA_FOLDERS, RUN_FILES, RUN_FOLDERS
@@ -61,14 +60,14 @@ def is_item_format(to: str) -> bool:
     Raises:
         UnknownName: There is no such format for datasets.
     """
-    items = [*FORMATS, *EDITIONS, "parquet"]
+    items = [*FORMATS, "parquet"]
     if to not in (known := [*items, *DATA_FILES, *DATA_FOLDERS]):
         raise UnknownName("format", to, known)
     return to in items
 
 
 def export_items(datasets: Sequence[Dataset], target: ExportTarget, layout_options: Sequence[str]) -> Written:
-    """Export the items of one dataset, or its passages as a corpus.
+    """Export the items of one dataset.
 
     Args:
         datasets: The dataset.
@@ -85,16 +84,11 @@ def export_items(datasets: Sequence[Dataset], target: ExportTarget, layout_optio
     dataset = datasets[0]
     if to == "parquet":
         return target.write_file(datasets, lambda sink: write_items(dataset, sink))
-    if to in EDITIONS:
-        corpus = Corpus(dataset, EDITIONS[to])
-        corpus.require_passages()
-        written, lines = Written("passages", notes=[f"Cases refer to this corpus as {corpus.id}."]), corpus.lines()
-    else:
-        written, lines = Written("items"), (FORMATS[to].to_line(item) for item in dataset.items())
+    written = Written("items")
 
     def write(sink: IO[bytes]) -> Written:
-        for line in lines:
-            sink.write(line)
+        for item in dataset.items():
+            sink.write(FORMATS[to].to_line(item))
             written.count += 1
         return written
 
@@ -112,7 +106,7 @@ def count_cases(layout: Layout) -> Written:
 def export_cases(layout: Layout, target: ExportTarget) -> Written:
     """Export test cases."""
     to = target.to
-    if to != "jsonl":
+    if to not in ("jsonl", "corpora"):
         layout.need_documents(to)
     if to in DATA_FOLDERS:
         with write_whole_folder(target.folder()) as folder:

@@ -228,10 +228,9 @@ _STRATEGIES = (
     *_columns("counterfactual_rate counterfactual_gain"),
     *_columns("calls tokens_in tokens_out seconds", is_share=False),
 )
-_RETRIEVAL = _columns(
-    "retrieval_recall ndcg mrr recall_at_k precision_at_k "
-    "retrieved_distracts retrieved_contradicts retrieved_unknown retrieval_told "
-    "accuracy accuracy_given retrieval_gap refusal_withheld cited_supports"
+_OWN_RAG = _columns(
+    "accuracy corpus_change false_refusal retrieval_recall mrr retrieved_distracts retrieved_contradicts "
+    "retrieval_told cited_supports"
 )
 _CONFLICT = (
     *_columns("prior_right prior_wrong prior_none conflict_accuracy prior_bias context_bias"),
@@ -298,8 +297,7 @@ def _layout(cells: Sequence[Cell]) -> Iterator[tuple[str, tuple[TableColumn, ...
     )
     yield "closed-book", _CLOSED
     yield "remedies", _STRATEGIES
-    yield "own-retrieval", _RETRIEVAL
-    yield "own-retrieval noise", _by_noise(cells, "own-retrieval", "accuracy_by_retrieved_noise")
+    yield "own-rag", _OWN_RAG
     yield "citations", _CITATIONS
     yield "citations noise", _by_noise(cells, "citations", "citation_f1")
     yield "search", _SEARCH
@@ -482,7 +480,7 @@ def _place(cell: Cell, table: str) -> tuple[int | None, _Condition] | None:
         is_curve = cell.place.get("k") is None
         shown = cell.place.get("k") if table == "length parts" else None
         return (shown, _setting(arm)) if is_curve == (table == "length curve") else None
-    if table in ("search", "search turns"):
+    if table in ("own-rag", "search", "search turns"):
         return cell.place.get("k"), _setting(arm)
     if table == "conflict prior":
         prior = cell.estimate.metric.partition(_PRIOR)[2]
@@ -498,7 +496,7 @@ def _setting(setting: str | None) -> _Condition:
     if setting is None:
         return ()
     name, _, value = setting.partition("=")
-    return ((name, value),) if name in ("size", "false") else (("setting", setting),)
+    return ((name, value),) if value and name in ("size", "false") else (("setting", setting),)
 
 
 def _pick(row: dict[tuple[str, float | None], Estimate], column: TableColumn) -> Estimate | None:

@@ -17,6 +17,7 @@ from ragbed.analysis.statistics.testing import ClusterSums, Floats
 from ragbed.analysis.trials.columns import Ints, Mask, TrialColumns, TrialGroup
 from ragbed.runs.decided import DecidedInterval, Place, narrow
 from ragbed.schema import Estimate
+from ragbed.testbeds.own_rag import CLEAN
 
 # The questions that a cell covers: all questions, those that the model can answer without documents (`known`), those
 # that it cannot (`unknown`), a set that is the same for all models (`common`), or, for judged metrics, those with
@@ -51,7 +52,7 @@ class Cell:
     @property
     def has_usual_distractors(self) -> bool:
         """Return whether the cell is for the default distractor condition."""
-        return self.place.get("arm") is None
+        return self.place.get("arm") in (None, CLEAN)
 
     def as_json(self) -> dict[str, object]:
         """Return the cell as a record for a JSON report."""

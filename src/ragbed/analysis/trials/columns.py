@@ -25,6 +25,7 @@ Ints: TypeAlias = NDArray[np.int64]
 Labels: TypeAlias = Mapping[tuple[Path, str], str]
 
 SCORERS = ("robust", "code", "paper")  # `code` and `paper` are also prefixes of score names
+CAUSE = "cause."  # prefix of the columns that are 1 for trials with a cause of a wrong answer (`scoring.causes`)
 _INFEASIBLE = "infeasible"
 SCORES: tuple[ScoreName, ...] = ("correct", "refused", "flagged")  # verdicts that all scorers have
 
@@ -294,6 +295,9 @@ class VerdictColumns:
             name for *_, values in rows for name, value in values.items() if isinstance(value, int | float)
         )
         self.columns = {name: np.array([*(_number(values.get(name)) for *_, values in rows), nan]) for name in names}
+        causes = [values.get("cause") for *_, values in rows]
+        for cause in dict.fromkeys(filter(None, causes)):
+            self.columns[f"{CAUSE}{cause}"] = np.array([*(float(one == cause) for one in causes), nan])
 
 
 def _number(value: object) -> float:

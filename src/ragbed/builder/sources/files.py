@@ -13,6 +13,7 @@ from ragbed.builder.web.content_types import SUFFIXES, TEXT
 from ragbed.builder.web.limits import MAX_PAGE_BYTES
 from ragbed.errors import MALFORMED_JSON, UsageError
 from ragbed.io.jsonl import read_lines
+from ragbed.schema import Reject
 from ragbed.text import storable_name
 
 
@@ -24,7 +25,7 @@ async def open_folder(source: ArticleSource, documents: DocumentFetcher) -> Asyn
     for path in find_files(root):
         relative = path.relative_to(root)
         name = Path(source.name) / relative
-        yield _open(root, path, name, url=name if source.prefixes_urls else relative)
+        yield read_file(root, path, name, url=name if source.prefixes_urls else relative)
 
 
 def find_files(root: Path) -> Iterator[Path]:
@@ -47,7 +48,8 @@ def _is_build(folder: Path) -> bool:
         return False
 
 
-def _open(root: Path, path: Path, name: Path, url: Path) -> Found:
+def read_file(root: Path, path: Path, name: Path, url: Path) -> RawDocument | Reject:
+    """Return the content of a file in a folder, or the reason why it is not read."""
     if path.is_dir():
         return reject(name, "link", "links to folders are not followed; add the folder to the recipe as a source")
     kind = SUFFIXES.get(path.suffix.lower())

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import IO
 
-from ragbed.interop.exports import archive, harness_tasks, hf, jsonl, original_code, parquet
+from ragbed.interop.exports import archive, corpora, harness_tasks, hf, jsonl, original_code, parquet
 from ragbed.interop.exports.frozen import Layout
 from ragbed.interop.exports.records_base import ExportedRun, Written
 
@@ -24,6 +24,7 @@ DATA_FOLDERS: dict[str, Callable[[Layout, Path, Path], Written]] = {
     "inspect": harness_tasks.write_inspect,
     "lm-eval": harness_tasks.write_lm_eval,
     "hf": hf.write_folder,
+    "corpora": corpora.write_corpora,
 }
 
 # Formats that write a run to a single file.

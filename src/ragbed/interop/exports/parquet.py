@@ -15,7 +15,6 @@ from ragbed.runs.store import StoredResult
 from ragbed.runs.trials import trial_fields
 from ragbed.schema import Case, Served
 from ragbed.scoring.citations import CITATION_SCORES
-from ragbed.scoring.retrieval import RANK_SCORES
 from ragbed.scoring.search import SEARCH_ERRORS, SEARCH_SCORES
 from ragbed.scoring.value import Value
 from ragbed.testbeds.prompts import prompt_hash
@@ -123,8 +122,10 @@ def trial_schema() -> Any:  # noqa: ANN401 - pyarrow has no types
     scores |= {f"{scorer}.{name}": flag for scorer in ("code", "paper") for name in ("correct", "refused", "flagged")}
     scores |= dict.fromkeys(("paper.equal", "correct", "refused", "flagged", "misled", "unsure"), flag)
     shares = [f"retrieved_{label}" for label in ("supports", "distracts", "contradicts", "unknown")]
-    scores |= {"retrieval_told": flag} | dict.fromkeys(("retrieval_recall", *shares, "cited_supports"), number)
-    scores |= dict.fromkeys((*CITATION_SCORES, *RANK_SCORES, *SEARCH_SCORES, "false_strength", "confidence"), number)
+    scores |= {"cause": text, "retrieval_told": flag} | dict.fromkeys(
+        ("retrieval_recall", "reciprocal_rank", *shares, "cited_supports"), number
+    )
+    scores |= dict.fromkeys((*CITATION_SCORES, *SEARCH_SCORES, "false_strength", "confidence"), number)
     scores |= {"no_confidence": flag, "confidence_problem": text, "prompt_tokens": number, "tokens_estimated": flag}
     flags = ("never_searched", "searched_too_long", "stopped_early", "fair_refusal", "search_limit")
     scores |= dict.fromkeys((*flags, *SEARCH_ERRORS), flag)
@@ -138,7 +139,12 @@ def trial_schema() -> Any:  # noqa: ANN401 - pyarrow has no types
     step |= {"searches": arrow.list_(arrow.struct(list(search.items())))}
     fields = {"model": text, "repeat": arrow.int32(), "outcome": text, "error": text, "reply": text, "finish": text}
     fields |= {"reasoning": text, "usage": usage, "latency_s": number}
-    fields |= {"retrieved": passages, "citations": passages, "steps": arrow.list_(arrow.struct(list(step.items())))}
+    fields |= {
+        "retrieved": passages,
+        "contexts": passages,
+        "citations": passages,
+        "steps": arrow.list_(arrow.struct(list(step.items()))),
+    }
     served = arrow.struct([(name, text) for name in Served.__struct_fields__])
     fields |= {"attempts": arrow.int32(), "max_tokens": arrow.int32(), "served": served}
     fields |= {"scores": arrow.struct(list(scores.items()))}

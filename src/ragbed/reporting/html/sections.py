@@ -104,7 +104,7 @@ def _table(one: ReportTable, words: Locale) -> Node:
 # Tables whose headings are numbers, which are the same in every language.
 _BY_NUMBER = (
     *("noise", "noise arms", "noise length", "noise gain", "integration", "integration gain"),
-    *("own-retrieval noise", "citations noise", "conflict prior", "length", "length change"),
+    *("citations noise", "conflict prior", "length", "length change"),
 )
 
 
