@@ -96,12 +96,43 @@ def test_questions_and_a_folder_are_evaluated_in_one_command() -> None:
 
 @pytest.mark.usefixtures("here")
 def test_gates_select_a_condition_by_its_name() -> None:
-    gates = ("--fail-under", "own-rag.accuracy@withheld=0", "--fail-under", "own-rag.accuracy=0")
-    done = _run(*gates, "-o", "r")
+    done = _run("--fail-under", "own-rag.accuracy@withheld=0", "--fail-under", "own-rag.accuracy=0", "-o", "r")
     assert done.code == 0, done.err
     gates = [line for line in done.err.splitlines() if line.startswith("gate passed: own-rag.accuracy of ")]
     assert ["arm withheld" in gates[0], "arm clean" in gates[1], len(gates)] == [True, True, 2]
-    assert "own-rag.accuracy@noisy=0.5: no case in this run" in _run("--fail-under", "own-rag.accuracy@noisy=0.5").err
+    assert "accuracy@noisy=0.5: no case in this run" in _run("--fail-under", "accuracy@noisy=0.5").err
+
+
+@pytest.mark.usefixtures("here")
+def test_short_names_a_baseline_and_strict_gates() -> None:
+    done = _run("--fail-under", "accuracy=0", "--fail-under", "refusal=0", "--fail-under", "recall=0", "-o", "main")
+    assert (done.code, done.err.count("gate passed: own-rag.")) == (0, 3)
+    assert "gate passed" in _run("--baseline", "main", "-o", "same").err
+    undecided = ("--fail-under", "accuracy=0.99", "-o", "same")
+    assert _run(*undecided).code == 0
+    failed = _run(*undecided, "--strict", "--junit", "gates.xml")
+    assert failed.code == 4
+    assert (
+        "gate failed: own-rag.accuracy of factory/small_rag:make on qa, en, k 5, arm clean: inconclusive" in failed.err
+    )
+    assert "<failure" in Path("gates.xml").read_text("utf-8")
+    assert "--strict has no effect here: no gate is set." in _run("--strict").err
+    assert _run("--baseline", "nowhere", "-o", "new").code == 1
+    assert not Path("new").exists()
+
+
+@pytest.mark.usefixtures("here")
+def test_every_first_screen_begins_with_the_cause() -> None:
+    sentence = _run("-o", "r", "--corpus", "withheld").err.splitlines()[1]
+    assert sentence.startswith("Without the evidence, ")
+    assert "The system answered although the evidence was missing in " in sentence
+    assert sentence in type_command("diagnose", "r").err
+    report = type_command("report", "r").out
+    assert report.startswith("factory/small_rag:make, qa: Without the evidence, ")
+    assert type_command("report", "r", "-f", "html", "-o", "r.html").code == 0
+    text = Path("r.html").read_text("utf-8")
+    assert "The system answered although the evidence was missing" in text
+    assert "在缺少依据时仍然作答" in text
 
 
 @pytest.mark.usefixtures("here")

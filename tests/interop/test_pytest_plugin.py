@@ -23,8 +23,8 @@ def test_declines(ragbed):
     ragbed.check(bad, baseline=good)
 
 def test_is_undecided(ragbed):
-    run = ragbed.run("scripted/majority", "ragbed-mini-en_base", testbeds="noise", noise="0", limit=3)
-    ragbed.check(run, "noise.accuracy=0.9", strict=True)
+    run = ragbed.run("scripted/refuser", "ragbed-mini-en_base", testbeds="noise", noise="0", limit=2)
+    ragbed.check(run, "noise.accuracy=0.6", strict=True)
 """
 
 

@@ -15,7 +15,10 @@ import numpy as np
 
 from ragbed.analysis.locale import read_words
 from ragbed.analysis.metrics.cells import CellBuilder
-from ragbed.analysis.trials.columns import CAUSE, TrialColumns, TrialGroup
+from ragbed.analysis.run_cells import read_groups
+from ragbed.analysis.trials.columns import CAUSE, Labels, TrialColumns, TrialGroup
+from ragbed.runs.display_names import read_row_names
+from ragbed.runs.scoring import open_scored
 from ragbed.schema import Estimate, Lang
 from ragbed.scoring.causes import CAUSES
 from ragbed.testbeds import headline_score
@@ -56,12 +59,12 @@ def summarise_causes(groups: Sequence[TrialColumns]) -> list[CauseSummary]:
     return [_summarise(trials) for trials in groups if any(testbed == NAME for testbed, _ in trials.kinds)]
 
 
-def read_causes(folder: Path) -> list[CauseSummary]:
-    """Return the summaries of a run."""
-    from ragbed.analysis.run_cells import read_groups  # noqa: PLC0415 - it loads the scorers
-    from ragbed.runs.display_names import read_row_names  # noqa: PLC0415
-
-    return summarise_causes(read_groups([folder], labels=read_row_names([folder]).labels))
+def read_causes(folder: Path, labels: Labels | None = None) -> list[CauseSummary]:
+    """Return the summaries of a run; `labels` are the names of the models if they must be unique across more runs."""
+    with open_scored(folder) as store:
+        if NAME not in store.settings().get("testbeds", ""):
+            return []
+    return summarise_causes(read_groups([folder], labels=labels or read_row_names([folder]).labels))
 
 
 def _summarise(trials: TrialColumns) -> CauseSummary:
@@ -96,7 +99,8 @@ def describe_causes(summary: CauseSummary, lang: Lang = "en") -> str:
     rates = [
         words(f"causes.rate.{arm.partition('=')[0]}", rate=_show(rate), n=rate.n) for arm, rate in summary.rates.items()
     ]
-    texts = [words("causes.rates", rates=joint.join(rates))]
+    text = words("causes.rates", rates=joint.join(rates))
+    texts = [text[:1].upper() + text[1:]]
     if summary.wrong:
         (first, *others) = summary.causes
         share = _show(first.share)

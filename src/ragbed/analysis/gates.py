@@ -58,6 +58,7 @@ _FORM = (
     "accuracy=0.7, accuracy@noisy=0.6, refusal=0.8 or recall=0.9"
 )
 _FALSE_ALARM = (1 - LEVEL) / 2  # maximum probability that a run fails when its true rate equals the minimum
+MIN_DROP = 0.03  # margin of the gate against a baseline run, as in `ragbed compare`
 _MOST = 1_000_000  # maximum sample size to report; larger ones are reported as "more than 1,000,000 questions"
 
 

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from ragbed.runs.forecast import Forecast
 
 _T = TypeVar("_T")
-MIN_DROP = 0.03  # margin of the gate that `baseline` sets, as in `compare`
 
 
 def execute(job: Job, watch: Callable[[str, CallProgress], None]) -> None:
@@ -72,7 +71,7 @@ def check_gates(spec: RunSpec, folder: Path) -> list[GateResult]:
     floors = read_floors(spec.gates)
     if not floors and spec.baseline is None:
         return []
-    from ragbed.analysis.gates import as_junit, check_run, with_strict
+    from ragbed.analysis.gates import MIN_DROP, as_junit, check_run, with_strict
     from ragbed.api.analysis import compare
 
     checked = check_run(floors, folder) if floors else []

@@ -156,6 +156,7 @@ def read_report(runs: Sequence[Path], names: Sequence[str], scorer: str, models:
         scorer: Scorer of the tables.
         models: Names of the models, if they must be unique across more runs than these.
     """
+    from ragbed.analysis.causes import read_causes
     from ragbed.analysis.diagnosis.diagnosis_file import read_diagnoses
     from ragbed.analysis.judging.cells import read_judged_cells
     from ragbed.analysis.run_cells import conditions_in, count_results, is_monitored, read_published, read_report_cells
@@ -185,6 +186,7 @@ def read_report(runs: Sequence[Path], names: Sequence[str], scorer: str, models:
         incomplete=tuple(incomplete),
         cached=tuple(_read_cached(names, runs)),
         conditions=conditions,
+        causes=tuple(summary for run in runs for summary in read_causes(run, models.labels)),
     )
 
 

@@ -52,6 +52,7 @@ def diagnose(run: Path, show: str | None, json: bool, **chosen: Unpack[EngineKey
     """
     from dataclasses import asdict
 
+    from ragbed.analysis.causes import describe_run
     from ragbed.api import analysis
     from ragbed.cli.console_progress import ConsoleProgress
     from ragbed.runs.display_names import read_names
@@ -60,6 +61,8 @@ def diagnose(run: Path, show: str | None, json: bool, **chosen: Unpack[EngineKey
     with ConsoleProgress() as progress:
         result = analysis.diagnose(run, progress=progress, **call_keywords(chosen))
     names = read_names([run])
+    for sentence in describe_run(run):
+        say(sentence)
     if show is None:
         _print_summary(result, names, to_stderr=json)
     else:

@@ -284,8 +284,9 @@ def replace_answer(text: str, answer: Answer, false: Answer, lang: Lang) -> str:
     for part, forms in enumerate(answer):
         wrong = false[min(part, len(false) - 1)][0]
         for form in sorted(forms, key=len, reverse=True):
-            pattern = term_pattern(form, lang).pattern
-            text = re.sub(pattern, wrong.replace("\\", r"\\"), text, flags=re.IGNORECASE)
+            spans = [match.span() for match in term_pattern(form, lang).finditer(text.lower())]
+            for start, end in reversed(spans if len(text.lower()) == len(text) else ()):
+                text = text[:start] + wrong + text[end:]
     return text
 
 

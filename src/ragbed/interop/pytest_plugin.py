@@ -47,8 +47,7 @@ class Bench:
             strict: Whether a gate that is inconclusive also fails.
         """
         from ragbed import compare  # noqa: PLC0415
-        from ragbed.analysis.gates import check_run, parse_floor, with_strict  # noqa: PLC0415
-        from ragbed.api.jobs import MIN_DROP  # noqa: PLC0415
+        from ragbed.analysis.gates import MIN_DROP, check_run, parse_floor, with_strict  # noqa: PLC0415
 
         gates = check_run([parse_floor(floor) for floor in fail_under], run.folder) if fail_under else []
         if baseline is not None:

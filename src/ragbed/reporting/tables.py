@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from functools import cached_property
 from typing import NamedTuple, TypeAlias
 
+from ragbed.analysis.causes import CauseSummary, describe_causes
 from ragbed.analysis.diagnosis.diagnosis_file import RunDiagnosis
 from ragbed.analysis.diagnosis.summary import ErrorRow, read_error_rows
 from ragbed.analysis.locale import Locale, read_words
@@ -118,7 +119,7 @@ class Report:
     types with examples. `names` maps model strings to display names, which tables and errors use. `is_monitored` is set
     if a run has a stopping condition (`--until`); its intervals are then valid at any stopping time. `incomplete` lists
     the unfinished runs, and `cached` the runs with responses from the cache.
-    `conditions` are the outcomes of the stopping conditions.
+    `conditions` are the outcomes of the stopping conditions, and `causes` say why a RAG system's answers are wrong.
     """
 
     runs: tuple[str, ...]
@@ -133,10 +134,12 @@ class Report:
     incomplete: tuple[IncompleteRun, ...] = ()
     cached: tuple[CachedResponses, ...] = ()
     conditions: tuple[DecidedInterval, ...] = ()
+    causes: tuple[CauseSummary, ...] = ()
 
     def notes(self, words: Locale) -> list[str]:
-        """Return notes on the whole report: incomplete runs, cached and excluded responses."""
-        notes = [run.describe(words) for run in self.incomplete] + [run.describe(words) for run in self.cached]
+        """Return notes on the whole report: causes of wrong answers, incomplete runs, cached and excluded responses."""
+        notes = [f"{one.key.model}, {one.key.data}: {describe_causes(one, words.lang)}" for one in self.causes]
+        notes += [run.describe(words) for run in self.incomplete] + [run.describe(words) for run in self.cached]
         if unscored := sum(cell.estimate.asked - cell.estimate.n for cell in self.cells if self._has_excluded(cell)):
             notes.append(words("page.unscored", count=f"{unscored:,}"))
         return notes
