@@ -13,7 +13,7 @@ from ragbed.analysis.diagnosis.diagnosis_file import RunDiagnosis
 from ragbed.analysis.diagnosis.summary import ErrorRow, read_error_rows
 from ragbed.analysis.locale import Locale, read_words
 from ragbed.analysis.metrics import METRICS
-from ragbed.analysis.metrics.cells import JUDGED, Cell
+from ragbed.analysis.metrics.cells import JUDGED, ONE_SUPPORTING, Cell
 from ragbed.analysis.metrics.length import PARTS
 from ragbed.analysis.paper.tables import PaperTable, inferred_rows, read_tables
 from ragbed.analysis.trials.columns import TrialGroup
@@ -490,6 +490,8 @@ def _place(cell: Cell, table: str) -> tuple[int | None, _Condition] | None:
         return (cell.place.get("k"), (("prior", prior),)) if prior and true is not None else None
     if table == "counterfactual true":
         return (cell.place.get("k"), (("true", f"{true:.3g}"),)) if true and not arm else None
+    if table.startswith("noise") and cell.place.get("k") == ONE_SUPPORTING and not arm:
+        return None, (("supporting", "1"),)
     is_summary = true is None if table.startswith("conflict") else not true
     return None if arm or not is_summary else (cell.place.get("k"), ())
 

@@ -24,6 +24,9 @@ from ragbed.testbeds.own_rag import CLEAN
 # responses that the rules cannot classify (`unsure`).
 Scope: TypeAlias = Literal["all", "known", "unknown", "common", "unsure"]
 
+# The number of documents in the key of a cell whose conditions have one supporting document and a growing number of
+# distractors, so that they share no number of documents.
+ONE_SUPPORTING = 0
 JUDGED = "judge "  # the name of a judge's scorer is this prefix followed by the judge's name
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from ragbed.analysis.metrics.cells import Cell, CellBuilder
+from ragbed.analysis.metrics.cells import ONE_SUPPORTING, Cell, CellBuilder
 from ragbed.analysis.metrics.curve import measure_curve
 from ragbed.analysis.statistics.paired import cochran_q
 from ragbed.analysis.trials.columns import Ints, Mask
@@ -15,7 +15,10 @@ from ragbed.analysis.trials.columns import Ints, Mask
 def measure(builder: CellBuilder) -> Iterator[Cell]:
     """Yield the cells of the noise testbed."""
     trials = builder.trials
-    for k, mask in trials.split(trials.of("noise"), "k"):
+    fixed = trials.of("noise", "fixed")
+    # If there are no other mixes, those with one supporting document are the testbed's curve.
+    only_fixed = [(ONE_SUPPORTING, fixed)] if fixed.any() and not trials.of("noise").any() else []
+    for k, mask in [*trials.split(trials.of("noise"), "k"), *only_fixed]:
         yield from measure_curve(builder, mask, k)
         for metric, name in (("false_refusal", "refused"), ("false_alarm", "flagged")):
             for ratio, point in trials.split(mask, "noise"):
