@@ -66,7 +66,7 @@ def _states(cells: list[Cell], minimum: float) -> dict[tuple[object, ...], tuple
     for cell in cells:
         metric, value = cell.estimate.metric, cell.estimate.value
         if cell.scope == "all" and cell.table in METRICS and metric not in NOT_SHARES and value is not None:
-            (checked,) = check_floors([Floor("", cell.table, metric, None, None, minimum)], [cell])
+            (checked,) = check_floors([Floor("", cell.table, metric, None, None, None, minimum)], [cell])
             key = (cell.table, metric, *sorted(cell.place.items(), key=str))
             found[key] = value, _RANKS[checked.state]
     return found

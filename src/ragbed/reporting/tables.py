@@ -490,10 +490,10 @@ def _place(cell: Cell, table: str) -> tuple[int | None, _Condition] | None:
         return (cell.place.get("k"), (("prior", prior),)) if prior and true is not None else None
     if table == "counterfactual true":
         return (cell.place.get("k"), (("true", f"{true:.3g}"),)) if true and not arm else None
-    if table.startswith("noise") and cell.place.get("k") == ONE_SUPPORTING and not arm:
-        return None, (("supporting", "1"),)
+    is_one = table.startswith("noise") and cell.place.get("k") == ONE_SUPPORTING
+    docs: tuple[int | None, _Condition] = (None, (("supporting", "1"),)) if is_one else (cell.place.get("k"), ())
     is_summary = true is None if table.startswith("conflict") else not true
-    return None if arm or not is_summary else (cell.place.get("k"), ())
+    return None if arm or not is_summary else docs
 
 
 def _setting(setting: str | None) -> _Condition:
