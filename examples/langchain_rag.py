@@ -1,7 +1,6 @@
 """Evaluate a LangChain chain: ragbed run -m factory/langchain_rag:make -d qa.csv --docs handbook."""
 
 from pathlib import Path
-from typing import Any
 
 from langchain_core.documents import Document
 from langchain_core.prompts import PromptTemplate
@@ -12,7 +11,7 @@ from own_rag import make_search  # in your system: a vector store
 PROMPT = PromptTemplate.from_template("Answer from these documents.\n\n{context}\n\nQuestion: {question}")
 
 
-def make(folder: Path) -> Any:
+def make(folder: Path) -> object:
     """Index the documents in a folder, and return a function that answers questions from them."""
     search = make_search(folder)
     retriever = RunnableLambda(lambda question: [Document(page_content=text) for _, text in search(question, 4)])
