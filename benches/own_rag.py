@@ -242,12 +242,12 @@ def measure_speed(folder: Path) -> list[bool]:
     docs, rows = folder / "many", ["question,answer,false_answer"]
     docs.mkdir()
     for document in range(250):
-        lines = [f"# Station {document}"]
+        lines = [f"# Depot {document}"]
         for number, part in enumerate(("boiler", "pump", "gate", "mast")):
             value = 1000 + 4 * document + number
-            lines.append(f"The {part} of station {document} was installed in room {value} by the crew.")
-            rows.append(f"In which room is the {part} of station {document}?,room {value},room {value + 9000}")
-        (docs / f"station-{document}.md").write_text("\n\n".join(lines))
+            lines.append(f"The {part} of depot {document} was installed in room {value} by the team.")
+            rows.append(f"In which room is the {part} of depot {document}?,room {value},room {value + 9000}")
+        (docs / f"depot-{document}.md").write_text("\n\n".join(lines))
     (folder / "many.csv").write_text("\n".join(rows))
     words = [sys.executable, "-m", "ragbed", "run", "-m", "factory/slow_rag:make", "--cache", "off"]
     first = _time([*words, "-d", str(DATA / "qa.csv"), "--docs", "handbook", "-o", "first"], folder)

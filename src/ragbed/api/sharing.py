@@ -191,7 +191,8 @@ def import_results(
 
     Args:
         files: The files to import.
-        from_: Format: rgb (the original code), jsonl, inspect, lm-eval or archive.
+        from_: Format: rgb (the original code), jsonl, inspect, lm-eval, archive, or traces of a RAG system in
+            production without gold answers (detected, or openinference, langfuse or columns).
         out: New folder for the run.
         data: Datasets as in `run`, or the folder of an exported testbed; not used for an archive.
         model: Name of the model that generated the answers (jsonl and lm-eval), or a name that replaces the logged one
@@ -204,7 +205,7 @@ def import_results(
         >>> ragbed.import_results("oracle.zip", "archive", "runs/copy").complete
         True
     """
-    from ragbed.interop.importing import IMPORT_FORMATS, AnswerFiles
+    from ragbed.interop.importing import IMPORT_FORMATS, TRACES, AnswerFiles
     from ragbed.runs.importing import import_answers
 
     if from_ not in IMPORT_FORMATS:
@@ -213,6 +214,8 @@ def import_results(
     is_given = data is not None and not (isinstance(data, Sequence) and not data)
     if from_ == "archive":
         return _import_archive(paths, folder, {"data": is_given, "model": model, **layout})
+    if from_ in TRACES:
+        return _import_traces(paths, folder, from_, model, {"data": is_given, **layout})
     if data is None or not is_given:
         raise UsageError(f"from_={from_} requires the dataset that the answers belong to. Add data=DATA.")
     for path in paths:
@@ -221,6 +224,25 @@ def import_results(
     answers = AnswerFiles(paths, from_, model)
     matched, settings = _match(answers, data, layout)
     counts = asdict(import_answers(matched, settings, folder))
+    problems = counts.pop("problems")
+    return ImportResult(Run(folder), counts, problems)
+
+
+def _import_traces(
+    paths: list[Path], folder: Path, from_: str, model: str | None, options: Mapping[str, object]
+) -> ImportResult:
+    from ragbed.runs.importing import import_answers
+    from ragbed.runs.traces import TESTBED, open_traces
+
+    for name, value in options.items():
+        if value:
+            raise UnusedOption(name, "traces contain their own questions and documents")
+    for path in paths:
+        if not path.exists():
+            raise NoSuchFile(path)
+    source = open_traces(paths, model or "production", None if from_ == "traces" else from_)
+    settings = {"imported": from_, "repeats": "1", "testbeds": TESTBED, "max_tokens": "unknown"}
+    counts = asdict(import_answers([source], settings, folder))
     problems = counts.pop("problems")
     return ImportResult(Run(folder), counts, problems)
 

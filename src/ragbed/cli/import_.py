@@ -27,8 +27,8 @@ _SHOWN = 20  # Maximum number of problems to print; --json contains all of them.
     required=True,
     metavar="FORMAT",
     help=(
-        "Input format: rgb (result files of the original RGB code), jsonl, inspect (logs), lm-eval (samples) or "
-        "archive."
+        "Input format: rgb (result files of the original RGB code), jsonl, inspect (logs), lm-eval (samples), archive, "
+        "or traces (of a RAG system in production; the format is detected, or openinference, langfuse or columns)."
     ),
 )
 @options.option(
@@ -73,6 +73,7 @@ def import_(
       ragbed import logs/*.eval --from inspect -d my_testbed -o runs/inspect
       ragbed import results/samples_*.jsonl --from lm-eval -m hf/qwen -d my_testbed -o runs/lm-eval
       ragbed import qwen.zip --from archive -o runs/qwen
+      ragbed import traces.jsonl --from traces -o runs/live
     """
     from ragbed.api import sharing
 
