@@ -69,11 +69,8 @@ def test_a_run_without_gold_is_judged_and_reported(tmp_path: Path) -> None:
     run = ragbed.open_run(tmp_path / "live")
     assert run.outcomes == {"ok": 3, "error": 1}
     judged = ragbed.judge(run, {"j": lambda prompt: "VERDICT: yes"}, criteria="supported,sufficient,refusal,correct")
-    assert {(row["criterion"], row["rate"], row["n"]) for row in judged.records()} >= {
-        ("supported", 1.0, 3),
-        ("refusal", 1.0, 3),
-    }
-    assert not any(row["criterion"] == "correct" for row in judged.records())
+    rates = {row["criterion"]: row["rate"] for row in judged.records()}
+    assert rates == {"supported": 1.0, "sufficient": 1.0, "refusal": 1.0}
     assert type_command("report", str(tmp_path / "live")).code == 0
 
 
