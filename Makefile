@@ -68,8 +68,8 @@ fmt: $(STAMP)  ## format the code
 	@$(BIN)/ruff format --quiet .
 	@$(BIN)/ruff check --fix --quiet .
 
-docs: $(STAMP)  ## the site, into site/; a broken link fails
-	@$(BIN)/zensical build --clean --strict
+docs: $(STAMP)  ## the site in both languages, into site/; a broken link fails
+	@$(BIN)/python -m scripts.build_site
 
 reference: $(STAMP)  ## the pages and drawings of the docs that are generated from the code
 	@$(BIN)/python -m scripts.write_reference

@@ -1,7 +1,9 @@
 """Measure how often intervals contain the true value, how often tests err, and whether sample sizes suffice.
 
 Figures are exact if the outcomes can be enumerated (one trial per question, McNemar's size and power), and simulated
-otherwise. The exit code is 1 if a figure is out of its bounds. `--write FILE` stores the figures as JSON.
+otherwise. The exit code is 1 if a figure is out of its bounds. `--write` stores the figures in
+docs/project/measured/stats_coverage.json and writes the tables in docs/explanation/statistics.md; a test compares the
+two.
 """
 
 from __future__ import annotations
@@ -12,10 +14,11 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from itertools import product
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from benches import ROOT
 from benches.coverage_scenarios import (
     Rng,
     Scenario,
@@ -38,6 +41,9 @@ from ragbed.analysis.statistics.testing import Floats, probabilities, sign_test
 from ragbed.analysis.trials.columns import TrialGroup
 from ragbed.schema import Estimate
 
+MEASURED = ROOT / "docs/project/measured/stats_coverage.json"
+PAGE = ROOT / "docs/explanation/statistics.md"
+_MARKER, _END = "<!-- from measured/stats_coverage.json -->", "<!-- end -->"
 SHARES = np.arange(1, 100) / 100
 # The families of scenarios, and how many times as many runs as asked are simulated of each; those of metrics are slow.
 _FAMILIES: dict[str, tuple[Callable[[bool], Iterator[Scenario]], int]] = {
@@ -210,12 +216,39 @@ def check_power(rng: Rng) -> None:
         check(name, f"computed {computed:.4f}, simulated {seen:.4f}", abs(computed - seen) <= 0.02)
 
 
+def render_tables() -> str:
+    """Return the tables of interval coverage and of test errors, between their markers."""
+    return "\n".join([_MARKER, "", *_coverage_tables(json.loads(MEASURED.read_text("utf-8"))["figures"]), "", _END])
+
+
+def _coverage_tables(figures: dict[str, dict[str, Any]]) -> Iterator[str]:
+    yield "| Interval | Runs each | Used: scenarios, mean, lowest | Held out: scenarios, mean, lowest (where) |"
+    yield "|---|---|---|---|"
+    for name, figure in figures.items():
+        if "held out" in figure:
+            used, held_out = (_coverage(figure[label]) if label in figure else "–" for label in ("used", "held out"))
+            runs = f"{figure['held out']['runs']:,}" if figure["held out"]["runs"] else "exact"
+            yield f"| {name} | {runs} | {used} | {held_out} ({figure['held out']['worst']}) |"
+    yield ""
+    yield "| Test or gate | Scenarios | Runs each | Mean error | Largest error |"
+    yield "|---|---|---|---|---|"
+    for name, figure in figures.items():
+        if "largest" in figure:
+            shares = f"{100 * figure['mean']:.1f}% | {100 * figure['largest']:.1f}%"
+            yield f"| {name} | {figure['scenarios']} | {figure['runs']:,} | {shares} |"
+
+
+def _coverage(figure: dict[str, Any]) -> str:
+    mean = "–" if not figure["room"] else f"{100 * figure['mean']:.1f}%"
+    return f"{figure['scenarios']}, {mean}, {100 * figure['least']:.1f}%"
+
+
 def main() -> None:
     """Print all figures; exit with code 1 if one is out of bounds."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--runs", type=int, default=200, help="simulated runs per scenario")
     parser.add_argument("--parts", default=",".join((*_FAMILIES, "gates", "power")), help="parts to measure")
-    parser.add_argument("--write", type=Path, help="file whose figures are replaced by the new ones")
+    parser.add_argument("--write", action="store_true", help="replace the figures and tables in the docs")
     asked = parser.parse_args()
     rng, parts = np.random.default_rng(0), asked.parts.split(",")
     figures: dict[str, dict[str, object]] = {}
@@ -242,6 +275,9 @@ def main() -> None:
     if "power" in parts:
         check_power(rng)
     if asked.write:
-        before = json.loads(asked.write.read_text("utf-8"))["figures"] if asked.write.is_file() else {}
-        asked.write.write_text(json.dumps({"figures": before | figures}, indent=1) + "\n", "utf-8")
+        before = json.loads(MEASURED.read_text("utf-8"))["figures"]
+        MEASURED.write_text(json.dumps({"figures": before | figures}, indent=1) + "\n", "utf-8")
+        text = PAGE.read_text("utf-8")
+        start, end = text.index(_MARKER), text.index(_END) + len(_END)
+        PAGE.write_text(text[:start] + render_tables() + text[end:], "utf-8")
     sys.exit(bool(failures))

@@ -3,8 +3,7 @@
     python -m benches synth_quality [--items 10000] [--speed-items 1000000] [--seed 7] [--tokens 85] [--lang zh]
 
 Without options, a small sample takes half a minute; the figures in the data card come from the options above. Speed is
-always measured with documents of 60 tokens. Exit code 1 if a figure misses its target. `synth_perturbations` measures
-the effect on a real model.
+always measured with documents of 60 tokens. Exit code 1 if a figure misses its target.
 """
 
 from __future__ import annotations

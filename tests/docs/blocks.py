@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 ROOT = Path(__file__).parents[2]
 GENERATED = ("docs/reference/cli.md",)  # generated from the code and checked by another test
+FILE = re.compile(r"# (\w+\.py)\n")  # the first line of a Python block that a reader saves
 
 _OPENING = re.compile(r"( *)(`{3,})(\w*)\s*")
 _UNRUN = re.compile(r"<!-- not run: (.+) -->")

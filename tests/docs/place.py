@@ -108,7 +108,9 @@ def open_place(folder: Path, data: Path) -> Iterator[Place]:
     world = Readers(make_world(1, 1, ("en",)).items)
     with running_generator(world) as url:
         environ = {"RAGBED_DATA_DIR": str(data), "RAGBED_CACHE_DIR": str(folder / "cache"), "OPENAI_API_KEY": "none"}
-        environ |= {f"{name}_BASE_URL": url for name in ("OPENAI", "VLLM", "OLLAMA")}
+        environ |= {f"{name}_BASE_URL": url for name in ("OPENAI", "VLLM", "OLLAMA", "BEDROCK")}
+        environ |= {"AZURE_OPENAI_ENDPOINT": url.removesuffix("/v1")}
+        environ |= dict.fromkeys(("AZURE_OPENAI_API_KEY", "AWS_BEARER_TOKEN_BEDROCK"), "none")
         place = Place(folder, environ, world)
         try:
             yield place

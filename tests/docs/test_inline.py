@@ -43,7 +43,7 @@ def _wrong(span: str) -> str | None:
     words = span.split()
     options = [word for word in _OPTION.findall(span) if word not in _FOREIGN]
     if words[0] != "ragbed" or len(words) == 1:
-        foreign = words[0] in ("pip", "python", "make", "ray", "inspect", "lm_eval", "export", "srun")
+        foreign = words[0] in ("pip", "python", "make", "ray", "inspect", "lm_eval", "export", "srun", "vllm")
         unknown = [] if foreign else [word for word in options if word.startswith("--") and word not in _KNOWN]
         return f"no command has {unknown[0]}" if unknown else None
     path = tuple(words[1:3]) if tuple(words[1:3]) in _COMMANDS else tuple(words[1:2])

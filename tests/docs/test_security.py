@@ -33,11 +33,9 @@ def test_every_torture_part_belongs_to_a_promise() -> None:
 
 def test_the_figures_are_those_of_the_code() -> None:
     from benches.torture.bounds import HANG_S, MOST_MB  # noqa: PLC0415
-    from benches.torture.documents import BUILD_MB  # noqa: PLC0415
     from ragbed.builder.web.extract import ReaderLimits  # noqa: PLC0415
 
     limits = ReaderLimits()
     assert f"{limits.memory_bytes >> 20} MB of memory and {limits.cpu_s} s of CPU" in TEXT
     assert f"longer than {HANG_S:g} s" in TEXT
     assert f"at most {MOST_MB:g} MB of memory" in TEXT
-    assert f"a build takes at most {BUILD_MB:g} MB" in TEXT

@@ -14,14 +14,12 @@ from benches import ROOT
 from benches.stats_coverage import exact_coverage
 from ragbed.analysis.statistics.paired import paired_difference
 from ragbed.analysis.statistics.planning import exact_size, paired_power, paired_size
-from ragbed.analysis.statistics.rates import ALPHA, clopper_pearson, clustered_wilson
+from ragbed.analysis.statistics.rates import ALPHA, clopper_pearson
 from ragbed.analysis.statistics.testing import probabilities
 from ragbed.data.catalog import CATALOG
 
 _READMES = ("README.md", "README.zh.md")
 _MEGABYTES = CATALOG["smollm2"].megabytes
-# A row of a results table: n, then the rate on the robust scorer with its interval.
-_ROW = re.compile(r"^noise +en +[\d.]+ +(\d+) .* ([\d.]+) \[([\d.]+), ([\d.]+)\]", re.MULTILINE)
 _CITED = {"4.0"}  # versions of licences
 
 
@@ -31,16 +29,6 @@ def _read(name: str) -> str:
 
 def _read_sentences(name: str) -> str:
     return " ".join(_read(name).split()).replace(" %", "%")
-
-
-@pytest.mark.parametrize("name", _READMES)
-def test_the_intervals_in_the_readme_are_those_of_the_code(name: str) -> None:
-    rows = _ROW.findall(_read(name))
-    assert rows
-    for count, *shown in rows:
-        n, hits = int(count), round(int(count) * float(shown[0]) / 100)
-        expected = clustered_wilson([1] * hits + [0] * (n - hits), [1] * n)
-        assert shown == [f"{100 * bound:.1f}" for bound in expected]
 
 
 @pytest.mark.parametrize("name", [*_READMES, "docs/get-started/quickstart.md", "docs/zh/index.md"])

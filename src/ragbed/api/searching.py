@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _SEED = 20_231_218
 _ITEMS = 1_000
 # The encoder for dense indexes. `e5` retrieves a larger share of the relevant passages, but would take an
-# hour to encode 10,000 passages (docs/project/design/dependencies.md).
+# hour to encode 10,000 passages (DEPENDENCIES.md).
 _ENCODER = "e5-static"
 
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ragbed.retrieval.base import Encoder, TokenEncoder
 
 # The default encoder: the best in both languages among the encoders whose weights are included in a Python package (see
-# docs/project/design/dependencies.md).
+# DEPENDENCIES.md).
 DEFAULT = "e5"
 
 
