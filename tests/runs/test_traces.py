@@ -70,7 +70,7 @@ def test_a_run_without_gold_is_judged_and_reported(tmp_path: Path) -> None:
     assert run.outcomes == {"ok": 3, "error": 1}
     judged = ragbed.judge(run, {"j": lambda prompt: "VERDICT: yes"}, criteria="supported,sufficient,refusal,correct")
     rates = {row["criterion"]: row["rate"] for row in judged.records()}
-    assert rates == {"supported": 1.0, "sufficient": 1.0, "refusal": 1.0}
+    assert rates == {"supported": 1.0, "sufficient": 1.0, "refusal": 0.75}  # the failed trace counts
     assert type_command("report", str(tmp_path / "live")).code == 0
 
 
