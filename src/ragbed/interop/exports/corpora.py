@@ -18,5 +18,5 @@ def write_corpora(layout: Layout, folder: Path, final: Path) -> Written:  # noqa
             place = folder / dataset.name if len(layout.datasets) > 1 else folder
             written.count += variant.write(place / variant.name)
         names = ", ".join(corpora.variants)
-        written.notes.append(f"Requests name these folders in the field `corpus`: {names}.")
+        written.notes.append(f'Requests name these folders in their JSON field "corpus": {names}.')
     return written
