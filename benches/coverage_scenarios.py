@@ -25,7 +25,7 @@ from ragbed.analysis.statistics.labels import agreement, prediction_powered
 from ragbed.analysis.statistics.paired import paired_difference
 from ragbed.analysis.statistics.rates import Interval, clustered_wilson
 from ragbed.analysis.statistics.testing import ClusterSums, Floats, probabilities
-from ragbed.analysis.trials.rows import Trial, group_rows
+from ragbed.analysis.trials.columns import Trial, group_rows
 from ragbed.scoring.value import Value
 
 SIZES = ((20, 30, 50, 100, 300), (25, 40, 80, 150, 400))

@@ -23,9 +23,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from benches import ROOT
-from ragbed.analysis.judging.criteria import CRITERIA, Criterion
-from ragbed.analysis.judging.request import judge_case
-from ragbed.analysis.judging.verdict import Verdict, verdict_of
+from ragbed.analysis.judging.criteria import CRITERIA, Criterion, Verdict
+from ragbed.analysis.judging.judge_run import judge_case, verdict_of
 from ragbed.analysis.statistics.labels import Agreement, agreement
 from ragbed.analysis.statistics.rates import Interval, wilson
 from ragbed.data.catalog import open_data

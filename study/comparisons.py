@@ -11,7 +11,7 @@ from ragbed.analysis.metrics.cells import Cell
 from ragbed.analysis.statistics.paired import changes, paired_difference, sign_flips
 from ragbed.analysis.statistics.rates import Interval
 from ragbed.analysis.statistics.testing import holm
-from ragbed.analysis.trials.rows import Trial
+from ragbed.analysis.trials.columns import Trial
 from study import MODELS
 
 Scores = Mapping[str, float]  # mean score by question, or by event if several questions are about one

@@ -16,7 +16,7 @@ import numpy as np
 
 from ragbed.analysis.metrics import measure
 from ragbed.analysis.metrics.cells import Cell
-from ragbed.analysis.trials.rows import group_rows
+from ragbed.analysis.trials.columns import group_rows
 from ragbed.schema import Estimate
 from study import MODELS, RECORDINGS
 from study.comparisons import DATASETS, Row, Trials, primary_rows, same_response_rows

@@ -20,7 +20,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from ragbed.analysis.trials.rows import Trial
+from ragbed.analysis.trials.columns import Trial
 from ragbed.errors import DataError
 from ragbed.schema import Case, Completion
 from ragbed.scoring import score_outcome

@@ -10,16 +10,15 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from ragbed.analysis.comparison import ComparedCondition, ComparedQuestion, Side, compare
+from ragbed.analysis.comparison import ComparedCondition, ComparedQuestion, Side, compare, rank_models
 from ragbed.analysis.gates import check_declines, check_floors, parse_floor
 from ragbed.analysis.judging.labels import AgreedLabel, Label, read_labels
 from ragbed.analysis.judging.validation import JudgedResult, validate_judge
 from ragbed.analysis.metrics import measure
-from ragbed.analysis.ranking import rank_models
 from ragbed.analysis.statistics.labels import agreement, prediction_powered
 from ragbed.analysis.statistics.paired import paired_difference
 from ragbed.analysis.statistics.rates import clustered_wilson
-from ragbed.analysis.trials.rows import Trial, group_rows
+from ragbed.analysis.trials.columns import Trial, group_rows
 from ragbed.errors import DataError, UsageError
 from ragbed.reporting.formats import FORMATS
 from ragbed.reporting.tables import make_report

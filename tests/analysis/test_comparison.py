@@ -1,4 +1,4 @@
-"""Comparisons of constructed scores."""
+"""Comparisons and rankings of constructed scores."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 import ragbed
-from ragbed.analysis.comparison import ComparedCondition, ComparedQuestion, Side, compare, pair_with_given
+from ragbed.analysis.comparison import ComparedCondition, ComparedQuestion, Side, compare, pair_with_given, rank_models
 from ragbed.analysis.statistics.paired import paired_difference
+from ragbed.errors import UsageError
 from ragbed.reporting.comparison_summary import state_incomplete
 
 
@@ -91,3 +92,111 @@ def test_searching_is_compared_with_given_documents_in_another_run(tmp_path: Pat
     assert {(row["a_truncated"], row["b_truncated"] > 0) for row in rows} == {(0, True)}
     text = " ".join(ragbed.compare(given, found).sentences)
     assert "complete, against noise" in text
+
+
+NOISE = ComparedCondition("mini", "en", "noise", 0.0, 0.0, 5, "related")
+
+
+def _ranked_side(model: str, scores: dict[ComparedCondition, list[float]], run: str = "r", failed: str = "") -> Side:
+    found = {
+        condition: {ComparedQuestion(f"q{at}", f"Q{at}?", ((f"a{at}",),)): score for at, score in enumerate(values)}
+        for condition, values in scores.items()
+    }
+    failures = {
+        one: Counter((question, "error") for question in found[one] if question.item in failed.split()) for one in found
+    }
+    return Side(Path(run), model, found, failures)
+
+
+def test_models_share_a_rank_unless_they_differ_significantly() -> None:
+    right = {"best": 40, "second": 38, "third": 12, "last": 0}
+    sides = [_ranked_side(model, {NOISE: [1.0] * hits + [0.0] * (40 - hits)}) for model, hits in right.items()]
+    (ranking,) = rank_models(sides[::-1])
+    assert [(model.model, model.best, model.worst) for model in ranking.models] == [
+        ("best", 1, 2),
+        ("second", 1, 2),
+        ("third", 3, 3),
+        ("last", 4, 4),
+    ]
+    assert (ranking.n, len(ranking.pairs), ranking.noise) == (40, 6, (0.0,))
+    assert ranking.models[1].score.low < 0.95 == ranking.models[1].score.value < ranking.models[1].score.high
+
+
+def test_p_values_are_adjusted_for_all_pairs_of_all_testbeds() -> None:
+    rejection = NOISE._replace(testbed="rejection", noise=1.0)
+    scores = {"a": 20, "b": 14, "c": 14}
+    sides = [
+        _ranked_side(m, {one: [1.0] * n + [0.0] * (20 - n) for one in (NOISE, rejection)}) for m, n in scores.items()
+    ]
+    rankings = rank_models(sides)
+    pair = rankings[0].pairs[0]
+    assert pair.comparison.p == pytest.approx(0.03125)
+    assert pair.comparison.adjusted == pytest.approx(6 * 0.03125)  # three pairs on two testbeds
+    assert pair.better is None
+    assert {(model.best, model.worst) for ranking in rankings for model in ranking.models} == {(1, 3)}
+
+
+def test_only_shared_conditions_and_questions_are_ranked() -> None:
+    noisy = NOISE._replace(noise=0.8)
+    first = _ranked_side("a", {NOISE: [1.0, 1.0, 0.0], noisy: [0.0, 0.0, 0.0]}, failed="q1 q2")
+    second = _ranked_side("b", {NOISE: [1.0, 0.0]})
+    (ranking,) = rank_models([first, second])
+    assert (ranking.n, ranking.unpaired, ranking.noise) == (2, 1, (0.0,))
+    assert [(model.model, model.score.value, model.errors) for model in ranking.models] == [
+        ("a", 1.0, 1),
+        ("b", 0.5, 0),
+    ]
+
+
+def test_a_question_counts_once_with_its_mean_over_the_noise_ratios() -> None:
+    noisy = NOISE._replace(noise=0.8)
+    sides = [_ranked_side(name, {NOISE: [1.0] * 10, noisy: [late] * 10}) for name, late in (("a", 1.0), ("b", 0.0))]
+    (ranking,) = rank_models(sides)
+    assert (ranking.n, ranking.noise) == (10, (0.0, 0.8))
+    assert [model.score.value for model in ranking.models] == [1.0, 0.5]
+
+
+def test_the_same_model_of_two_runs_is_named_by_its_run() -> None:
+    (ranking,) = rank_models([_ranked_side("a", {NOISE: [1.0]}, "old"), _ranked_side("a", {NOISE: [0.0]}, "new")])
+    assert [model.model for model in ranking.models] == ["old:a", "new:a"]
+
+
+def test_too_few_models_and_disjoint_questions_are_usage_errors() -> None:
+    with pytest.raises(UsageError, match="r contains only the model a, but a ranking requires at least two"):
+        rank_models([_ranked_side("a", {NOISE: [1.0]})])
+    with pytest.raises(UsageError, match="no questions in common"):
+        rank_models([_ranked_side("a", {NOISE: [1.0]}), _ranked_side("b", {NOISE._replace(noise=0.4): [1.0]})])
+
+
+def test_questions_on_one_event_count_once_and_monitored_runs_get_wider_intervals() -> None:
+    def side(model: str, score: float, *, is_monitored: bool = False) -> Side:
+        asked = {ComparedQuestion(f"q{at}", f"Q{at}?", (("a",),), f"event {at // 2}"): score for at in range(40)}
+        return Side(Path("r"), model, {NOISE: asked}, is_monitored=is_monitored)
+
+    (plain,) = rank_models([side("a", 1.0), side("b", 0.0)])
+    (monitored,) = rank_models([side("a", 1.0, is_monitored=True), side("b", 0.0)])
+    assert plain.n == monitored.n == 20
+    assert monitored.models[0].score.low < plain.models[0].score.low
+    assert monitored.pairs[0].comparison.p > plain.pairs[0].comparison.p
+
+
+def test_the_interval_gives_every_question_the_same_weight() -> None:
+    """Questions that are right have one noise ratio and questions that are wrong have five, but each counts once."""
+    ratios = [NOISE._replace(noise=number / 5) for number in range(5)]
+
+    def side(model: str) -> Side:
+        scores = {
+            ratio: {
+                ComparedQuestion(f"q{at}", f"Q{at}?", (("a",),)): float(at < 30)
+                for at in range(60)
+                if at >= 30 or ratio == NOISE
+            }
+            for ratio in ratios
+        }
+        return Side(Path("r"), model, scores)
+
+    (ranking,) = rank_models([side("a"), side("b")])
+    value, low, high = ranking.models[0].score
+    assert value == 0.5
+    assert (low + high) / 2 == pytest.approx(0.5)
+    assert 0.36 < low < 0.4

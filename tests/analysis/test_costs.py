@@ -12,8 +12,7 @@ from typing import Any
 import pytest
 
 import ragbed
-from ragbed.analysis.costs import TABLE
-from ragbed.analysis.run_cells import read_report_cells
+from ragbed.analysis.run_cells import TABLE, read_report_cells
 from ragbed.models.base import Model
 from ragbed.runs.execution import run
 from ragbed.runs.forecast import forecast

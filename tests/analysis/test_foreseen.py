@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from ragbed.analysis.cell_selection import PlannedCells
+from ragbed.analysis.gates import PlannedCells
 from ragbed.analysis.metrics import METRICS
 from ragbed.analysis.metrics.cells import Cell
 from ragbed.analysis.run_cells import read_report_cells

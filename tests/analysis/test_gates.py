@@ -58,6 +58,16 @@ def test_a_floor_without_feasible_cases_is_refused() -> None:
         check_floors([parse_floor("noise.accuracy=0.6")], [replace(_cell(9, 10), estimate=empty)])
 
 
+@pytest.mark.parametrize(
+    ("hits", "state", "ending"),
+    [(20, "passed", "; no number of questions can confirm 100%, but one failure refutes it"), (19, "failed", "100.0%")],
+)
+def test_a_minimum_of_100_per_cent_fails_at_the_first_failure(hits: int, state: str, ending: str) -> None:
+    (checked,) = check_floors([parse_floor("noise.accuracy=100%")], [_cell(hits, 20)])
+    assert checked.state == state
+    assert checked.message.endswith(ending)
+
+
 def _needed(message: str) -> int:
     return int(re.findall(r"about ([\d,]+) questions would be needed", message)[0].replace(",", ""))
 

@@ -18,7 +18,7 @@ from ragbed.analysis.comparison import ComparedQuestion, compare, compared_condi
 from ragbed.analysis.overview import tabulate_run
 from ragbed.analysis.run_cells import decided_in
 from ragbed.analysis.statistics.sequential import rate_sequence
-from ragbed.analysis.stopping_plan import Plan, PlannedClusters
+from ragbed.analysis.stopping import Plan, PlannedClusters
 from ragbed.errors import DataError, UsageError
 from ragbed.models.scripted import ScriptedModel
 from ragbed.runs.condition import Condition

@@ -99,7 +99,7 @@ def test_a_diagnosis_has_types_sources_and_evidence(runs: dict[str, ragbed.Run])
     assert result.counts.asked == 8
 
 
-@pytest.mark.parametrize(("drop", "discordance", "items"), [("3%", "8%", 696), (0.05, 0.1, 312), ("10%", "3/10", 234)])
+@pytest.mark.parametrize(("drop", "discordance", "items"), [("3%", "8%", 736), (0.05, 0.1, 337), ("10%", "3/10", 249)])
 def test_a_drop_and_a_discordance_give_the_number_of_questions(
     drop: float | str, discordance: float | str, items: int
 ) -> None:
@@ -110,6 +110,6 @@ def test_a_drop_and_a_discordance_give_the_number_of_questions(
 
 def test_items_give_the_smallest_detectable_drop_and_both_give_the_power() -> None:
     unpaired = next(row for row in ragbed.power(items=300) if row["assumes"] == "accuracy before: 95%")
-    assert unpaired["drop"] == pytest.approx(0.0623, abs=1e-4)
+    assert unpaired["drop"] == pytest.approx(0.0611, abs=1e-4)
     both = ragbed.power(items=312, drop="5%", discordance="10%")
     assert both[0]["power"] == pytest.approx(0.7638, abs=1e-4)

@@ -8,12 +8,11 @@ from xml.etree import ElementTree
 import pytest
 from msgspec.structs import replace
 
-from ragbed.analysis.diagnosis.diagnosis_file import read_diagnoses
+from ragbed.analysis.diagnosis.summary import read_diagnoses
 from ragbed.analysis.locale import read_words
 from ragbed.analysis.metrics import measure
 from ragbed.analysis.run_cells import read_report_cells
-from ragbed.analysis.trials.columns import SCORERS
-from ragbed.analysis.trials.rows import Trial, TrialOutcome, group_rows
+from ragbed.analysis.trials.columns import SCORERS, Trial, TrialOutcome, group_rows
 from ragbed.errors import DataError
 from ragbed.reporting.figures import draw_error_types, make_figures
 from ragbed.schema import Completion

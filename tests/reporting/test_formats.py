@@ -262,12 +262,12 @@ def test_judged_metrics_have_a_table_with_the_number_of_undecided_cases() -> Non
     (table,) = report.tables
     assert [column.heading for column in table.columns] == ["refused"]
     told = FORMATS["md"](report)
-    assert "## Metrics from a judge model" in told
+    assert "## Metrics from a judge model or from human labels" in told
     assert "| m | en, robust, rejection, noise=1, judge j/1 | en | 5 | 300 (2 failed) | 25.0 [44.0, 56.0] |" in told
     assert "| m | en, robust, rejection, noise=1, judge j/2, 15 undecided | en | 5 | 300 (2 failed) | 50.0" in told
     assert "(at most 55.0)" in told
     page = write_html(report, pack_cases([], []), "zh")
-    assert "裁判模型判定的指标" in page
+    assert "由裁判模型或人工标签得出的指标" in page
     assert "en, robust, 拒答, 噪声 1, 裁判模型 j/2, 15 个未能判定" in page
 
 

@@ -14,7 +14,7 @@ import msgspec
 import pytest
 
 import ragbed
-from ragbed.analysis.trials.rows import Trial
+from ragbed.analysis.trials.columns import Trial
 from ragbed.errors import DataError, UsageError
 from ragbed.schema import Estimate
 from study import MODELS, RESULTS

@@ -14,7 +14,7 @@ from msgspec import structs
 
 from ragbed.analysis.comparison import open_side
 from ragbed.analysis.diagnosis.context import is_right
-from ragbed.analysis.metrics.strategies import WANTED
+from ragbed.analysis.metrics.prompting import WANTED
 from ragbed.analysis.overview import ConditionRow
 from ragbed.analysis.run_cells import read_report_cells
 from ragbed.data import Dataset

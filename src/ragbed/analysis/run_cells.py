@@ -1,19 +1,20 @@
-"""Compute the cells of a report from the trials of one or more runs."""
+"""Compute the cells of a report from the trials of one or more runs, and the cost of the responses."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from itertools import islice
 from pathlib import Path
 
+import numpy as np
 from msgspec import structs
 
-from ragbed.analysis.costs import cost_cells
 from ragbed.analysis.metrics import measure
 from ragbed.analysis.metrics.cells import Cell, narrow_cells
 from ragbed.analysis.statistics.rates import ALPHA
-from ragbed.analysis.trials.columns import Labels, TrialColumns, load_groups
+from ragbed.analysis.trials.columns import Labels, Mask, TrialColumns, load_groups
 from ragbed.analysis.trials.table import TrialTable
 from ragbed.errors import UsageError
 from ragbed.runs.condition import largest_cluster
@@ -21,6 +22,7 @@ from ragbed.runs.decided import DecidedInterval, read_conditions, read_decided
 from ragbed.runs.display_names import RowNames, read_row_names
 from ragbed.runs.scoring import open_scored
 from ragbed.runs.store import RunStore
+from ragbed.schema import Estimate
 from ragbed.scoring import open_scorers
 
 
@@ -143,3 +145,43 @@ def _check_data(folders: Sequence[Path]) -> None:
                         f"{name.removeprefix('data ')!r}. "
                         "Create a separate report for each run, or rename one of the datasets (-d NAME=FILE)."
                     )
+
+
+TABLE = "cost"
+
+
+def cost_cells(groups: Sequence[TrialColumns], scorers: Sequence[str]) -> Iterator[Cell]:
+    """Yield the cost cells for every scorer for all groups with a known cost.
+
+    A cached response costs as much as the original call.
+    """
+    for scorer in scorers:
+        for trials in groups:
+            priced = np.isfinite(trials.dollars)
+            total = math.fsum(trials.dollars[priced].tolist())
+            if total:
+                right = trials.right(scorer)[priced]
+                correct = float(right[np.isfinite(right)].sum())
+                values = {
+                    "cost": total,
+                    "cost_per_case": total / int(priced.sum()),
+                    "cost_per_correct": total / correct if correct else None,
+                }
+                for metric, value in values.items():
+                    yield Cell(TABLE, trials.key, scorer, "all", _estimate(metric, value, trials, priced), {})
+
+
+def _estimate(metric: str, value: float | None, trials: TrialColumns, priced: Mask) -> Estimate:
+    return Estimate(
+        metric=metric,
+        value=value,
+        low=None,
+        high=None,
+        n=int(priced.sum()),
+        questions=int(priced.sum()),
+        asked=int(trials.asked.sum()),
+        errors=int((trials.failed & ~trials.filtered).sum()),
+        infeasible=0,
+        filtered=int(trials.filtered.sum()),
+        unsure=int(trials.is_unpriced.sum()),
+    )

@@ -1,24 +1,443 @@
-"""Monitor a run, and stop it once every `--until` condition has been met or ruled out."""
+"""Monitor a run, and stop it once every `--until` condition has been decided.
+
+The conditions use intervals that are valid at any stopping time, so they may be checked after every question.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import math
+import re
+from abc import ABC, abstractmethod
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
 
 from msgspec import structs
 
-from ragbed.analysis.stopping_conditions import EXCESS, Condition, Evidence, Look
-from ragbed.analysis.stopping_plan import Plan
+from ragbed.analysis.comparison import (
+    ComparedCondition,
+    ComparedQuestion,
+    Side,
+    compared_condition,
+    describe,
+    hash_scores,
+    name_condition,
+    open_side,
+    pair_scores,
+    read_scores,
+)
+from ragbed.analysis.gates import (
+    SELECTOR,
+    CellSelector,
+    Floor,
+    PlannedCells,
+    check_planned,
+    describe_cell,
+    parse_selector,
+    select_cells,
+)
+from ragbed.analysis.metrics import measure_table
+from ragbed.analysis.metrics.cells import Cell, full_place, interval_of
+from ragbed.analysis.statistics.paired import changes
+from ragbed.analysis.statistics.planning import POWER, paired_size, unpaired_size
+from ragbed.analysis.statistics.rates import ALPHA, Interval, quantile, two_sided
+from ragbed.analysis.statistics.sequential import difference_sequence, minimum_size, rate_sequence
+from ragbed.analysis.trials.columns import Numbering, TrialColumns, group_trials, read_part
 from ragbed.analysis.trials.table import TrialTable
-from ragbed.runs.decided import DecidedInterval, DecisionState, LastInterval
-from ragbed.runs.store import RunStore, StoredResult
+from ragbed.errors import UsageError
+from ragbed.runs.condition import ClusterSizes
+from ragbed.runs.decided import COMPARISON, Conclusion, DecidedInterval, DecisionState, LastInterval
+from ragbed.runs.store import RunStore, StoredResult, open_store
 from ragbed.schema import Case
 from ragbed.scoring.version import SCORER_VERSION
+from ragbed.testbeds import TESTBEDS
+from ragbed.testbeds.prompts.strategies import MARK
 
+# A condition is inconclusive if it is still undecided after EXCESS times as many questions as a fixed plan needs.
+EXCESS = 1.3
+_BASE = 0.6  # accuracy that `ragbed.power` assumes for unpaired designs
+_DISTANCE = 0.05  # difference from a gate's minimum that a fixed plan is designed to detect
 _FIRST_LOOK = 5  # minimum number of questions before the first check; fewer questions cannot decide any condition
 _STEP = 1.02  # minimum factor by which the number of questions grows between two checks
+_WIDTH = re.compile(SELECTOR + r"\s*(?:±|\+-|\+/-)\s*(?P<points>\d+(?:\.\d+)?)\s*%?")
+_DROP = re.compile(r"compare:(?P<run>.+):\s*drop\s+(?P<points>\d+(?:\.\d+)?)\s*%?")
+_FORMS = (
+    'use "TESTBED.METRIC[@NOISE][:LANG] ± POINTS", "compare:RUN:drop POINTS%", or decided, e.g. '
+    '"noise.accuracy@0.8 ± 10"'
+)
+_NOT_CALLED = "No model was called."
+
+
+# The plan of a run
+
+
+@dataclass(frozen=True)
+class PlannedClusters:
+    """A cell's planned questions by number of trials, and the scale of the bets (see `rate_sequence`)."""
+
+    sizes: Counter[int]
+    largest: int
+
+    def rate(self, share: float, n: int, alpha: float) -> Interval:
+        """Return the interval for n questions with the planned cluster sizes, if every score is `share` (0 or 1)."""
+        sizes, total = list(self.sizes) or [1], self.sizes.total()
+        counts = [n * self.sizes[size] / total if total else n for size in sizes]
+        return rate_sequence([share * size for size in sizes], sizes, counts, alpha, self.largest)
+
+
+@dataclass
+class Plan:
+    """The cells and questions that a run will measure, derived from its planned cases.
+
+    Attributes:
+        questions: Number of planned cases for each question.
+        compared: For each compared condition, each planned question with its event, or itself if it has no event.
+    """
+
+    repeats: int
+    models: int
+    planned: PlannedCells = field(init=False)
+    questions: defaultdict[tuple[object, ...], Counter[int]] = field(default_factory=lambda: defaultdict(Counter))
+    compared: defaultdict[ComparedCondition, dict[int, int]] = field(default_factory=lambda: defaultdict(dict))
+    sizes: ClusterSizes = field(default_factory=ClusterSizes)
+
+    def __post_init__(self) -> None:
+        self.planned = PlannedCells(self.repeats)
+
+    def add(self, case: Case) -> None:
+        """Add a planned case."""
+        self.planned.add(case)
+        self.sizes.add(case)
+        if case.feasible:
+            unit = hash((case.question, case.answer) if case.event is None else ("event", case.event))
+            self.compared[compared_condition(case)][hash((case.item, case.question, case.answer))] = unit
+            if MARK not in case.profile:
+                question = hash(case.item if case.event is None else ("event", case.event))
+                self.questions[case.data, case.lang, case.testbed, case.noise][question] += 1
+
+    def count_compared(self, condition: ComparedCondition, questions: Iterable[ComparedQuestion]) -> int:
+        """Count the planned questions that are also in a baseline, using the rules of `pair_scores`."""
+        units = self.compared.get(condition, {})
+        return len({units.get(hash((one.item, one.text, one.answer))) for one in questions} - {None})
+
+    def clusters(self, cell: Cell) -> PlannedClusters:
+        """Return the questions available for a planned cell, with their numbers of trials."""
+        table, noise = cell.table if cell.table in TESTBEDS else None, cell.place.get("noise")
+        found, conditions = Counter[int](), 0
+        for (data, lang, testbed, ratio), questions in self.questions.items():
+            if (data, lang) == cell.key[1:3] and table in (None, testbed) and noise in (None, ratio):
+                found.update(questions)
+                conditions += 1
+        largest = conditions * self.sizes.largest(self.repeats)
+        return PlannedClusters(Counter(self.repeats * trials for trials in found.values()), largest)
+
+
+# Conditions
+
+
+class Look(NamedTuple):
+    """The state of a condition for one cell or comparison of a model, based on the questions evaluated so far."""
+
+    key: object
+    name: str
+    questions: int
+    interval: Interval
+    conclusion: str  # the conclusion in words; empty if undecided
+    limit: float  # number of questions after which the condition is inconclusive
+    decided: DecidedInterval  # the outcome to store
+
+    def describe(self) -> str:
+        """Describe the confidence interval and the number of questions so far."""
+        value, low, high = (f"{100 * bound:.1f}" for bound in self.interval)
+        unit = " points" if self.interval.low < 0 else " %"
+        after = "1 question" if self.questions == 1 else f"{self.questions:,} questions"
+        return f"{value} [{low}, {high}]{unit} after {after}"
+
+
+@dataclass(frozen=True)
+class TrialsSoFar:
+    """One model's trials so far: the run's table, and the calls to use as model number, case number and repeat."""
+
+    table: TrialTable
+    calls: set[tuple[int, int, int]]
+    largest: int  # the maximum number of planned trials per cluster and condition
+
+    @cached_property
+    def groups(self) -> Sequence[TrialColumns]:
+        """The trials by dataset, language and profile."""
+        shared = Numbering()
+        return group_trials([read_part(self.table, shared, calls=self.calls)], shared, self.largest)
+
+
+class StoppingCondition(ABC):
+    """A condition for `--until`."""
+
+    text: str
+
+    @abstractmethod
+    def check(self, plan: Plan) -> list[object]:
+        """Return the keys of all cells or comparisons that must be decided for each model.
+
+        Raises:
+            UsageError: The planned cases cannot decide the condition.
+        """
+
+    @abstractmethod
+    def look(self, trials: TrialsSoFar) -> Iterator[Look]:
+        """Yield the state of each cell or comparison that has trials."""
+
+    def need(self, size: int, where: str, is_enough: Callable[[int], bool]) -> None:
+        """Raise an error if even the best possible results cannot decide the condition."""
+        needed = minimum_size(is_enough)
+        if needed is None or size < needed:
+            count = "more than 10,000,000" if needed is None else f"at least {needed:,}"
+            raise UsageError(
+                f"until={self.text}: this condition requires {count} independent questions, but the run has {size:,} "
+                f"({where}; questions about the same event count as one). Add more questions or, if the condition is a "
+                f"drop or a half-width, use a larger value in percentage points. {_NOT_CALLED}"
+            )
+
+
+@dataclass(frozen=True)
+class _Target:
+    """A metric and what its interval must show.
+
+    Attributes:
+        text: The condition or gate, as it is stored with the decision.
+        limit: Number of questions after which the target is inconclusive.
+        conclude: Returns the conclusion from an interval, as a code and in words; empty if it is undecided.
+    """
+
+    selector: CellSelector
+    text: str
+    limit: float
+    conclude: Callable[[Interval], tuple[Conclusion, str]]
+
+
+@dataclass
+class CellCondition(StoppingCondition):
+    """A condition on the confidence intervals of metrics: a maximum width, or the minimum rates of all gates.
+
+    `is_width` is set for a width. The error probability of gates is divided among all gates and models.
+    """
+
+    text: str
+    targets: Sequence[_Target]
+    is_width: bool
+    _alpha: float = ALPHA
+
+    def check(self, plan: Plan) -> list[object]:
+        """Raise an error if a metric has no confidence sequence, or if a target cannot be reached."""
+        cells = plan.planned.cells(ALPHA)
+        selected = [(target, cell) for target in self.targets for cell in self._planned(target.selector, cells)]
+        if not self.is_width:
+            self._alpha = ALPHA / max(1, len(selected) * plan.models)
+        for target, cell in selected:
+            if self.is_width and cell.estimate.low is None:
+                raise UsageError(
+                    f"until={self.text}: {target.selector.metric} has no confidence sequence, so it cannot be a "
+                    f"stopping condition. Use a rate or a difference, e.g. accuracy or change. {_NOT_CALLED}"
+                )
+            where = describe_cell(cell).removeprefix(" on ")
+            if not self.is_width:
+                where = f"{target.selector.table}.{target.selector.metric}, {where}"
+            clusters = plan.clusters(cell)
+            self.need(clusters.sizes.total(), where, lambda n: self._is_decided(target, cell, clusters, n))  # noqa: B023 - called at once
+        return [_key(target, cell) for target, cell in selected]
+
+    def _planned(self, selector: CellSelector, cells: Sequence[Cell]) -> list[Cell]:
+        found = check_planned(selector, cells)
+        if not found:
+            raise UsageError(
+                f"until={self.text}: {selector.table} depends on the documents that a system retrieves, so the "
+                f"required number of questions cannot be computed in advance. Use another testbed. {_NOT_CALLED}"
+            )
+        return found
+
+    def _is_decided(self, target: _Target, cell: Cell, clusters: PlannedClusters, n: int) -> bool:
+        """Return whether n questions with equal scores decide a target."""
+        intervals = [clusters.rate(share, n, self._alpha) for share in (1, 0)]
+        if self.is_width and cell.estimate.low is not None and cell.estimate.low < 0:
+            intervals = [difference_sequence([0.0], [n])]
+        return any(target.conclude(interval)[0] for interval in intervals)
+
+    def look(self, trials: TrialsSoFar) -> Iterator[Look]:
+        """Yield what the interval of each selected cell shows."""
+        for target in self.targets:
+            for cell in _cells(target.selector, trials, self._alpha):
+                interval, metric = interval_of(cell.estimate), cell.estimate.metric
+                code, words = target.conclude(interval)
+                decided = DecidedInterval(
+                    cell.table, metric, full_place(cell), interval.low, interval.high, self._alpha,
+                    condition=target.text, conclusion=code,
+                )  # fmt: skip
+                name = f"{cell.table}.{metric} of {describe_cell(cell)}"
+                yield Look(_key(target, cell), name, cell.estimate.questions, interval, words, target.limit, decided)
+
+
+def _key(target: _Target, cell: Cell) -> object:
+    return target.selector.text, cell.key[1:], cell.estimate.metric, tuple(sorted(cell.place.items()))
+
+
+def _cells(selector: CellSelector, trials: TrialsSoFar, alpha: float) -> Sequence[Cell]:
+    cells = [
+        cell
+        for group in trials.groups
+        if MARK not in group.key.profile
+        for cell in measure_table(selector.table, group, alpha)
+    ]
+    try:
+        return [cell for cell in select_cells(selector, cells) if cell.estimate.low is not None]
+    except UsageError:  # there are no trials for this cell yet
+        return []
+
+
+def _width(text: str, selector: CellSelector, width: float) -> CellCondition:
+    """Return a condition that is met when an interval extends at most `width` to each side of its value."""
+
+    def conclude(interval: Interval) -> tuple[Conclusion, str]:
+        # Intervals near 0 and 1 are asymmetric, so the farther bound counts.
+        reach = max(interval.high - interval.value, interval.value - interval.low)
+        return ("narrow", f"within ± {100 * width:g} points") if reach <= width else ("", "")
+
+    limit = EXCESS * unpaired_size(_BASE, min(width, _BASE))
+    return CellCondition(text, [_Target(selector, text, limit, conclude)], is_width=True)
+
+
+def _gates(text: str, floors: Sequence[Floor]) -> CellCondition:
+    """Return a condition that is met when every `--fail-under` gate has passed or failed."""
+
+    def target(floor: Floor) -> _Target:
+        minimum = f"the minimum of {100 * floor.minimum:g}%"
+
+        def conclude(interval: Interval) -> tuple[Conclusion, str]:
+            if interval.high < floor.minimum:
+                return "below", f"below {minimum}"
+            return ("not-below", f"not below {minimum}") if interval.low >= floor.minimum else ("", "")
+
+        gate = f"{text}: {floor.text.removeprefix('fail_under=')}"
+        return _Target(floor, gate, EXCESS * _floor_size(floor.minimum), conclude)
+
+    return CellCondition(text, [target(floor) for floor in floors], is_width=False)
+
+
+def _floor_size(minimum: float) -> int:
+    """Return the number of questions a fixed-sample test needs to detect a rate 5 percentage points below a minimum."""
+    low = max(0.0, minimum - _DISTANCE)
+    reach = two_sided(1 - ALPHA) * math.sqrt(minimum * (1 - minimum)) + quantile(POWER) * math.sqrt(low * (1 - low))
+    return max(1, math.ceil((reach / _DISTANCE) ** 2))
+
+
+@dataclass
+class Drop(StoppingCondition):
+    """A condition that is met when every comparison shows a decline from the baseline or rules out a decline."""
+
+    text: str
+    base: Side
+    min_drop: float
+    _alpha: float = ALPHA
+    _hashes: dict[ComparedCondition, str] = field(default_factory=dict)
+
+    def check(self, plan: Plan) -> list[object]:
+        """Raise an error if the baseline and the run share too few questions or none at all."""
+        sizes = {condition: plan.count_compared(condition, scores) for condition, scores in self.base.scores.items()}
+        compared = {condition: size for condition, size in sizes.items() if size}
+        if not compared:
+            raise UsageError(
+                f"until={self.text}: {self.base.run} and this run have no questions in common. Compare runs with "
+                f"the same data, testbeds and noise ratios. {_NOT_CALLED}"
+            )
+        self._alpha = ALPHA / (len(compared) * plan.models)
+        self._hashes = {condition: hash_scores(self.base.scores[condition]) for condition in compared}
+        for condition, size in compared.items():
+            where = f"{', '.join(describe(condition)[:3])}, in both runs"
+            self.need(size, where, lambda n: difference_sequence([0.0], [n], self._alpha).low > -self.min_drop)
+        return list(compared)
+
+    def look(self, trials: TrialsSoFar) -> Iterator[Look]:
+        """Compare the scores on the questions answered so far with the baseline."""
+        found = read_scores(trials.table, "robust", trials.calls).values()
+        for condition, scores in (pair for model in found for pair in model.means().items()):
+            before, after = pair_scores(self.base.scores.get(condition, {}), scores)
+            if not before:
+                continue
+            moved = changes(before, after)
+            interval = difference_sequence(moved, alpha=self._alpha)
+            code, words = self._conclude(interval)
+            discordance = min(1.0, max(2 * self.min_drop, float(abs(moved).mean())))
+            limit = EXCESS * paired_size(min(self.min_drop, discordance), discordance)
+            name = f"difference in {name_condition(condition)}"
+            decided = DecidedInterval(
+                COMPARISON, "difference", {**condition._asdict()}, interval.low, interval.high, self._alpha,
+                base=self._hashes[condition], condition=self.text, conclusion=code,
+            )  # fmt: skip
+            yield Look(condition, name, len(moved), interval, words, limit, decided)
+
+    def _conclude(self, interval: Interval) -> tuple[Conclusion, str]:
+        if interval.high < 0:
+            return "worse", f"worse than {self.base.run}"
+        ruled_out = f"a drop of {100 * self.min_drop:g} points is ruled out"
+        return ("no-drop", ruled_out) if interval.low > -self.min_drop else ("", "")
+
+
+def parse_conditions(texts: Sequence[str], floors: Sequence[Floor]) -> list[StoppingCondition]:
+    """Parse the values of `--until`.
+
+    Args:
+        texts: The option's values.
+        floors: The run's gates, for `decided`.
+
+    Raises:
+        UsageError: A value has a different form or an unknown name, or a baseline is not a run.
+    """
+    return [_parse(" ".join(text.split()), floors) for text in texts]
+
+
+def _parse(text: str, floors: Sequence[Floor]) -> StoppingCondition:
+    if text == "decided":
+        if not floors:
+            raise UsageError("until=decided requires at least one gate. Set `fail_under`.")
+        return _gates(text, floors)
+    if match := _DROP.fullmatch(text):
+        drop = float(match["points"]) / 100
+        if not 0 < drop <= 1:
+            raise UsageError(f"until={text}: the drop must be greater than 0 and at most 100 percentage points.")
+        return Drop(text, open_side(match["run"], "robust"), drop)
+    match = _WIDTH.fullmatch(text)
+    if match is None:
+        raise UsageError(f"until={text}: {_FORMS}.")
+    try:
+        selector = parse_selector(f"until={text}", match)
+    except ValueError:
+        raise UsageError(f"until={text}: {_FORMS}.") from None
+    width = float(match["points"]) / 100
+    if not 0 < width < 1:
+        raise UsageError(f"until={text}: the half-width must be between 0 and 100 percentage points.")
+    return _width(text, selector, width)
+
+
+def check_data(conditions: Sequence[StoppingCondition], settings: dict[str, str]) -> None:
+    """Check that baselines use the same data as a run with these settings.
+
+    Raises:
+        UsageError: A baseline uses a different dataset.
+    """
+    ours = {name: value for name, value in settings.items() if name.startswith("data ")}
+    for condition in conditions:
+        if isinstance(condition, Drop):
+            with open_store(condition.base.run, create=False) as store:
+                theirs = {name: value for name, value in store.settings().items() if name.startswith("data ")}
+            if not ours.items() & theirs.items():
+                named = [", ".join(name.removeprefix("data ") for name in names) for names in (theirs, ours)]
+                raise UsageError(
+                    f"until={condition.text}: {condition.base.run} uses {named[0]}, but this run uses "
+                    f"{named[1]}. Compare runs on the same dataset. {_NOT_CALLED}"
+                )
+
+
+# Monitoring
 
 
 class Decision(NamedTuple):
@@ -43,7 +462,7 @@ class MonitoringRule:
         models: Number of models.
     """
 
-    def __init__(self, conditions: Sequence[Condition], repeats: int, models: int) -> None:
+    def __init__(self, conditions: Sequence[StoppingCondition], repeats: int, models: int) -> None:
         self._conditions, self._plan = conditions, Plan(repeats, models)
         self._expected: list[list[object]] | None = None
         self._models: dict[str, _ModelMonitor] = {}
@@ -68,10 +487,10 @@ class MonitoringRule:
         if self._table is None:
             self._table = TrialTable(store.path.parent, current=True)
         name, largest = store.models()[model][0], self._plan.sizes.largest(self._plan.repeats)
+        expected = [(at, key) for at, keys in enumerate(self._expected or []) for key in keys]
         order = list(store.question_order(model))
-        monitor = _ModelMonitor(name, model, self._conditions, self._expected or [], order, self._table, largest)
-        self._models[name] = monitor
-        monitor.add_stored()
+        self._models[name] = _ModelMonitor(name, model, self._conditions, expected, order, self._table, largest)
+        self._models[name].add_stored()
 
     def take(self, result: StoredResult) -> None:
         """Process a stored result, and check the conditions whenever a question is complete (see `StoppingRule`)."""
@@ -98,8 +517,8 @@ class _ModelMonitor:
 
     model: str
     number: int
-    conditions: Sequence[Condition]
-    expected: Sequence[list[object]]
+    conditions: Sequence[StoppingCondition]
+    expected: Sequence[tuple[int, object]]  # number of the condition and key of the cell or comparison
     order: list[tuple[int, int]]  # case number and repeat
     table: TrialTable
     largest: int
@@ -109,7 +528,7 @@ class _ModelMonitor:
     _questions: int = 0
     _last: object = None
     _next_look: float = _FIRST_LOOK
-    _open: dict[tuple[int, object], Look] = field(default_factory=dict)
+    _looks: dict[tuple[int, object], Look] = field(default_factory=dict)  # the decisive look, or the latest one
     _ended: dict[tuple[int, object], Decision] = field(default_factory=dict)
 
     @cached_property
@@ -133,50 +552,46 @@ class _ModelMonitor:
             if question != self._last:  # the previous question is complete
                 self._last = question
                 if self._questions >= self._next_look:
-                    self.look()
+                    self._look()
                 self._questions += 1
             self._used.add((self.number, *call))
 
-    def _evidence(self) -> Evidence:
-        self.table.update()
-        return Evidence(self.table, self._used, self.largest)
+    def _measure(self) -> Iterator[tuple[tuple[int, object], Look]]:
+        """Yield the state of every condition after the trials so far."""
+        if self._used:
+            self.table.update()
+            trials = TrialsSoFar(self.table, self._used, self.largest)
+            for number, condition in enumerate(self.conditions):
+                for look in condition.look(trials):
+                    yield (number, look.key), look
 
-    def look(self) -> None:
+    def _look(self) -> None:
         """Check all open conditions."""
         self._next_look = max(self._questions + 1, self._questions * _STEP)
-        if self.is_over() or not self._used:
-            return
-        evidence = self._evidence()
-        for number, condition in enumerate(self.conditions):
-            if self._is_open(number):
-                for look in condition.look(evidence):
-                    self._note(number, condition, look)
+        for key, look in () if self.is_over() else self._measure():
+            if key in self._ended or key not in self.expected:
+                continue
+            self._looks[key] = look
+            if look.conclusion:
+                self._ended[key] = self._decision(key, "decided", look.conclusion)
+            elif look.questions >= look.limit:
+                reason = f"this is {EXCESS} times the number of questions in a fixed plan ({look.limit / EXCESS:,.0f})"
+                self._ended[key] = self._decision(key, "inconclusive", reason)
 
-    def _note(self, number: int, condition: Condition, look: Look) -> None:
-        key = (number, look.key)
-        if key in self._ended or look.key not in self.expected[number]:
-            return
-        self._open[key] = look
-        if look.conclusion:
-            self._ended[key] = self._decision(condition, look, "decided", look.conclusion)
-        elif look.questions >= look.limit:
-            reason = f"this is {EXCESS} times the number of questions in a fixed plan ({look.limit / EXCESS:,.0f})"
-            self._ended[key] = self._decision(condition, look, "inconclusive", reason)
-
-    def _decision(self, condition: Condition, look: Look, state: DecisionState, reason: str) -> Decision:
-        return Decision(condition.text, self.model, look.name, state, f"{look.describe()}: {reason}")
-
-    def _is_open(self, number: int) -> bool:
-        return any((number, key) not in self._ended for key in self.expected[number])
+    def _decision(self, key: tuple[int, object], state: DecisionState, reason: str) -> Decision:
+        condition, look = self.conditions[key[0]].text, self._looks.get(key)
+        if look is None:
+            return Decision(condition, self.model, condition, state, "no case measured this")
+        return Decision(condition, self.model, look.name, state, f"{look.describe()}: {reason}")
 
     def is_over(self) -> bool:
         """Return whether every condition is decided or inconclusive."""
-        return not any(map(self._is_open, range(len(self.conditions))))
+        return all(key in self._ended for key in self.expected)
 
     def decided(self) -> Iterator[DecidedInterval]:
         """Yield the outcome of every condition that has been measured, with its confidence interval over all trials."""
-        last = self._last_intervals()
-        for key, look in self._open.items():
+        last = {key: LastInterval(*look.interval, look.questions) for key, look in self._measure()}
+        for key, look in self._looks.items():
             ended = self._ended.get(key)
             yield structs.replace(
                 look.decided,
@@ -187,30 +602,12 @@ class _ModelMonitor:
                 scorer=SCORER_VERSION,
             )
 
-    def _last_intervals(self) -> dict[tuple[int, object], LastInterval]:
-        if not self._used:
-            return {}
-        evidence = self._evidence()
-        return {
-            (number, look.key): LastInterval(*look.interval, look.questions)
-            for number, condition in enumerate(self.conditions)
-            for look in condition.look(evidence)
-        }
-
     def decisions(self) -> Iterator[Decision]:
+        """Yield the outcome of every condition after all trials."""
         self._questions = max(self._questions, 1)
-        self.look()
-        for number, condition in enumerate(self.conditions):
-            for key in self.expected[number]:
-                if (number, key) in self._ended:
-                    yield self._ended[number, key]
-                elif (number, key) in self._open:
-                    look = self._open[number, key]
-                    yield self._decision(condition, look, "inconclusive", self._why_open())
-                else:
-                    yield Decision(condition.text, self.model, condition.text, "inconclusive", "no case measured this")
-
-    def _why_open(self) -> str:
+        self._look()
+        why = "the run has no more questions"
         if self._waiting:
-            return "a call failed, and all later questions are waiting for it; rerun the same command to repeat it"
-        return "the run has no more questions"
+            why = "a call failed, and all later questions are waiting for it; rerun the same command to repeat it"
+        for key in self.expected:
+            yield self._ended.get(key) or self._decision(key, "inconclusive", why)

@@ -135,7 +135,7 @@ def judge(
         1.0
     """
     from ragbed.analysis.judging.labels import check_unlabelled, read_labels
-    from ragbed.analysis.judging.results import CriterionJudgements, write_sample
+    from ragbed.analysis.judging.validation import CriterionJudgements, write_sample
     from ragbed.api.function_models import identify_functions
     from ragbed.api.model_calls import CallPlan, open_caller
 
@@ -157,9 +157,14 @@ def judge(
                 raise UsageError(
                     f"votes={votes} has no effect at temperature=0: all votes are identical. Remove one of them."
                 )
-            settings = {"criterion": criterion.name, "prompt": criterion.prompt}
             plan = CallPlan(
-                scope.folder(sampling, identify_functions(model)), settings, scope.cases, model, sampling, votes, budget
+                scope.folder(sampling, identify_functions(model)),
+                scope.settings(),
+                scope.cases,
+                model,
+                sampling,
+                votes,
+                budget,
             )
             planned.append((scope, plan))
         caller.pay_earlier_calls((plan.folder for _, plan in planned), budget)
@@ -167,7 +172,7 @@ def judge(
             names = [opened.name for opened in caller.run(plan).models]
             part = CriterionJudgements(scope, plan.folder, names, people)
             judged.append(part)
-            if any(cell.failed for cell in part.cells):
+            if any(counts.failed for counts in part.counts):
                 _tell_error(plan.folder, names, shown)
     if people is not None:
         people.keep({unit for part in judged for unit in part.units}, {part.scope.criterion.name for part in judged})
@@ -180,7 +185,7 @@ def judge(
         None if people is None else Records(row for part in judged for row in part.corrected_rates()),
         None if people is None else {"used": len(people.agreed), "left_out": dict(people.left_out)},
         None if sample is None or out is None else write_sample(judged, sample, local_path(out)),
-        sum(cell.failed for part in judged for cell in part.cells),
+        sum(counts.failed for part in judged for counts in part.counts),
     )
 
 
@@ -243,7 +248,7 @@ def diagnose(
         'false refusal'
     """
     from ragbed.analysis.diagnosis.classify import diagnose_run
-    from ragbed.analysis.diagnosis.diagnosis_file import write_diagnoses
+    from ragbed.analysis.diagnosis.summary import write_diagnoses
     from ragbed.analysis.run_cells import is_monitored
 
     folder = run_folder(run)
@@ -278,20 +283,13 @@ def power(
 
     Example:
         >>> ragbed.power(drop=0.05, discordance=0.12)[0]["items"]
-        375
+        398
     """
-    from ragbed.analysis.statistics.planning import plan_drop, plan_items, plan_power
-
     check_range("items", items, 2, 100_000)
     check_range("power", power, 0.5, 0.999)
     check_range("alpha", alpha, 0.0001, 0.5)
-    designs, drops = _designs(discordance, base, alpha), _shares(DROPS if drop is None else drop, "drop")
-    if items is None:
-        plans = [plan_items(design, share, power) for share in drops for design in designs]
-    elif drop is None:
-        plans = [plan_drop(design, items, power) for design in designs]
-    else:
-        plans = [plan_power(design, items, share) for share in drops for design in designs]
+    drops = [None] if drop is None and items is not None else _shares(DROPS if drop is None else drop, "drop")
+    plans = [design.plan(share, items, power) for share in drops for design in _designs(discordance, base, alpha)]
     return Records(map(asdict, plans), f"Detecting a difference in accuracy (alpha {alpha:g}, target power {power:g})")
 
 

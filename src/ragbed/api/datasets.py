@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Unpack
-from weakref import finalize
 
 from msgspec import structs
 
@@ -23,7 +21,6 @@ from ragbed.api.tables import TableResult
 
 if TYPE_CHECKING:
     from ragbed.analysis.linting.checker import DatasetCheck
-    from ragbed.analysis.linting.report import DatasetReport
     from ragbed.analysis.linting.rules import LintFinding
     from ragbed.data import Dataset
     from ragbed.schema import Case
@@ -87,22 +84,12 @@ class LintResult(TableResult):
         reports: One report per dataset.
     """
 
-    reports: Sequence[DatasetReport]
-    _files: ExitStack = field(default_factory=ExitStack)
-
-    def __post_init__(self) -> None:
-        finalize(self, self._files.close)  # on garbage collection, close the temporary files that contain the findings
-
-    def __reduce__(self) -> tuple[object, ...]:
-        return _restore_lint, (list(self.reports),)
-
-    def __copy__(self) -> LintResult:
-        return self  # a copy would close the temporary files of the original
+    reports: Sequence[DatasetCheck]
 
     @property
     def totals(self) -> dict[str, int]:
         """The number of findings by severity: error, warning and note."""
-        from ragbed.analysis.linting.report import SEVERITIES
+        from ragbed.analysis.linting.checker import SEVERITIES
 
         counts = [count for report in self.reports for count in report.counts]
         return {name: sum(one.findings for one in counts if one.severity == name) for name in SEVERITIES}
@@ -116,19 +103,12 @@ class LintResult(TableResult):
         """Yield the stored findings, grouped by dataset and rule."""
         for report in self.reports:
             for count in report.counts:
-                yield from report.samples.of(count.rule)
+                yield from report.kept.get(count.rule, ())
 
     def records(self) -> Records:
         """Return one row per dataset and rule with its severity and the number of findings."""
         rows = [{"data": report.name} | count.values() for report in self.reports for count in report.counts]
         return Records(rows, "Findings")
-
-
-def _restore_lint(reports: Sequence[DatasetReport]) -> LintResult:
-    result = LintResult(reports)
-    for report in reports:
-        result._files.enter_context(report.samples)
-    return result
 
 
 @checked
@@ -157,24 +137,19 @@ def lint(
         True
     """
     from ragbed.analysis.linting import DatasetCheck, choose_rules
-    from ragbed.analysis.linting.report import DatasetReport
-    from ragbed.analysis.linting.samples import Samples
     from ragbed.testbeds.selection import choose_testbeds
 
     rules = choose_rules(None if only is None else split(only, "only"), [] if skip is None else split(skip, "skip"))
     settings = read_mix(with_defaults(mix))
     choose_testbeds(None, settings)  # before reading the data, reject noise ratios that no testbed accepts
     questions: dict[str, dict[int, str]] = {}
-    reports: list[DatasetReport] = []
-    result = LintResult(reports)
+    reports: list[DatasetCheck] = []
     with open_progress(progress) as shown:
         for dataset in read_data(data):
-            samples = result._files.enter_context(Samples(None if all_ else _FINDINGS_PER_RULE))
             check = DatasetCheck(dataset, rules, settings, questions, _watch(shown, dataset))
-            for finding in check.findings():
-                samples.add(finding)
-            reports.append(DatasetReport(check, rules, samples))
-    return result
+            check.run(None if all_ else _FINDINGS_PER_RULE)
+            reports.append(check)
+    return LintResult(reports)
 
 
 def _watch(shown: Progress, dataset: Dataset) -> Callable[[DatasetCheck], None]:

@@ -39,8 +39,7 @@ from ragbed.testbeds.prompts.strategies import STATED
 
 if TYPE_CHECKING:
     from ragbed.analysis.gates import Floor
-    from ragbed.analysis.stopping import MonitoringRule
-    from ragbed.analysis.stopping_conditions import Condition
+    from ragbed.analysis.stopping import MonitoringRule, StoppingCondition
     from ragbed.data import Dataset
     from ragbed.data.corpus import Corpora
     from ragbed.models.base import Model
@@ -213,7 +212,7 @@ def read_floors(gates: Sequence[str]) -> list[Floor]:
     return [parse_floor(text) for text in gates]
 
 
-def _read_conditions(spec: RunSpec, floors: Sequence[Floor]) -> list[Condition]:
+def _read_conditions(spec: RunSpec, floors: Sequence[Floor]) -> list[StoppingCondition]:
     """Return the stopping conditions that `until` defines."""
     if not spec.until:
         return []
@@ -221,19 +220,18 @@ def _read_conditions(spec: RunSpec, floors: Sequence[Floor]) -> list[Condition]:
         raise UsageError(
             "`until` cannot be combined with `shard`, because each shard would stop independently. Remove one of them."
         )
-    from ragbed.analysis.stopping_conditions import parse_conditions
+    from ragbed.analysis.stopping import parse_conditions
 
     return parse_conditions(spec.conditions, floors)
 
 
 def _open_rule(
-    conditions: Sequence[Condition], repeats: int, models: int, settings: dict[str, str]
+    conditions: Sequence[StoppingCondition], repeats: int, models: int, settings: dict[str, str]
 ) -> MonitoringRule | None:
     """Return the stopping rule for a run with these settings."""
     if not conditions:
         return None
-    from ragbed.analysis.stopping import MonitoringRule
-    from ragbed.analysis.stopping_conditions import check_data
+    from ragbed.analysis.stopping import MonitoringRule, check_data
 
     check_data(conditions, settings)
     return MonitoringRule(conditions, repeats, models)

@@ -12,7 +12,7 @@ from ragbed.api.results import Records
 from ragbed.api.tables import TableResult
 
 if TYPE_CHECKING:
-    from ragbed.analysis.ranking import Ranking
+    from ragbed.analysis.comparison import Ranking
 
 
 @dataclass(frozen=True, repr=False)
@@ -69,8 +69,7 @@ def rank(runs: RunsLike, *, scorer: str = "robust") -> RankingResult:
         >>> [row["model"] for row in ragbed.rank(run).records()]
         ['scripted/oracle', 'scripted/last-doc', 'scripted/refuser']
     """
-    from ragbed.analysis.comparison import open_sides
-    from ragbed.analysis.ranking import rank_models
+    from ragbed.analysis.comparison import open_sides, rank_models
 
     folders = dict.fromkeys(map(run_folder, several(runs)))
     return RankingResult(rank_models([side for folder in folders for side in open_sides(folder, scorer).values()]))

@@ -13,9 +13,8 @@ from ragbed.text import counted, printable
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from ragbed.analysis.linting.checker import RuleCount
-    from ragbed.analysis.linting.report import DatasetReport
-    from ragbed.analysis.linting.samples import Samples
+    from ragbed.analysis.linting.checker import DatasetCheck, RuleCount
+    from ragbed.analysis.linting.rules import LintFinding
     from ragbed.api.datasets import LintResult
     from ragbed.api.spec import MixKeywords
 
@@ -64,18 +63,18 @@ def lint(
         raise click.exceptions.Exit(1)
 
 
-def _print_report(report: DatasetReport, *, to_stderr: bool) -> None:
-    out, check, counts = console(to_stderr=to_stderr), report.check, report.counts
-    title = f"{report.name}: {counted(check.items, 'item')}, {counted(check.documents, 'document')}"
+def _print_report(report: DatasetCheck, *, to_stderr: bool) -> None:
+    out, counts = console(to_stderr=to_stderr), report.counts
+    title = f"{report.name}: {counted(report.items, 'item')}, {counted(report.documents, 'document')}"
     out.print(printable(title), style="bold")
     if counts:
         _print_counts(out, counts)
     found = {count.rule for count in counts}
     clean = sum(rule.name not in found for rule in report.rules)
-    if found and clean and check.items:
+    if found and clean and report.items:
         out.print(f"{counted(clean, 'other rule')} found nothing.", style="dim")
     for count in counts:
-        _print_findings(out, count, report.samples)
+        _print_findings(out, count, report.kept.get(count.rule, []))
     out.print()
 
 
@@ -95,7 +94,7 @@ def _print_counts(out: Console, counts: list[RuleCount]) -> None:
     out.print(table)
 
 
-def _print_findings(out: Console, count: RuleCount, samples: Samples) -> None:
+def _print_findings(out: Console, count: RuleCount, findings: list[LintFinding]) -> None:
     from rich.text import Text
 
     from ragbed.analysis.linting import RULES
@@ -103,15 +102,13 @@ def _print_findings(out: Console, count: RuleCount, samples: Samples) -> None:
     out.print()
     heading = Text.assemble((f"{count.severity} ", _COLOURS[count.severity]), (count.rule, "bold"))
     out.print(heading.append(f"  {RULES[count.rule].fix}", "dim"), soft_wrap=True)
-    shown = 0
-    for finding in samples.of(count.rule):
-        shown += 1
+    for finding in findings:
         item = None if finding.item is None else f"item {finding.item}"
         place = ", ".join(part for part in (item, f"line {finding.line}", finding.where) if part)
         line = Text.assemble((f"  {printable(place)}: ", "dim"), printable(finding.message))
         out.print(line, soft_wrap=True)
-    if shown < count.findings:
-        out.print(f"  … and {count.findings - shown:,} more", style="dim")
+    if len(findings) < count.findings:
+        out.print(f"  … and {count.findings - len(findings):,} more", style="dim")
 
 
 def _print_verdict(result: LintResult, *, all_shown: bool, to_stderr: bool) -> None:

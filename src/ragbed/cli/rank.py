@@ -14,7 +14,7 @@ from ragbed.text import counted
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ragbed.analysis.ranking import Ranking
+    from ragbed.analysis.comparison import Ranking
 
 _USES = {
     "noise": "retrieval returns irrelevant documents",

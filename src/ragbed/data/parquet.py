@@ -68,6 +68,11 @@ def item_schema() -> Any:
     return arrow.schema(list(_column(_item_type())))
 
 
+def column_type(record: type[msgspec.Struct]) -> Any:
+    """Return the Arrow type of a record. Dictionaries and unions become text."""
+    return _column(inspect.type_info(record))
+
+
 def _is_text(kind: inspect.Type) -> bool:
     return isinstance(kind, inspect.DictType | inspect.UnionType)
 

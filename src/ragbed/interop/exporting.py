@@ -1,4 +1,8 @@
-"""Export datasets, testbeds and runs in other tools' formats."""
+"""Export datasets, testbeds and runs in other tools' formats.
+
+To add a format, write a function in `exports` and register it in one of the tables below. A library that only one
+format needs is imported inside that format's function; if it is missing, the error gives the install command.
+"""
 
 from __future__ import annotations
 
@@ -7,16 +11,42 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
+import msgspec
+
 from ragbed.data import FORMATS, Dataset
 from ragbed.data.output import BinarySink, open_output
 from ragbed.errors import UnknownName, UnusedOption, UsageError
-from ragbed.interop.exports import DATA_FILES, DATA_FOLDERS, RUN_FILES, RUN_FOLDERS
+from ragbed.interop.exports import archive, corpora, harness_tasks, hf, original_code, parquet
 from ragbed.interop.exports.frozen import Layout
-from ragbed.interop.exports.parquet import write_items
 from ragbed.interop.exports.records_base import ExportedRun, Written
 from ragbed.io.jsonl import write_whole_folder
 from ragbed.io.locations import Place
 from ragbed.runs.store import open_store
+from ragbed.runs.trials import trial_line
+
+
+def write_trials(run: ExportedRun, sink: IO[bytes]) -> Written:
+    """Write one line per trial: the case, the response and the scores."""
+    written = Written("trials")
+    sink.writelines(trial_line(result, scores, canonical=run.canonical) for result, scores in run.trials(written))
+    return written
+
+
+# Formats that write a frozen testbed to a folder. The folder has a temporary name until it is complete.
+DATA_FOLDERS: dict[str, Callable[[Layout, Path, Path], Written]] = {
+    "inspect": harness_tasks.write_inspect,
+    "lm-eval": harness_tasks.write_lm_eval,
+    "hf": hf.write_folder,
+    "corpora": corpora.write_corpora,
+}
+# Formats that write a run to a single file.
+RUN_FILES: dict[str, Callable[[ExportedRun, IO[bytes]], Written]] = {
+    "jsonl": write_trials,
+    "parquet": parquet.write_trials,
+    "archive": archive.write_run,
+}
+# Formats that write a run to a folder.
+RUN_FOLDERS: dict[str, Callable[[ExportedRun, Path], Written]] = {"rgb": original_code.write_folder}
 
 
 @dataclass(frozen=True)
@@ -61,7 +91,7 @@ def is_item_format(to: str) -> bool:
         UnknownName: There is no such format for datasets.
     """
     items = [*FORMATS, "parquet"]
-    if to not in (known := [*items, *DATA_FILES, *DATA_FOLDERS]):
+    if to not in (known := [*items, "jsonl", *DATA_FOLDERS]):
         raise UnknownName("format", to, known)
     return to in items
 
@@ -83,7 +113,7 @@ def export_items(datasets: Sequence[Dataset], target: ExportTarget, layout_optio
         )
     dataset = datasets[0]
     if to == "parquet":
-        return target.write_file(datasets, lambda sink: write_items(dataset, sink))
+        return target.write_file(datasets, lambda sink: parquet.write_items(dataset, sink))
     written = Written("items")
 
     def write(sink: IO[bytes]) -> Written:
@@ -104,11 +134,20 @@ def count_cases(layout: Layout) -> Written:
 
 
 def export_cases(layout: Layout, target: ExportTarget) -> Written:
-    """Export test cases."""
+    """Export test cases: as lines, which include infeasible cases, or as a folder of another tool."""
     to = target.to
-    if to not in ("jsonl", "corpora"):
-        layout.need_documents(to)
     if to in DATA_FOLDERS:
+        if to != "corpora":
+            layout.need_documents(to)
         with write_whole_folder(target.folder()) as folder:
             return DATA_FOLDERS[to](layout, folder, target.folder())
-    return target.write_file(layout.datasets, lambda sink: DATA_FILES[to](layout, sink))
+    written, encoder = Written("cases"), msgspec.json.Encoder()
+
+    def write(sink: IO[bytes]) -> Written:
+        for case in written.conditions.count(layout.cases()):
+            written.count += 1
+            sink.write(encoder.encode(case) + b"\n")
+        written.infeasible = written.conditions.infeasible
+        return written
+
+    return target.write_file(layout.datasets, write)

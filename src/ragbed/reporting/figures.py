@@ -6,11 +6,10 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from ragbed.analysis.diagnosis.diagnosis_file import RunDiagnosis
-from ragbed.analysis.diagnosis.summary import UNCLASSIFIED, type_shares
+from ragbed.analysis.diagnosis.summary import UNCLASSIFIED, RunDiagnosis, type_shares
 from ragbed.analysis.locale import Locale
 from ragbed.analysis.metrics.cells import Cell
-from ragbed.analysis.metrics.conflict import PRIORS
+from ragbed.analysis.metrics.knowledge import PRIORS
 from ragbed.analysis.metrics.length import PARTS
 from ragbed.reporting.pages.charts import (
     Bar,

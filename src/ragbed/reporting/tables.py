@@ -9,11 +9,10 @@ from functools import cached_property
 from typing import NamedTuple, TypeAlias
 
 from ragbed.analysis.causes import CauseSummary, describe_causes
-from ragbed.analysis.diagnosis.diagnosis_file import RunDiagnosis
-from ragbed.analysis.diagnosis.summary import ErrorRow, read_error_rows
+from ragbed.analysis.diagnosis.summary import ErrorRow, RunDiagnosis, read_error_rows
 from ragbed.analysis.locale import Locale, read_words
 from ragbed.analysis.metrics import METRICS
-from ragbed.analysis.metrics.cells import JUDGED, ONE_SUPPORTING, Cell
+from ragbed.analysis.metrics.cells import JUDGED, ONE_SUPPORTING, RULES, Cell
 from ragbed.analysis.metrics.length import PARTS
 from ragbed.analysis.paper.tables import PaperTable, inferred_rows, read_tables
 from ragbed.analysis.trials.columns import TrialGroup
@@ -438,6 +437,7 @@ def _arrange_judged(cells: Sequence[Cell]) -> ReportTable:
 def _with_judges_named(cells: Sequence[Cell]) -> list[Cell]:
     judged = [cell for cell in cells if cell.scorer.startswith(JUDGED)]
     names = short_names(cell.scorer.removeprefix(JUDGED) for cell in judged)
+    names |= {name: name for name in names if name.startswith(RULES)}
     return [replace(cell, scorer=JUDGED + names[cell.scorer.removeprefix(JUDGED)]) for cell in judged]
 
 
@@ -453,7 +453,12 @@ def _judged_condition(cell: Cell) -> _Condition:
         if value is not None
     ]
     limits = [("only", "unsure")] if cell.scope == "unsure" else []
-    return ("testbed", cell.table), *shown, ("judge", cell.scorer.removeprefix(JUDGED)), *limits
+    judge = cell.scorer.removeprefix(JUDGED)
+    if judge.startswith(RULES):
+        labels = judge.removeprefix(RULES)
+        name = "few_labels" if labels and cell.estimate.value is None else "labels" if labels else "rules"
+        return ("testbed", cell.table), (name, labels)
+    return ("testbed", cell.table), *shown, ("judge", judge), *limits
 
 
 def _column_of(cell: Cell, table: str) -> float | None:

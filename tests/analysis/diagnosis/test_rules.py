@@ -6,12 +6,12 @@ import pytest
 
 from ragbed.analysis.diagnosis.classify import diagnose_trial
 from ragbed.analysis.diagnosis.context import ClosedBookAnswers
-from ragbed.analysis.diagnosis.parsed_text import ParsedText
 from ragbed.analysis.diagnosis.records import Diagnosis
+from ragbed.analysis.diagnosis.texts import ParsedText
 from ragbed.runs.store import StoredResult
 from ragbed.schema import Answer, Case, Completion, Lang, Stance
 from ragbed.testbeds.prompts import REFUSAL
-from tests.analysis.diagnosis.printed import CHINESE, ENGLISH, make_case
+from tests.analysis.diagnosis.printed import CHINESE, ENGLISH, Printed, make_case
 
 QUESTION, ANSWER = "Who won the Aster Cup in 2020?", (("Ada Merton",),)
 SUPPORT: tuple[Stance, str] = ("supports", "Ada Merton won the Aster Cup in 2020.")
@@ -300,3 +300,10 @@ def test_a_hyphenated_word_of_the_question_is_not_split() -> None:
         diagnosis = diagnose(case, reply)
         assert diagnosis is not None
         assert diagnosis.said == "Meadow Lane"
+
+
+@pytest.mark.parametrize("printed", [*ENGLISH, *CHINESE], ids=lambda printed: printed.name)
+def test_a_printed_error_has_the_papers_types(printed: Printed) -> None:
+    diagnosis = diagnose_trial(printed.stored(), None)
+    assert diagnosis is not None
+    assert diagnosis.types == printed.types

@@ -9,8 +9,18 @@ from pathlib import Path
 from msgspec import structs
 
 from ragbed.analysis.diagnosis.records import NAMES, Diagnosis, ErrorType
-from ragbed.analysis.diagnosis.summary import UNCLASSIFIED, ErrorShare, by_group, source_shares, type_shares
+from ragbed.analysis.diagnosis.summary import (
+    UNCLASSIFIED,
+    ErrorShare,
+    by_group,
+    read_diagnoses,
+    read_error_rows,
+    source_shares,
+    type_shares,
+)
 from ragbed.analysis.locale import read_words
+from ragbed.reporting.error_texts import error_columns, tell_errors
+from tests.cli.typed import type_command
 
 
 def _one(item: int, *types: ErrorType, event: str | None = None) -> Diagnosis:
@@ -82,3 +92,24 @@ def test_shares_of_a_monitored_run_have_no_bounds() -> None:
 def test_error_types_have_their_documented_names() -> None:
     documented = (Path(__file__).parents[3] / "docs/reference/error-types.md").read_text("utf-8")
     assert [name for name in NAMES if f"| {name} {NAMES[name]} |" not in documented] == []
+
+
+def test_a_diagnosed_run_has_a_row_per_error_type_with_an_example(tmp_path: Path) -> None:
+    run = str(tmp_path / "run")
+    words = ("-m", "scripted/last-doc", "-d", "ragbed-mini-en_base", "-d", "ragbed-mini-en_int", "--limit", "6")
+    assert type_command("run", *words, "--cache", "off", "--out", run).code == 0
+    assert read_error_rows(read_diagnoses([tmp_path / "run"])) == []
+    assert type_command("diagnose", run).code == 0
+    rows = read_error_rows(read_diagnoses([tmp_path / "run"]))
+    assert {row.table for row in rows} <= {2, 4, 6}
+    assert {row.testbed for row in rows} >= {"noise", "rejection"}
+    for row in rows:
+        assert row.question
+        assert row.answer
+        share = row.type.share
+        assert 0 <= share.low <= share.value <= share.high <= 1
+        assert row.type.errors >= 1
+    told = type_command("report", run, "-f", "md").out
+    assert "## Example errors" in told
+    for lang in ("en", "zh"):
+        assert all(len(line) == len(error_columns(read_words(lang))) for line in tell_errors(rows, read_words(lang)))

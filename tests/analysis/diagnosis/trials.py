@@ -19,8 +19,8 @@ import msgspec
 
 from ragbed.analysis.diagnosis.classify import diagnose_trial
 from ragbed.analysis.diagnosis.context import ClosedBookAnswers
-from ragbed.analysis.diagnosis.parsed_text import ParsedText
 from ragbed.analysis.diagnosis.records import Diagnosis
+from ragbed.analysis.diagnosis.texts import ParsedText
 from ragbed.runs.store import StoredResult
 from ragbed.schema import Answer, Completion
 from ragbed.scoring.robust.verdict import judge

@@ -10,9 +10,9 @@ from statistics import fmean
 import pytest
 from msgspec import structs
 
+from ragbed.analysis.judging.criteria import Verdict
 from ragbed.analysis.judging.labels import AgreedLabel
 from ragbed.analysis.judging.validation import JudgedResult, correct_rates, validate_judge
-from ragbed.analysis.judging.verdict import Verdict
 from ragbed.analysis.statistics.rates import Interval
 from ragbed.runs.condition import Condition
 
@@ -144,7 +144,7 @@ def test_conditions_are_pooled_and_few_labels_give_no_estimate() -> None:
 
     (few,) = correct_rates(judged(10)).values()
     assert (few.n, few.labels, few.questions, few.corrected) == (90, 10, 10, None)
-    assert few.judged == pytest.approx(2 / 3)
+    assert few.plain.value == pytest.approx(2 / 3)
     assert _corrected(judged(30)).value == pytest.approx(1.0)
 
 

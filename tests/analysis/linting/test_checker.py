@@ -14,8 +14,6 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from ragbed.analysis.linting import RULES, DatasetCheck, choose_rules
-from ragbed.analysis.linting.rules import LintFinding
-from ragbed.analysis.linting.samples import Samples
 from ragbed.data import Dataset, is_same_answer, native
 from ragbed.errors import RagbedError, UnknownName, UsageError
 from ragbed.testbeds.selection import choose_testbeds, generate_cases
@@ -49,7 +47,7 @@ def test_reading_continues_after_an_invalid_line(tmp_path: Path) -> None:
         *((1, ""), (3, "id"), (4, ""), (6, ""), (7, "answer"), (8, "")),
     ]
     assert {(finding.rule, finding.severity, finding.item) for finding in findings} == {("record", "error", None)}
-    assert (check.items, check.documents, check.counts["record"].items) == (2, 4, 6)
+    assert (check.items, check.documents, check.counts[0].items) == (2, 4, 6)
 
 
 @pytest.mark.parametrize(
@@ -84,7 +82,7 @@ def test_items_and_documents_are_counted_separately(tmp_path: Path) -> None:
     zh = '{"id":%d,"query":"谁赢了？","answer":"安李","positive":["安李"],"negative":%s}'
     path = _write(tmp_path / "data.json", zh % (1, '["安李","安 李"]'), zh % (2, '["安 李"]'), zh % (3, '["无"]'))
     _, check = check_file(path, "gold-in-negative")
-    assert [count.values() for count in check.counts.values()] == [
+    assert [count.values() for count in check.counts] == [
         {"rule": "gold-in-negative", "severity": "warning", "items": 2, "documents": 3, "findings": 3}
     ]
 
@@ -158,11 +156,9 @@ def test_no_valid_item_makes_a_rule_fail(
         file.write(json.dumps(line | ({} if fake is None else {"fake": fake})).encode() + b"\n")
         file.flush()
         check = DatasetCheck(Dataset("made", Path(file.name)), list(RULES.values()))
-        with Samples(None) as samples:
-            for finding in check.findings():
-                assert finding.rule != "record", finding
-                samples.add(finding)
-            assert len(json.loads(bytes(samples.as_json()))) == sum(count.findings for count in check.counts.values())
+        check.run(None)
+        assert "record" not in check.kept
+        assert len(check.values()["findings"]) == sum(count.findings for count in check.counts)
 
 
 def test_long_runs_of_spaces_are_fast(tmp_path: Path) -> None:
@@ -195,10 +191,9 @@ def test_unknown_rules_are_refused_with_the_nearest_name() -> None:
         choose_rules(None, ["record"])
 
 
-@pytest.mark.parametrize(("most", "kept"), [(2, 2), (None, 5_000)])
-def test_samples_keep_the_first_few_or_all(most: int | None, kept: int) -> None:
-    with Samples(most) as samples:
-        for line in range(5_000):
-            samples.add(LintFinding("d", "i", line, "mix", "note", "w", "m" * 100, "f"))
-        assert [finding.line for finding in samples.of("mix")] == list(range(kept))
-        assert list(samples.of("record")) == []
+@pytest.mark.parametrize(("most", "kept"), [(2, 2), (None, 5)])
+def test_the_first_findings_or_all_are_kept(most: int | None, kept: int, tmp_path: Path) -> None:
+    check = DatasetCheck(Dataset("data", _write(tmp_path / "data.json", *["broken"] * 5)), [])
+    check.run(most)
+    assert [finding.line for finding in check.kept["record"]] == list(range(1, kept + 1))
+    assert check.counts[0].findings == 5

@@ -7,12 +7,12 @@ from functools import cache
 
 from ragbed.analysis.metrics import measure
 from ragbed.analysis.metrics.cells import Cell
-from ragbed.analysis.trials.rows import Trial, group_rows, to_trial
+from ragbed.analysis.trials.columns import Trial, group_rows
 from ragbed.data.catalog import open_data
 from ragbed.models.scripted import SCRIPTS
 from ragbed.schema import Case
 from ragbed.scoring import score
-from ragbed.testbeds import TESTBEDS
+from ragbed.testbeds import DEFAULT_TESTBEDS, TESTBEDS
 from ragbed.testbeds.settings import Settings
 from tests.items import untwinned
 
@@ -32,18 +32,22 @@ def lay_out(lang: str, profile: str, rotate: bool = False) -> tuple[Case, ...]:
     )
     datasets = open_data([f"ragbed-mini-{lang}_{kind}" for kind in ("base", "int", "fact")])
     kept = {item.id for data in datasets for item in untwinned(data.items())}
-    cases = (case for data in datasets for testbed in TESTBEDS.values() for case in testbed.cases(data, settings))
+    testbeds = [TESTBEDS[name] for name in DEFAULT_TESTBEDS]
+    cases = (case for data in datasets for testbed in testbeds for case in testbed.cases(data, settings))
     return tuple(case for case in cases if case.item in kept)
 
 
 def ask(script: str, cases: tuple[Case, ...]) -> list[Trial]:
-    """Yield the scored responses of a scripted model to every case."""
+    """Return the scored responses of a scripted model to every case."""
     return [
-        to_trial(case, script, 0, "ok", score(case, SCRIPTS[script](case)))
-        if case.feasible
-        else to_trial(case, script, 0, "infeasible", None)
+        Trial(
+            model=script, data=case.data, item=case.item, lang=case.lang, testbed=case.testbed, profile=case.profile,
+            noise=case.noise, noise_real=case.noise_real, correct=case.true_ratio, k=case.k, arm=case.arm,
+            seed=case.seed, slots=case.slots, outcome="ok" if case.feasible else "infeasible", cluster=case.event,
+            scores=score(case, SCRIPTS[script](case)) if case.feasible else None,
+        )
         for case in cases
-    ]
+    ]  # fmt: skip
 
 
 class Found:

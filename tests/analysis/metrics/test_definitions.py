@@ -10,7 +10,7 @@ import pytest
 import ragbed.analysis.metrics as metrics
 from ragbed.analysis.locale import read_metrics, read_words
 from ragbed.analysis.metrics.own_rag import _RETRIEVAL
-from ragbed.analysis.metrics.strategies import COSTS
+from ragbed.analysis.metrics.prompting import COSTS
 
 _BUILDERS = ("rate", "difference", "number", "cell", "share", "resampled")
 

@@ -12,7 +12,7 @@ from ragbed.analysis.locale import read_words
 from ragbed.analysis.metrics import measure
 from ragbed.analysis.metrics.cells import Cell
 from ragbed.analysis.run_cells import read_report_cells
-from ragbed.analysis.trials.rows import Trial, group_rows
+from ragbed.analysis.trials.columns import Trial, group_rows
 from ragbed.reporting.figures import make_figures
 from ragbed.reporting.tables import make_report
 from ragbed.schema import Completion

@@ -11,11 +11,10 @@ from msgspec.structs import replace
 from ragbed.analysis.metrics import measure
 from ragbed.analysis.metrics.cells import Cell
 from ragbed.analysis.statistics.testing import sign_test
-from ragbed.analysis.trials.rows import Trial, TrialOutcome, group_rows, to_trial
+from ragbed.analysis.trials.columns import Trial, TrialOutcome, group_rows
 from ragbed.reporting.numbers import show
 from ragbed.schema import Estimate
 from ragbed.scoring.value import Value
-from tests.runs.harness import make_case
 
 _FALLING = ((0.2, "z"), (0.7, "c"))  # all questions are right at ratio 0.2, and half of them at 0.7
 
@@ -244,12 +243,6 @@ def test_questions_of_one_event_are_paired_with_themselves() -> None:
     ]
     found = _estimates(trials, "noise")
     assert (found["change"].value, found["change"].n) == (0.0, 20)
-
-
-def test_the_event_of_a_case_is_its_cluster() -> None:
-    case = make_case(0)
-    assert to_trial(case, "m", 0, "ok", {}).cluster is None
-    assert to_trial(replace(case, event="cup"), "m", 0, "ok", {}).cluster == "cup"
 
 
 def test_an_event_with_the_name_of_an_item_is_another_cluster() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from ragbed.analysis.metrics import measure
 from ragbed.analysis.metrics.cells import Cell
-from ragbed.analysis.trials.rows import Trial, group_rows
+from ragbed.analysis.trials.columns import Trial, group_rows
 
 
 def _trial(profile: str, item: int, correct: bool, noise: float = 0.0, **changes: object) -> Trial:

@@ -1,39 +1,79 @@
-"""Plans by drop and by number of questions."""
+"""Sample sizes, detectable drops and power, against a table of known values and against simulation."""
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from ragbed.analysis.statistics.planning import (
     Design,
     paired_design,
-    plan_drop,
-    plan_items,
-    plan_power,
+    paired_power,
+    paired_size,
     unpaired_design,
+    unpaired_power,
+    unpaired_size,
 )
+from ragbed.analysis.statistics.testing import sign_test
+
+_RUNS = 40_000
 
 
-@pytest.mark.parametrize("design", [paired_design(0.12), paired_design(times=3), unpaired_design(0.9)])
-def test_the_exact_size_reaches_the_power_and_one_less_does_not(design: Design) -> None:
-    plan = plan_items(design, 0.06, 0.8)
-    assert plan.exact_items is not None
-    assert plan_power(design, plan.exact_items, 0.06).power == pytest.approx(0.8, abs=0.01)
-    assert (plan_power(design, plan.exact_items, 0.06).power or 0) >= 0.8
-    assert (plan_power(design, plan.exact_items - 1, 0.06).power or 1) < 0.8
+@pytest.mark.parametrize(
+    ("drop", "discordance", "n"),
+    [(0.03, 0.08, 696), (0.05, 0.10, 312), (0.05, 0.15, 469), (0.10, 0.20, 155), (0.10, 0.30, 234)],
+)
+def test_paired_sizes_and_power_match_simulations(drop: float, discordance: float, n: int) -> None:
+    assert paired_size(drop, discordance) == n
+    shares = [(discordance + drop) / 2, (discordance - drop) / 2, 1 - discordance]
+    drawn = np.random.default_rng(0).multinomial(n, shares, size=_RUNS)
+    seen = (sign_test(drawn[:, 0], drawn[:, 1]) < 0.05).mean()
+    assert paired_power(n, drop, discordance) == pytest.approx(seen, abs=0.01)
 
 
-@pytest.mark.parametrize("design", [paired_design(0.12), paired_design(times=2), unpaired_design(0.9)])
-def test_plans_by_drop_and_by_items_agree(design: Design) -> None:
-    plan = plan_drop(design, 400, 0.8)
+@pytest.mark.parametrize(("base", "drop", "n"), [(0.95, 0.05, 435), (0.60, 0.10, 388)])
+def test_unpaired_sizes_and_power_match_simulations(base: float, drop: float, n: int) -> None:
+    assert unpaired_size(base, drop) == n
+    rng = np.random.default_rng(0)
+    first, second = rng.binomial(n, base, _RUNS) / n, rng.binomial(n, base - drop, _RUNS) / n
+    pooled = (first + second) / 2
+    seen = (np.abs(first - second) > 1.959964 * np.sqrt(pooled * (1 - pooled) * 2 / n)).mean()
+    assert unpaired_power(n, base, drop) == pytest.approx(seen, abs=0.01)
+
+
+@pytest.mark.parametrize(("drop", "discordance"), [(0, 0.1), (0.2, 0.1), (0.2, 1.1)])
+def test_impossible_designs_are_refused(drop: float, discordance: float) -> None:
+    with pytest.raises(ValueError, match="requires a discordance"):
+        paired_size(drop, discordance)
+
+
+def test_a_drop_below_zero_is_refused() -> None:
+    with pytest.raises(ValueError, match="would give a rate outside the range from 0 to 1"):
+        unpaired_size(0.1, 0.2)
+
+
+DESIGNS = [paired_design(0.12), paired_design(times=3), unpaired_design(0.9)]
+
+
+@pytest.mark.parametrize("design", DESIGNS)
+def test_the_planned_size_reaches_the_power_and_one_less_does_not(design: Design) -> None:
+    plan = design.plan(0.06, None, 0.8)
+    assert plan.items is not None
+    assert plan.power == pytest.approx(0.8, abs=0.01)
+    assert (design.plan(0.06, plan.items, 0.8).power or 0) >= 0.8
+    assert (design.plan(0.06, plan.items - 1, 0.8).power or 1) < 0.8
+
+
+@pytest.mark.parametrize("design", DESIGNS)
+def test_the_planned_drop_is_the_smallest_that_is_detected(design: Design) -> None:
+    plan = design.plan(None, 400, 0.8)
     assert plan.drop is not None
-    assert plan.exact_drop is not None
-    assert design.size(plan.drop, 0.8) == 400
-    assert design.power(400, plan.exact_drop) == pytest.approx(0.8, abs=1e-3)
+    assert design.power(400, plan.drop) == pytest.approx(0.8, abs=1e-3)
+    assert design.power(400, plan.drop - 1e-3) < 0.8
 
 
 def test_an_impossible_drop_has_no_plan() -> None:
-    assert plan_items(paired_design(0.04), 0.05, 0.8).items is None
-    assert plan_items(unpaired_design(0.3), 0.4, 0.8).items is None
-    assert plan_drop(unpaired_design(0.02), 40, 0.8).drop is None
-    assert plan_power(paired_design(0.04), 100, 0.05).power is None
+    assert paired_design(0.04).plan(0.05, None, 0.8).items is None
+    assert unpaired_design(0.3).plan(0.4, None, 0.8).items is None
+    assert unpaired_design(0.02).plan(None, 40, 0.8).drop is None
+    assert paired_design(0.04).plan(0.05, 100, 0.8).power is None

@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 from pyarrow import parquet
 
-from ragbed.interop.exports.parquet import case_row, case_schema, trial_schema, write_rows
+from ragbed.interop.exports.parquet import case_row, trial_schema, write_rows
 from ragbed.runs.execution import run
-from ragbed.schema import Completion, Document, Message, Served, Step, ToolCall
+from ragbed.schema import Completion, Message, Served, Step, ToolCall
 from tests.cli.typed import type_command
 from tests.interop.exports.runs import make_own_rag_run, make_run
 from tests.runs.harness import TalkingModel, ask_nobody, make_case, make_job
@@ -61,26 +61,10 @@ def test_the_calls_of_a_prompting_strategy_have_a_column(tmp_path: Path) -> None
     assert all(step["messages"] for row in rows for step in row["steps"] or ())
 
 
-@pytest.mark.parametrize(
-    "change", [{"mood": "calm"}, {"documents": [{"text": "It is gold.", "stance": "supports", "mood": "calm"}]}]
-)
+@pytest.mark.parametrize("change", [{"mood": "calm"}, {"scores": {"mood": 1.0}}])
 def test_a_value_without_a_column_is_never_dropped(change: dict[str, object]) -> None:
     with pytest.raises(ValueError, match=r"made/0/.*: the schema has no column for mood$"):
-        write_rows([case_row(make_case(0)) | change], case_schema(), io.BytesIO())
-
-
-def test_every_field_of_documents_messages_and_calls_has_a_column() -> None:
-    schema = trial_schema()
-    step = schema.field("steps").type.value_type
-    message = step.field("messages").type.value_type
-    for record, found in (
-        (Document, schema.field("documents").type.value_type),
-        (Message, message),
-        (ToolCall, message.field("calls").type.value_type),
-        (ToolCall, step.field("calls").type.value_type),
-        (Served, schema.field("served").type),
-    ):
-        assert {field.name for field in found} == {*record.__struct_fields__}
+        write_rows([case_row(make_case(0)) | change], trial_schema(), io.BytesIO())
 
 
 def test_what_the_server_reports_and_tool_calls_are_exported(tmp_path: Path) -> None:

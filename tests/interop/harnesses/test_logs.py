@@ -12,10 +12,9 @@ from inspect_ai import eval as evaluate
 from inspect_ai.model import ModelOutput, ModelUsage, get_model
 
 from ragbed.interop.exports.frozen import read_frozen, read_part
-from ragbed.interop.exports.harness_tasks import METRICS
+from ragbed.interop.exports.harness_tasks import METRICS, pack
 from ragbed.interop.harnesses.inspect import frozen_task
 from ragbed.interop.harnesses.lm_eval import process_results
-from ragbed.interop.harnesses.scoring import pack
 from ragbed.schema import Case
 from ragbed.testbeds.prompts import prompt_hash
 from tests.cli.typed import type_command

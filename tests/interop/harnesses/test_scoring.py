@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ragbed.interop.harnesses.scoring import numbers, pack, score_packed
+from ragbed.interop.exports.harness_tasks import numbers, pack, score_packed
 from tests.runs.harness import make_case
 
 

@@ -12,8 +12,8 @@ from playwright.sync_api import expect
 
 from ragbed.analysis.judging import FOLDER as JUDGES
 from ragbed.analysis.judging.criteria import CRITERIA
+from ragbed.analysis.judging.judge_run import judge_case
 from ragbed.analysis.judging.labels import Label
-from ragbed.analysis.judging.request import judge_case
 from ragbed.runs.store import RECORD, CallRequest, StoredResult, open_store
 from ragbed.schema import Case, Completion, Document, Message
 from tests.browser import Watched, open_page

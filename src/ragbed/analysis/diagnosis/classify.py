@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
@@ -10,18 +10,18 @@ from typing import TypeAlias, get_args
 
 from msgspec import structs
 
-from ragbed.analysis.diagnosis import further_errors, integration_errors, noise_errors
+from ragbed.analysis.diagnosis import rules
 from ragbed.analysis.diagnosis.context import ClosedBookAnswers, Rule, TrialContext, is_right
-from ragbed.analysis.diagnosis.parsed_text import ParsedText
 from ragbed.analysis.diagnosis.records import Diagnosis, ErrorType, Source
+from ragbed.analysis.diagnosis.texts import ParsedText
+from ragbed.analysis.trials.table import TrialTable
 from ragbed.errors import UsageError
 from ragbed.runs.engines import Engine
 from ragbed.runs.engines.local import LocalEngine
-from ragbed.runs.scoring import open_scored
 from ragbed.runs.store import StoredResult
 from ragbed.schema import Case, Outcome
 from ragbed.scoring.robust.verdict import judge
-from ragbed.testbeds import WITHOUT_DOCUMENTS
+from ragbed.testbeds import WITHOUT_DOCUMENTS, right_score
 from ragbed.testbeds.closed_book import CLOSED_BOOK
 from ragbed.testbeds.prompts.strategies import MARK
 
@@ -30,18 +30,18 @@ Known: TypeAlias = dict[tuple[str, str, str, str, int], ClosedBookAnswers]
 _Part: TypeAlias = tuple[list[StoredResult], Known]
 
 RULES: dict[ErrorType, Rule] = {
-    "E1": noise_errors.find_distance,
-    "E2": noise_errors.find_uncertainty,
-    "E3": noise_errors.find_confusion,
-    "E4": integration_errors.find_merging,
-    "E5": integration_errors.find_ignoring,
-    "E6": integration_errors.find_misalignment,
-    "E7": integration_errors.find_noise_like,
-    "E8": further_errors.find_over_trust,
-    "E9": further_errors.find_over_refusal,
-    "E10": further_errors.find_data_error,
-    "E11": further_errors.find_failure,
-    "E12": further_errors.find_missing_evidence,
+    "E1": rules.find_distance,
+    "E2": rules.find_uncertainty,
+    "E3": rules.find_confusion,
+    "E4": rules.find_merging,
+    "E5": rules.find_ignoring,
+    "E6": rules.find_misalignment,
+    "E7": rules.find_noise_like,
+    "E8": rules.find_over_trust,
+    "E9": rules.find_over_refusal,
+    "E10": rules.find_data_error,
+    "E11": rules.find_failure,
+    "E12": rules.find_missing_evidence,
 }
 _TRIALS = 64  # number of trials per job; a job takes half a second if all answers are wrong
 
@@ -67,21 +67,13 @@ class DiagnosisCounts:
     untold: int = 0
     outcomes: dict[str, int] = field(default_factory=lambda: dict.fromkeys(get_args(Outcome), 0))
 
-    def add(self, part: DiagnosisCounts) -> None:
-        """Add the counts from another batch of trials."""
-        for name in ("asked", "right", "without", "remedied", "untold"):
-            setattr(self, name, getattr(self, name) + getattr(part, name))
-        for outcome, count in part.outcomes.items():
-            self.outcomes[outcome] += count
 
-
-def _read_closed_book(results: Iterable[StoredResult]) -> Known:
+def _read_closed_book(table: TrialTable) -> Known:
     known: Known = {}
-    for stored in results:
+    for stored, values in table.scored():
         if stored.case.testbed == CLOSED_BOOK.name and stored.completion.outcome == "ok":
-            reply = stored.completion.reply or ""
-            judged = judge(stored.case, reply)
-            known[_key(stored)] = ClosedBookAnswers(judged.correct, ParsedText(reply, stored.case.lang))
+            correct, text = (values or {}).get("correct"), ParsedText(stored.completion.reply or "", stored.case.lang)
+            known[_key(stored)] = ClosedBookAnswers(None if correct is None else bool(correct), text)
     return known
 
 
@@ -131,24 +123,31 @@ def _key(stored: StoredResult) -> tuple[str, str, str, str, int]:
     return stored.model, case.data, case.item, case.profile, stored.repeat
 
 
-def _diagnose_part(part: _Part) -> tuple[DiagnosisCounts, list[tuple[Case, Diagnosis]]]:
-    """Return the case and diagnosis of each wrong trial, and the counts of all trials."""
-    counts, found, (results, known) = DiagnosisCounts(), [], part
-    for stored in results:
-        if not stored.case.documents and stored.case.testbed not in WITHOUT_DOCUMENTS:
+def _diagnose_part(part: _Part) -> list[tuple[Case, Diagnosis | None, bool]]:
+    """Return the case and diagnosis of each trial, and whether a response without documents was known."""
+    results, known = part
+    closed_book = [known.get(_key(stored)) for stored in results]
+    return [
+        (stored.case, diagnose_trial(stored, alone), alone is not None)
+        for stored, alone in zip(results, closed_book, strict=True)
+    ]
+
+
+def _wrong_trials(table: TrialTable, counts: DiagnosisCounts) -> Iterator[StoredResult]:
+    """Yield the trials that are not right under the robust scorer, and count all trials."""
+    for stored, values in table.scored():
+        case, outcome = stored.case, stored.completion.outcome
+        if not case.documents and case.testbed not in WITHOUT_DOCUMENTS:
             counts.without += 1
-        elif MARK in stored.case.profile:
+        elif MARK in case.profile:
             counts.remedied += 1
         else:
             counts.asked += 1
-            counts.outcomes[stored.completion.outcome] += 1
-            closed_book = known.get(_key(stored))
-            if (diagnosis := diagnose_trial(stored, closed_book)) is None:
+            counts.outcomes[outcome] += 1
+            if outcome == "ok" and (values or {}).get(right_score(case)) is True:
                 counts.right += 1
-                continue
-            counts.untold += bool(stored.case.fake) and diagnosis.source == "contradicts" and closed_book is None
-            found.append((stored.case, diagnosis))
-    return counts, found
+            else:
+                yield stored
 
 
 def _parts(results: Iterator[StoredResult], known: Known) -> Iterator[_Part]:
@@ -177,13 +176,18 @@ def diagnose_run(folder: Path, engine: Engine | None = None) -> Found:
     Raises:
         UsageError: The run belongs to a judge or has no trials with documents.
     """
-    with open_scored(folder) as store:
-        known = _read_closed_book(store.results())
-        tally, pairs = DiagnosisCounts(known=len(known)), []
-        for part, found in (engine or LocalEngine(1)).spread(_diagnose_part, _parts(store.results(), known)):
-            tally.add(part)
-            pairs += found
+    with TrialTable(folder, current=True) as table:
+        known = _read_closed_book(table)
+        tally, found = DiagnosisCounts(known=len(known)), list[tuple[Case, Diagnosis]]()
+        parts = _parts(_wrong_trials(table, tally), known)
+        for diagnosed in (engine or LocalEngine(1)).spread(_diagnose_part, parts):
+            for case, diagnosis, is_known in diagnosed:
+                if diagnosis is None:
+                    tally.right += 1
+                else:
+                    tally.untold += bool(case.fake) and diagnosis.source == "contradicts" and not is_known
+                    found.append((case, diagnosis))
     if not tally.asked:
         content = "only trials without documents" if tally.without else "no trials"
         raise UsageError(f"{folder} contains {content}, so there is nothing to diagnose. Run a testbed with documents.")
-    return Found(tally, [diagnosis for _, diagnosis in pairs], {case.case: case for case, _ in pairs})
+    return Found(tally, [diagnosis for _, diagnosis in found], {case.case: case for case, _ in found})

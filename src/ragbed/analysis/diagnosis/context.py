@@ -9,10 +9,17 @@ from typing import Any, NamedTuple, TypeAlias
 
 from msgspec import structs
 
-from ragbed.analysis.diagnosis.parsed_text import ParsedText, Sentence, open_page
-from ragbed.analysis.diagnosis.question_terms import QuestionTerms, SubQuestion, split_question, take_apart
 from ragbed.analysis.diagnosis.records import Evidence
 from ragbed.analysis.diagnosis.response_answers import GivenAnswer, ParsedResponse, is_alike, read_reply
+from ragbed.analysis.diagnosis.texts import (
+    ParsedText,
+    QuestionTerms,
+    Sentence,
+    SubQuestion,
+    open_page,
+    split_question,
+    take_apart,
+)
 from ragbed.runs.store import StoredResult
 from ragbed.schema import Case, Document, Retrieved, Stance
 from ragbed.scoring.robust.gold import Gold, GoldSlot, prepare

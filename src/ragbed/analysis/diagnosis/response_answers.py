@@ -12,8 +12,17 @@ from dataclasses import dataclass
 from itertools import islice, pairwise
 from typing import NamedTuple
 
-from ragbed.analysis.diagnosis.parsed_text import ParsedText, open_page, tokens
-from ragbed.analysis.diagnosis.question_terms import FRAME_ZH, STOP, YEAR, QuestionTerms, stem, take_apart
+from ragbed.analysis.diagnosis.texts import (
+    FRAME_ZH,
+    STOP,
+    YEAR,
+    ParsedText,
+    QuestionTerms,
+    open_page,
+    stem,
+    take_apart,
+    tokens,
+)
 from ragbed.models.base import ENDED_EARLY
 from ragbed.schema import Case, Completion
 from ragbed.scoring.robust.gold import Gold, GoldSlot, prepare

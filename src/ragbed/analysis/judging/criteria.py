@@ -1,4 +1,4 @@
-"""The criteria by which a judge rates a response, with their prompts."""
+"""The criteria by which a judge rates a response, with their prompts and verdicts."""
 
 from __future__ import annotations
 
@@ -7,12 +7,16 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache, partial
 from importlib.resources import files
+from typing import Literal, TypeAlias
 
-from ragbed.analysis.judging.verdict import Verdict, read_verdict
 from ragbed.schema import Case, Lang
 from ragbed.scoring import starred
 from ragbed.testbeds.prompts.fencing import fence_in
+from ragbed.testbeds.prompts.verdict import find_verdict
 
+# Yes or no, or the reason why there is no verdict: there was nothing to judge; the judge's response has no verdict, is
+# truncated or was filtered; the call failed; the judge has not been called yet; or the prompt was too long.
+Verdict: TypeAlias = bool | Literal["none", "unparsed", "truncated", "filtered", "error", "pending", "too-long"]
 _LANGS: tuple[Lang, ...] = ("en", "zh")
 
 
@@ -26,6 +30,15 @@ def render(name: str, subject: Case, reply: str) -> str:
     answer = "\n".join(" / ".join(aliases) for aliases in subject.answer)
     parts = {"QUERY": subject.question, "ANSWER": answer, "DOCS": documents, "REPLY": reply}
     return fence_in(template, _text(subject.lang, "fence"), {key: _quote(text) for key, text in parts.items()})
+
+
+def read_verdict(reply: str, verdicts: Mapping[str, bool | None]) -> Verdict:
+    """Return the verdict in a judge's response, or `unparsed` if there is none or several contradict each other."""
+    word = find_verdict(reply, verdicts)
+    if word is None:
+        return "unparsed"
+    value = verdicts[word]
+    return "none" if value is None else value
 
 
 def prompt_hash(name: str) -> str:

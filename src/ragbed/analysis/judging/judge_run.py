@@ -1,25 +1,48 @@
-"""Manage a judge's run, which is stored inside the judged run's folder and can be resumed like any other run."""
+"""A judge's run: which responses it covers, the cases for the judge, and its verdicts.
+
+It is stored inside the judged run's folder and can be resumed like any other run.
+"""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from ragbed.analysis.judging import FOLDER
-from ragbed.analysis.judging.criteria import Criterion
-from ragbed.analysis.judging.request import judge_case
-from ragbed.analysis.judging.verdict import Verdict, settle, verdict_of
+from ragbed.analysis.judging.criteria import Criterion, Verdict
 from ragbed.io.locations import place_inside
 from ragbed.runs.scoring import open_scored
 from ragbed.runs.store import StoredResult, open_store
-from ragbed.schema import Case
+from ragbed.schema import Case, Completion, Message
 from ragbed.scoring import score
+from ragbed.testbeds.prompts.requests import case_of
 
 if TYPE_CHECKING:
     from ragbed.models.base import Sampling
+
+LONGEST = 64_000  # maximum length of a prompt in characters; responses with longer prompts are counted but not judged
+
+
+def judge_case(criterion: Criterion, stored: StoredResult) -> Case:
+    """Return the case in which a judge rates a response.
+
+    The case is named by the hash of its prompt, so a changed response never uses an old judgement, and responses with
+    the same prompt are judged only once.
+    """
+    subject = stored.case
+    prompt = criterion.render(subject, stored.completion.reply or "" if criterion.of_reply else "")
+    messages = (Message(role="user", content=prompt),)
+    case = case_of("judge", criterion.name, subject.lang, messages, question=subject.question)
+    if len(prompt) <= LONGEST:
+        return case
+    reason = f"the prompt has {len(prompt):,} characters, but the maximum is {LONGEST:,}"
+    return replace(case, feasible=False, messages=(), reason=reason)
 
 
 @dataclass(frozen=True)
@@ -37,6 +60,11 @@ class Scope:
     criterion: Criterion
     testbeds: frozenset[str] = frozenset()
     only_unsure: bool = False
+
+    def settings(self) -> dict[str, str]:
+        """Return the settings of the judge's run, from which `open_scope` restores the scope."""
+        limits = {"testbeds": ",".join(sorted(self.testbeds)), "unsure": "yes" if self.only_unsure else "no"}
+        return {"criterion": self.criterion.name, "prompt": self.criterion.prompt} | limits
 
     def replies(self) -> Iterator[StoredResult]:
         """Yield the results to judge, including failed calls, which are counted without a verdict."""
@@ -60,6 +88,7 @@ class Scope:
     def folder(self, sampling: Sampling, code: str = "") -> Path:
         """Return the folder for the judgements. Its name depends on the judge's instructions, settings and code."""
         part = " unsure" if self.only_unsure else ""
+        part += f" {','.join(sorted(self.testbeds))}" if self.testbeds else ""
         limit = "" if sampling.raises_limit else " fixed limit"  # a truncated judgement must not replace a complete one
         digest = hashlib.sha256(f"{self.criterion.prompt} {sampling.key()}{code}{part}{limit}".encode()).hexdigest()
         return place_inside(self.run, FOLDER, f"{self.criterion.name}-{digest[:8]}")
@@ -76,6 +105,22 @@ def needs_judge(criterion: Criterion, stored: StoredResult) -> bool:
     """Return whether a result needs a judge; failed calls and empty responses do not."""
     has_text = stored.completion.outcome == "ok" and bool((stored.completion.reply or "").strip())
     return has_text or not criterion.of_reply
+
+
+def verdict_of(completion: Completion, read: Callable[[str], Verdict]) -> Verdict:
+    """Return the verdict from a judge's call, or the reason why there is none."""
+    return read(completion.reply or "") if completion.outcome == "ok" else completion.outcome
+
+
+def settle(votes: Iterable[Verdict]) -> Verdict:
+    """Return the most common decisive vote (yes, no or `none`), or `unparsed` if there is a tie."""
+    counts = Counter(votes)
+    decided = {vote: count for vote, count in counts.items() if isinstance(vote, bool) or vote == "none"}
+    if not decided:
+        return counts.most_common(1)[0][0] if counts else "pending"
+    most = max(decided.values())
+    first, *others = [vote for vote, count in decided.items() if count == most]
+    return "unparsed" if others else first
 
 
 def read_judgements(folder: Path, criterion: Criterion, judges: Iterable[str]) -> dict[str, dict[str, Verdict]]:

@@ -3,17 +3,33 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from functools import cached_property
+from itertools import combinations
+from pathlib import Path
+from typing import Any, NamedTuple
 
-from ragbed.analysis.judging.judge_run import Scope, needs_judge, verdict_on
-from ragbed.analysis.judging.labels import AgreedLabel, LabelledUnit, Labels
-from ragbed.analysis.judging.verdict import Verdict
+import msgspec
+
+from ragbed.analysis.judging.criteria import CRITERIA, Criterion, Verdict
+from ragbed.analysis.judging.judge_run import Scope, judge_case, needs_judge, read_judgements, verdict_on
+from ragbed.analysis.judging.labels import AgreedLabel, LabelledUnit, Labels, check_unlabelled, draw_sample, read_labels
+from ragbed.analysis.judging.rates import JudgedCounts, tabulate
+from ragbed.analysis.metrics.cells import JUDGED, RULES, Cell, CellKey
 from ragbed.analysis.statistics.labels import Agreement, Corrected, agreement, prediction_powered
+from ragbed.analysis.statistics.rates import UNDEFINED, Interval, clustered_wilson
+from ragbed.analysis.trials.columns import TrialGroup
+from ragbed.analysis.trials.table import TrialTable
+from ragbed.io.jsonl import write_whole
+from ragbed.io.locations import check_regular, place_inside
 from ragbed.runs.condition import Condition, condition_of
 from ragbed.runs.store import StoredResult
+from ragbed.schema import Estimate
 
+LABELS = "labels.jsonl"  # the file in a run's folder with the labels that people give in the viewer
+_RULES = ("correct", "refused", "flagged")  # scores that labels correct
 TRUSTED = 0.8  # minimum lower confidence bound of Cohen's kappa for reporting a judge's rates without correction
 # Minimum number of labelled questions for a corrected rate. With ten labels, the interval spans half of the scale.
 MIN_QUESTIONS = 30
@@ -81,7 +97,7 @@ class CorrectedRate:
     """A judged rate over all conditions of a group, and the rate corrected by labels; None with too few labels."""
 
     n: int
-    judged: float
+    plain: Interval
     labels: int
     questions: int
     corrected: Corrected | None
@@ -91,16 +107,19 @@ def join_labels(
     scope: Scope, replies: Iterable[StoredResult], judgements: Mapping[str, Verdict], labels: Labels
 ) -> list[JudgedResult]:
     """Return the results with a judge's verdicts and the human labels."""
-    return [
-        JudgedResult(
-            condition_of(stored.model, stored.case),
-            (stored.case.data, stored.case.event or f"item {stored.case.item}"),
-            verdict_on(scope.criterion, stored, judgements),
-            labels.agreed.get(LabelledUnit(scope.criterion.name, stored.model, stored.case.case, stored.repeat)),
-            is_settled=not needs_judge(scope.criterion, stored),
-        )
-        for stored in replies
-    ]
+    criterion = scope.criterion
+    return [_join(criterion, stored, verdict_on(criterion, stored, judgements), labels) for stored in replies]
+
+
+def _join(criterion: Criterion, stored: StoredResult, verdict: Verdict, labels: Labels) -> JudgedResult:
+    case = stored.case
+    return JudgedResult(
+        condition_of(stored.model, case),
+        (case.data, case.event or f"item {case.item}"),
+        verdict,
+        labels.agreed.get(LabelledUnit(criterion.name, stored.model, case.case, stored.repeat)),
+        is_settled=not needs_judge(criterion, stored),
+    )
 
 
 def validate_judge(judge: str, criterion: str, results: Iterable[JudgedResult]) -> list[JudgeValidation]:
@@ -134,11 +153,57 @@ def correct_rates(results: Iterable[JudgedResult]) -> dict[RateGroup, CorrectedR
     rates = {}
     for key, group in groups.items():
         if labelled := list(_labelled(group)):
-            judged = sum(result.as_number for result in group) / len(group)
+            plain = _plain_rate(group)
             questions = len({entry.result.question for entry in labelled})
             corrected = _correct(group, labelled) if questions >= MIN_QUESTIONS else None
-            rates[key] = CorrectedRate(len(group), judged, len(labelled), questions, corrected)
+            rates[key] = CorrectedRate(len(group), plain, len(labelled), questions, corrected)
     return rates
+
+
+def read_corrected_cells(runs: Sequence[Path], names: Mapping[tuple[Path, str], str] | None = None) -> list[Cell]:
+    """Return the rule-based rates of runs with labels: as they are, and corrected by the labels.
+
+    The rates are pooled over the conditions of each testbed. A rate with too few labels has no corrected value.
+
+    Args:
+        runs: Folders of the runs.
+        names: The models' labels by run and model string; by default, the model strings.
+    """
+    cells: list[Cell] = []
+    for run in runs:
+        path = place_inside(run, LABELS)
+        check_regular(path)
+        if not path.exists():
+            continue
+        labels = read_labels(path)
+        labelled = {unit.criterion for unit in labels.agreed}
+        criteria = [CRITERIA[name] for name in CRITERIA if name in labelled and CRITERIA[name].rule in _RULES]
+        with TrialTable(run) as table:
+            scored, is_monitored = list(table.scored()) if criteria else [], table.store.is_monitored()
+        for criterion in criteria:
+            found = [pair for pair in scored if criterion.applies(pair[0].case)]
+            results = [
+                _join(criterion, stored, bool((values or {}).get(criterion.rule or "")), labels)
+                for stored, values in found
+            ]
+            for group, rate in correct_rates(results).items():
+                model = (names or {}).get((run, group.model), group.model)
+                cells += _corrected_cells(criterion.name, group._replace(model=model), rate, is_monitored=is_monitored)
+    return cells
+
+
+def _corrected_cells(metric: str, group: RateGroup, rate: CorrectedRate, *, is_monitored: bool) -> Iterator[Cell]:
+    """Yield the plain and the corrected rate, without intervals if the number of questions was not fixed."""
+    key = TrialGroup(group.model, group.data, group.lang, group.profile)
+    corrected = UNDEFINED if rate.corrected is None else rate.corrected.rate
+    for interval, labels in ((rate.plain, ""), (corrected, str(rate.labels))):
+        value = float(interval.value) if math.isfinite(interval.value) else None
+        low, high = (None, None) if is_monitored else interval.bounds
+        estimate = Estimate(
+            metric=metric, value=value, low=low, high=high, n=rate.n, questions=rate.questions, asked=rate.n, errors=0,
+            infeasible=0,
+        )  # fmt: skip
+        yield Cell(group.testbed, key, f"{JUDGED}{RULES}{labels}", "all", estimate, CellKey())
 
 
 class _Labelled(NamedTuple):
@@ -158,6 +223,13 @@ def _labelled(results: Iterable[JudgedResult]) -> Iterator[_Labelled]:
         if result.label is not None:
             label = result.label
             yield _Labelled(result, label.value, label.probability or uniform / len(judgeable), label.raters)
+
+
+def _plain_rate(group: Sequence[JudgedResult]) -> Interval:
+    hits, trials = Counter[tuple[str, str]](), Counter(result.question for result in group)
+    for result in group:
+        hits[result.question] += int(result.as_number)
+    return clustered_wilson([hits[question] for question in trials], list(trials.values()))
 
 
 def _correct(group: list[JudgedResult], labelled: list[_Labelled]) -> Corrected:
@@ -184,3 +256,128 @@ def _correct(group: list[JudgedResult], labelled: list[_Labelled]) -> Corrected:
 def _numbered(names: Iterable[tuple[str, str]]) -> list[int]:
     numbers: dict[tuple[str, str], int] = {}
     return [numbers.setdefault(name, len(numbers)) for name in names]
+
+
+@dataclass(frozen=True)
+class CriterionJudgements:
+    """A run's judgements for one criterion, loaded on first use.
+
+    Attributes:
+        scope: The criterion and the judged responses.
+        folder: The run folder of the judgements.
+        judges: The judges' model strings.
+        labels: Human labels, if there are any.
+    """
+
+    scope: Scope
+    folder: Path
+    judges: Sequence[str]
+    labels: Labels | None = None
+
+    @cached_property
+    def replies(self) -> list[StoredResult]:
+        """The judged responses."""
+        return list(self.scope.replies())
+
+    @cached_property
+    def judgements(self) -> dict[str, dict[str, Verdict]]:
+        """The verdicts by judge and case."""
+        return read_judgements(self.folder, self.scope.criterion, self.judges)
+
+    @cached_property
+    def counts(self) -> list[JudgedCounts]:
+        """The counts by judge and condition."""
+        return tabulate(self.scope, self.replies, self.judgements)
+
+    @cached_property
+    def labelled(self) -> dict[str, list[JudgedResult]]:
+        """The results with each judge's verdict and the human label, by judge."""
+        labels = self.labels or Labels()
+        return {
+            judge: join_labels(self.scope, self.replies, verdicts, labels)
+            for judge, verdicts in self.judgements.items()
+        }
+
+    @property
+    def units(self) -> set[LabelledUnit]:
+        """The responses that a label can refer to."""
+        name = self.scope.criterion.name
+        return {LabelledUnit(name, stored.model, stored.case.case, stored.repeat) for stored in self.replies}
+
+    def rates(self) -> Iterator[dict[str, Any]]:
+        """Yield the counts and rate for each judge and condition."""
+        for judge in self.judgements:
+            yield from (cell.as_json() for cell in self.counts if cell.judge == judge)
+
+    def corrected_rates(self) -> Iterator[dict[str, Any]]:
+        """Yield each judge's rates by testbed, pooled over conditions and corrected by the labels."""
+        for judge, judged in self.labelled.items():
+            for group, rate in correct_rates(judged).items():
+                value, low, high = (None, None, None) if rate.corrected is None else map(float, rate.corrected.rate)
+                yield {
+                    "judge": judge,
+                    "criterion": self.scope.criterion.name,
+                    **group._asdict(),
+                    "n": rate.n,
+                    "rate": rate.plain.value,
+                    "labels": rate.labels,
+                    "questions": rate.questions,
+                    "corrected": value,
+                    "low": low,
+                    "high": high,
+                }
+
+    def validations(self) -> Iterator[dict[str, Any]]:
+        """Yield each judge's agreement with human labels, by language."""
+        for judge, judged in self.labelled.items():
+            for validation in validate_judge(judge, self.scope.criterion.name, judged):
+                agreement = {name: finite(value) for name, value in validation.agreement._asdict().items()}
+                yield {
+                    "judge": judge,
+                    "criterion": validation.criterion,
+                    "lang": validation.lang,
+                    "undecided": validation.undecided,
+                    "raters": validation.raters,
+                    "trusted": validation.distrust is None,
+                    "distrust": validation.distrust,
+                } | agreement
+
+    def judge_pairs(self) -> Iterator[dict[str, Any]]:
+        """Yield the agreement counts for each pair of judges, for the responses in the scope that both judged."""
+        criterion = self.scope.criterion
+        names = [judge_case(criterion, stored).case for stored in self.replies if needs_judge(criterion, stored)]
+        for first, second in combinations(self.judgements, 2):
+            one, other = self.judgements[first], self.judgements[second]
+            pairs = [(one[name], other[name]) for name in names if name in one and name in other]
+            if not pairs:
+                continue
+            decided = [pair for pair in pairs if all(isinstance(verdict, bool) for verdict in pair)]
+            yield {
+                "criterion": criterion.name,
+                "judges": [first, second],
+                "judged": len(pairs),
+                "decided": len(decided),
+                "agreed": sum(a == b for a, b in decided),
+            }
+
+
+def finite(value: Any) -> Any:  # noqa: ANN401 - any plain value
+    """Replace NaN and infinity, which JSON does not support, with None."""
+    if isinstance(value, tuple):
+        return [finite(part) for part in value]
+    if isinstance(value, float):  # including numpy floats, which the JSON encoder rejects
+        return float(value) if math.isfinite(value) else None
+    return value
+
+
+def write_sample(judged: Sequence[CriterionJudgements], size: int, path: Path) -> int:
+    """Write `size` responses per criterion for people to label, and return the number written.
+
+    Raises:
+        UsageError: The file contains labels, which may have been added while the judge was called.
+    """
+    drawn = [label for part in judged for label in draw_sample(part.scope, part.replies, part.judgements, size)]
+    check_unlabelled(path)
+    with write_whole(path) as sink:
+        sink.writelines(msgspec.json.encode(label) + b"\n" for label in drawn)
+    return len(drawn)

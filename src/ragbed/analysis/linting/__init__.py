@@ -1,13 +1,13 @@
 """Check a dataset item by item and rule by rule.
 
-To add a rule, write a function with the `rule` decorator in the module for its family, and add it to RULES.
+To add a rule, write a function with the `rule` decorator in `item_rules`, and add it to RULES.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ragbed.analysis.linting import answers, characters, documents, duplicates
+from ragbed.analysis.linting import item_rules as items
 from ragbed.analysis.linting.checker import DatasetCheck
 from ragbed.analysis.linting.rules import LintFinding, Rule, Severity, record
 from ragbed.errors import UnknownName, UsageError
@@ -16,25 +16,10 @@ __all__ = ["RULES", "DatasetCheck", "LintFinding", "Rule", "Severity", "choose_r
 
 _ALL_RULES = (
     record,
-    documents.gold_in_negative,
-    documents.gold_part_in_negative,
-    documents.positive_without_gold,
-    documents.gold_in_edit,
-    documents.edit_without_fake,
-    documents.slots_groups,
-    documents.mix,
-    duplicates.near_duplicate,
-    duplicates.cross_label_duplicate,
-    duplicates.duplicate_question,
-    answers.short_gold,
-    answers.single_form,
-    answers.flat_list,
-    answers.space_in_alias,
-    answers.edge_mark,
-    characters.odd_characters,
-    characters.markup,
-    characters.prompt_words,
-    characters.key_phrases,
+    *(items.gold_in_negative, items.gold_part_in_negative, items.positive_without_gold, items.gold_in_edit),
+    *(items.edit_without_fake, items.slots_groups, items.mix, items.near_duplicate, items.cross_label_duplicate),
+    *(items.duplicate_question, items.short_gold, items.single_form, items.flat_list, items.space_in_alias),
+    *(items.edge_mark, items.odd_characters, items.markup, items.prompt_words, items.key_phrases),
 )
 RULES: dict[str, Rule] = {rule.name: rule for rule in _ALL_RULES}
 

@@ -1,4 +1,4 @@
-"""Check a dataset item by item. Findings are streamed; only counts are kept."""
+"""Check a dataset item by item, count the findings, and keep some of them."""
 
 from __future__ import annotations
 
@@ -6,10 +6,14 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from msgspec.structs import asdict as fields_of
+
 from ragbed.analysis.linting.rules import DatasetContext, Fault, LintFinding, Rule, Severity, View, record
 from ragbed.data import Dataset
 from ragbed.errors import DataError
 from ragbed.testbeds.settings import Settings
+
+SEVERITIES: tuple[Severity, ...] = ("error", "warning", "note")
 
 
 @dataclass
@@ -21,22 +25,14 @@ class RuleCount:
     items: int = 0
     documents: int = 0
     findings: int = 0
-    _last_line: int | None = None  # all findings for an item are consecutive
-
-    def add(self, line: int, fault: Fault) -> None:
-        """Count a finding."""
-        self.findings += 1
-        self.documents += fault.document
-        self.items += self._last_line != line
-        self._last_line = line
 
     def values(self) -> dict[str, Any]:
         """Return the counts as a JSON-compatible dictionary."""
-        return {name: value for name, value in asdict(self).items() if not name.startswith("_")}
+        return asdict(self)
 
 
 class DatasetCheck:
-    """Checks one dataset.
+    """Checks one dataset, and reports the counts and the first findings of each rule.
 
     Args:
         dataset: The dataset.
@@ -45,6 +41,9 @@ class DatasetCheck:
         questions: The questions from datasets checked earlier, for `duplicate-question`. This dataset's questions are
             added.
         watch: Called after every line, to show progress.
+
+    Attributes:
+        kept: The findings that `run` keeps, by rule.
     """
 
     def __init__(
@@ -55,36 +54,64 @@ class DatasetCheck:
         questions: dict[str, dict[int, str]] | None = None,
         watch: Callable[[DatasetCheck], None] | None = None,
     ) -> None:
-        self.dataset = dataset
+        self.dataset, self.name, self.rules = dataset, dataset.name, rules
         self.items = self.documents = self.bytes_read = 0
-        self.counts: dict[str, RuleCount] = {}
+        self.kept: dict[str, list[LintFinding]] = {}
+        self._counts: dict[str, RuleCount] = {}
         self._context = DatasetContext(dataset, settings or Settings(), {} if questions is None else questions)
-        self._rules = [rule for rule in rules if rule.name != record.name]
         self._watch = watch
 
     def __getstate__(self) -> dict[str, object]:
         """Return the state to pickle, without the progress callback."""
         return self.__dict__ | {"_watch": None}
 
+    def run(self, most: int | None) -> None:
+        """Check all items, and keep the first findings of each rule; None keeps all."""
+        for finding in self.findings():
+            kept = self.kept.setdefault(finding.rule, [])
+            if most is None or len(kept) < most:
+                kept.append(finding)
+
     def findings(self) -> Iterator[LintFinding]:
         """Yield the findings in file order and count them. Only one item is in memory at a time."""
-        finders = [(rule, rule.bind(self._context)) for rule in self._rules]
+        finders = [(rule, rule.bind(self._context)) for rule in self.rules if rule.name != record.name]
         for line in self.dataset.lines():
             self.bytes_read += line.size
             if self._watch is not None:
                 self._watch(self)
             if isinstance(line.content, DataError):
                 fault = Fault(line.content.field or "", line.content.problem)
-                yield self._finding(None, line.number, record, fault)
+                yield from self._finding(None, line.number, record, [fault])
                 continue
             self.items += 1
             self.documents += len(line.content.passages)
-            view = View(self.dataset.name, line.number, line.content, line.spelling)
+            view = View(self.name, line.number, line.content, line.spelling)
             for rule, find in finders:
-                for fault in find(view):
-                    yield self._finding(view.item.id, view.line, rule, fault)
+                yield from self._finding(view.item.id, view.line, rule, list(find(view)))
 
-    def _finding(self, item: str | None, line: int, rule: Rule, fault: Fault) -> LintFinding:
-        self.counts.setdefault(rule.name, RuleCount(rule.name, rule.severity)).add(line, fault)
-        where, message, document = fault.where, fault.message, fault.document
-        return LintFinding(self.dataset.name, item, line, rule.name, rule.severity, where, message, rule.fix, document)
+    def _finding(self, item: str | None, line: int, rule: Rule, faults: Sequence[Fault]) -> Iterator[LintFinding]:
+        if faults:
+            count = self._counts.setdefault(rule.name, RuleCount(rule.name, rule.severity))
+            count.items += 1
+        for fault in faults:
+            count.findings += 1
+            count.documents += fault.document
+            yield LintFinding(self.name, item, line, rule.name, rule.severity, fix=rule.fix, **fields_of(fault))
+
+    @property
+    def counts(self) -> list[RuleCount]:
+        """The counts of the rules that have findings, most severe first."""
+        places = [record.name, *(rule.name for rule in self.rules)]
+        found = self._counts.values()
+        return sorted(found, key=lambda count: (SEVERITIES.index(count.severity), places.index(count.rule)))
+
+    def values(self) -> dict[str, Any]:
+        """Return the counts and the kept findings as a JSON-compatible dictionary."""
+        return {
+            "data": self.name,
+            "items": self.items,
+            "documents": self.documents,
+            "rules": [rule.name for rule in self.rules],
+            "counts": [count.values() for count in self.counts],
+            "findings": [finding for found in self.kept.values() for finding in found],
+        }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -48,6 +49,8 @@ class Metric:
         heading: The heading of its column by language, or empty strings if it has no column.
         definition: Its definition by language, or empty strings if it shares one with other metrics.
         better: Whether higher or lower values are better, or `none`.
+        share: Whether it is a share or a difference of shares, which can have a minimum.
+        names: A regular expression for the names of several metrics with one definition.
     """
 
     name: str
@@ -55,6 +58,8 @@ class Metric:
     heading: Mapping[Lang, str]
     definition: Mapping[Lang, str]
     better: Literal["higher", "lower", "none"]
+    share: bool
+    names: str
 
 
 @cache
@@ -69,10 +74,19 @@ def read_metrics() -> tuple[Metric, ...]:
             {lang: entry[lang].get("heading", "") for lang in langs},
             {lang: entry[lang].get("definition", "") for lang in langs},
             entry.get("better", "higher"),
+            entry.get("share", True),
+            entry.get("names", re.escape(name)),
         )
         for table, entries in tables.items()
         for name, entry in entries.items()
     )
+
+
+@cache
+def find_metric(name: str) -> Metric | None:
+    """Return the defined metric with this name, or None if there is none."""
+    defined = (metric for metric in read_metrics() if metric.definition["en"])
+    return next((metric for metric in defined if re.fullmatch(metric.names, name)), None)
 
 
 def _flat(texts: dict[str, object], prefix: str) -> Iterator[tuple[str, str]]:

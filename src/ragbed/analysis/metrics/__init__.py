@@ -10,51 +10,31 @@ from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
-from ragbed.analysis.metrics import (
-    citations,
-    conflict,
-    counterfactual,
-    integration,
-    knowledge,
-    length,
-    noise,
-    own_rag,
-    rejection,
-    search,
-    selective,
-    strategies,
-)
+from ragbed.analysis.metrics import abilities, knowledge, length, own_rag, prompting, search
 from ragbed.analysis.metrics.cells import Cell, CellBuilder, Scope
-from ragbed.analysis.metrics.knowledge import common_items, gate_accuracy
+from ragbed.analysis.metrics.knowledge import common_items, gate_accuracy, same_priors
 from ragbed.analysis.trials.columns import SCORERS, Mask, TrialColumns
 from ragbed.testbeds import TESTBEDS
 
 # The function that computes each table, keyed by table name.
 METRICS: dict[str, Callable[[CellBuilder], Iterator[Cell]]] = {
-    "noise": noise.measure,
-    "position": noise.measure_positions,
-    "rejection": rejection.measure,
-    "integration": integration.measure,
-    "counterfactual": counterfactual.measure,
-    "conflict": conflict.measure,
+    "noise": abilities.measure_noise,
+    "position": abilities.measure_positions,
+    "rejection": abilities.measure_rejection,
+    "integration": abilities.measure_integration,
+    "counterfactual": abilities.measure_counterfactual,
+    "conflict": knowledge.measure_conflict,
     "length": length.measure,
-    "closed-book": knowledge.measure,
+    "closed-book": knowledge.measure_closed_book,
     "own-rag": own_rag.measure,
-    "citations": citations.measure,
+    "citations": prompting.measure_citations,
     "search": search.measure,
-    "selective": selective.measure,
+    "selective": prompting.measure_selective,
 }
 
-# Metrics that cannot have a minimum share, because they are other quantities or only points of a figure.
-NOT_SHARES = frozenset(
-    (
-        *("prompt_tokens", "searches", "tokens_per_correct", "dollars_per_correct", "position_p"),
-        *("threshold_at_5", "mean_confidence", "risk_by_coverage"),
-    )
-)
 _PLUGIN_SCORES = {"accuracy": "correct", "refusal": "refused", "error_detection": "flagged"}
 # Functions that select the questions on which several models are compared, keyed by table name.
-_COMMON = {"counterfactual": common_items, "conflict": conflict.same_priors}
+_COMMON = {"counterfactual": common_items, "conflict": same_priors}
 # Tables that are also computed separately for known and unknown questions, i.e. those that a model can or cannot
 # answer without documents.
 _ADJUSTED = ("noise", "rejection", "integration", "counterfactual")
@@ -75,7 +55,7 @@ def measure(
         for group in scored:
             yield from _measure_group(group, scorer, alpha)
         if len(scored) > 1:
-            yield from strategies.measure(scored, scorer, alpha)
+            yield from prompting.measure_strategies(scored, scorer, alpha)
             yield from _measure_common(scored, scorer, alpha)
 
 

@@ -1,19 +1,25 @@
-"""Measure which questions a model can answer without documents (closed book).
+"""What models know without documents (closed book), and whether they follow it or the documents in a conflict.
 
 Some samples decide which questions are known; only the others are scored. A question that was answered by chance is
-likely to be answered wrongly next time, so accuracy over the same samples would be too high (regression
-to the mean).
+likely to be answered wrongly next time, so accuracy over the same samples would be too high (regression to the mean).
+
+A model's closed-book answer is its prior. Prior bias and context bias follow ClashEval (Wu, Wu and Zou, 2024): the
+share of responses that follow the prior if only the documents are right, and that follow the documents if only the
+prior is right.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import reduce
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ragbed.analysis.metrics.cells import Cell, CellBuilder
 from ragbed.analysis.statistics.testing import Floats
 from ragbed.analysis.trials.columns import Mask, TrialColumns
+from ragbed.testbeds.conflict import STRENGTHS
 
 
 def gate_samples(trials: TrialColumns) -> Mask:
@@ -42,10 +48,94 @@ def common_items(groups: Sequence[TrialColumns], scorer: str) -> set[str]:
     return set.intersection(*known)
 
 
-def measure(builder: CellBuilder) -> Iterator[Cell]:
+def measure_closed_book(builder: CellBuilder) -> Iterator[Cell]:
     """Yield the cells of the closed-book testbed."""
     for testbed, ending in (("closed-book", ""), ("no-documents", "_instructed")):
         mask = builder.trials.of(testbed)
         if mask.any():
             yield builder.rate(f"accuracy{ending}", mask, builder.score("correct"))
             yield builder.rate(f"refusal{ending}", mask, builder.score("refused"))
+
+
+PRIORS = ("right", "wrong", "none")
+_UNKNOWN = -1  # used instead of an index into PRIORS for questions without closed-book responses
+
+
+def priors(trials: TrialColumns, scorer: str) -> NDArray[np.int64]:
+    """Return each question's prior, i.e. the majority outcome of its closed-book responses, as an index into PRIORS.
+
+    A prior is `none` if most responses refuse, or if there is no majority.
+    """
+    closed = trials.of("closed-book") & trials.responded(scorer)
+    correct, refused = trials.score("correct", scorer), trials.score("refused", scorer)
+    right = trials.per_item(closed, correct)
+    wrong = trials.per_item(closed, (1 - correct) * (1 - refused))
+    found = np.select([np.isnan(right), right > 0.5, wrong > 0.5], [_UNKNOWN, 0, 1], 2)
+    return np.asarray(found, np.int64)
+
+
+def same_priors(groups: Sequence[TrialColumns], scorer: str) -> set[str]:
+    """Return the questions for which all models have the same prior."""
+    known = [
+        {(trials.items[item], prior) for item, prior in enumerate(priors(trials, scorer).tolist()) if prior != _UNKNOWN}
+        for trials in groups
+    ]
+    return {item for item, _ in reduce(set.intersection, known)}
+
+
+def measure_conflict(builder: CellBuilder) -> Iterator[Cell]:
+    """Yield the cells of the conflict testbed."""
+    trials, scorer = builder.trials, builder.scorer
+    for k, mask in trials.split(trials.of("conflict"), "k"):
+        prior = priors(trials, scorer)[trials.item]
+        by_prior = {name: mask & (prior == number) for number, name in enumerate(PRIORS)}
+        here = builder.at(k=k)
+        yield from _shares(here, mask)
+        yield from _biases(here, by_prior)
+        for ending, part in {"": mask, **{f"_prior_{name}": part for name, part in by_prior.items()}}.items():
+            yield from _dose_response(builder, part, k, ending)
+
+
+def _shares(builder: CellBuilder, mask: Mask) -> Iterator[Cell]:
+    """Yield the share of questions with each prior."""
+    trials = builder.trials
+    of_items = priors(trials, builder.scorer)
+    present = np.isin(np.arange(len(of_items)), trials.item[mask]) & (of_items != _UNKNOWN)
+    clusters = trials.clusters_of(trials.item, len(trials.items))[present]
+    for number, name in enumerate(PRIORS) if present.any() else ():
+        yield builder.share(f"prior_{name}", of_items[present] == number, clusters, trials.of("closed-book"))
+
+
+def _biases(builder: CellBuilder, by_prior: dict[str, Mask]) -> Iterator[Cell]:
+    """Yield prior bias, context bias, and accuracy when only the prior or only the documents are right."""
+    trials, correct = builder.trials, builder.score("correct")
+    wrong = (1 - correct) * (1 - builder.score("refused")) * trials.responded(builder.scorer)
+    only_prior = by_prior["right"] & (trials.correct == 0)
+    only_documents = by_prior["wrong"] & (trials.correct == 1)
+    if only_prior.any() and only_documents.any():
+        yield builder.mean_of_rates("conflict_accuracy", (only_prior, correct), (only_documents, correct))
+    if only_documents.any():
+        yield builder.rate("prior_bias", only_documents, wrong)
+    if only_prior.any() and trials.has("misled", builder.scorer):
+        misled = builder.score("misled")
+        yield builder.rate("context_bias", only_prior, misled)
+        strength = trials.additional("false_strength")
+        for number, name in enumerate(STRENGTHS):
+            if (only_prior & (strength == number)).any():
+                yield builder.rate(f"context_bias_{name}", only_prior & (strength == number), misled)
+
+
+def _dose_response(builder: CellBuilder, mask: Mask, k: int, ending: str) -> Iterator[Cell]:
+    """Yield the accuracy and the share of misled responses at every share of true documents.
+
+    Args:
+        builder: The builder of the table.
+        mask: The trials.
+        k: Number of documents.
+        ending: Suffix of the metric names, e.g. `_prior_right`.
+    """
+    for true, point in builder.trials.split(mask, "correct"):
+        here = builder.at(correct=true, k=k)
+        yield here.rate(f"accuracy{ending}", point, here.score("correct"))
+        if builder.trials.has("misled", builder.scorer):
+            yield here.rate(f"misled{ending}", point, here.score("misled"))

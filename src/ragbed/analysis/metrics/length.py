@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from ragbed.analysis.metrics.abilities import measure_bands, of_shared_questions
 from ragbed.analysis.metrics.cells import Cell, CellBuilder, interval_of
-from ragbed.analysis.metrics.curve import measure_bands, of_shared_questions
 from ragbed.analysis.statistics.paired import changes
 from ragbed.analysis.statistics.rates import Interval, combine_rates
 from ragbed.analysis.statistics.testing import Floats

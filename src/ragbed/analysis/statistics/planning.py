@@ -1,14 +1,14 @@
 """Sample-size planning: find the number of questions, the detectable drop or the power of a comparison.
 
-Sizes use the textbook normal approximations (Connor 1987 for pairs, Fleiss for two groups). Power is computed exactly
-by summing over all outcomes of the test, because the approximation is several points too optimistic.
+Power is computed exactly by summing over all outcomes of the test, because the textbook normal approximations (Connor
+1987 for pairs, Fleiss for two groups) are several points too optimistic. They give the sizes at which searches start.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -16,6 +16,8 @@ from ragbed.analysis.statistics.rates import ALPHA, quantile, two_sided
 from ragbed.analysis.statistics.testing import probabilities, sign_test
 
 POWER = 0.8
+# Maximum number of questions for exact sums. Above it, they take too long, and the approximation is accurate enough.
+MOST_ITEMS = 100_000
 _NEGLIGIBLE = 1e-9  # probability below which an outcome is omitted from an exact sum
 _DROP_PRECISION = 1e-5
 _STEADY = 5  # number of consecutive sample sizes that must reach the requested power, because exact power fluctuates
@@ -70,43 +72,15 @@ def unpaired_power(n: int, base: float, drop: float, alpha: float = ALPHA) -> fl
     return float(first[x] @ (rejected & (error > 0)) @ second[y])
 
 
-def exact_size(power_of: Callable[[int], float], start: int, power: float = POWER) -> int:
-    """Return the first of several consecutive sample sizes that all reach the required power.
+@dataclass(frozen=True)
+class SamplePlan:
+    """A number of questions, a drop in accuracy, and the power to detect it; None for values that do not exist."""
 
-    Args:
-        power_of: Returns the power for a size.
-        start: A size close to the result, e.g. from the normal approximation.
-        power: The power to reach.
-    """
-    size = start
-    while size > _STEADY and power_of(size) >= power:
-        size -= _STEADY
-    reached = 0
-    while reached < _STEADY:
-        reached = reached + 1 if power_of(size) >= power else 0
-        size += 1
-    return size - _STEADY
-
-
-def detectable_drop(is_detected: Callable[[float], bool], most: float) -> float | None:
-    """Return the smallest detectable drop, or None if even the largest drop is not detectable.
-
-    Args:
-        is_detected: Returns whether a drop is detected. If it is, so are all larger drops.
-        most: The largest possible drop.
-    """
-    if not is_detected(most):
-        return None
-    low, high = 0.0, most
-    while high - low > _DROP_PRECISION:
-        middle = (low + high) / 2
-        low, high = (low, middle) if is_detected(middle) else (middle, high)
-    return high
-
-
-# Maximum number of items for exact sums. With more items, exact sums take too long, and the normal approximation is
-# accurate enough.
-MOST_ITEMS = 100_000
+    design: str
+    assumes: str
+    drop: float | None
+    items: int | None
+    power: float | None
 
 
 @dataclass(frozen=True)
@@ -122,6 +96,48 @@ class Design:
     most: float
     size: Callable[[float, float], int]
     power: Callable[[int, float], float]
+
+    def plan(self, drop: float | None, items: int | None, power: float) -> SamplePlan:
+        """Compute the number of questions for a drop, the smallest drop for a number of questions, or their power.
+
+        Args:
+            drop: The drop to detect, or None to compute it.
+            items: The number of questions, or None to compute it.
+            power: Probability of detecting the drop, if it is not computed.
+        """
+        plan = SamplePlan(self.name, self.assumes, drop, items, None)
+        if drop is None and items is not None:
+            plan = replace(plan, drop=self._smallest_drop(items, power))
+        elif drop is not None and drop > self.most:
+            return plan
+        elif drop is not None and items is None:
+            plan = replace(plan, items=self._exact_size(drop, power))
+        if plan.drop is None or plan.items is None or plan.items > MOST_ITEMS:
+            return plan
+        return replace(plan, power=self.power(plan.items, plan.drop))
+
+    def _exact_size(self, drop: float, power: float) -> int:
+        """Return the first of several consecutive sample sizes that all reach the required power."""
+        size = self.size(drop, power)
+        if size > MOST_ITEMS:
+            return size
+        while size > _STEADY and self.power(size, drop) >= power:
+            size -= _STEADY
+        reached = 0
+        while reached < _STEADY:
+            reached = reached + 1 if self.power(size, drop) >= power else 0
+            size += 1
+        return size - _STEADY
+
+    def _smallest_drop(self, items: int, power: float) -> float | None:
+        """Return the smallest detectable drop, or None if even the largest drop is not detectable."""
+        if self.power(items, self.most) < power:
+            return None
+        low, high = 0.0, self.most
+        while high - low > _DROP_PRECISION:
+            middle = (low + high) / 2
+            low, high = (low, middle) if self.power(items, middle) >= power else (middle, high)
+        return high
 
 
 def paired_design(discordance: float | None = None, times: int = 2, alpha: float = ALPHA) -> Design:
@@ -160,42 +176,3 @@ def unpaired_design(base: float, alpha: float = ALPHA) -> Design:
         lambda drop, power: unpaired_size(base, drop, power, alpha),
         lambda n, drop: unpaired_power(n, base, drop, alpha),
     )
-
-
-@dataclass(frozen=True)
-class SamplePlan:
-    """The result of sample-size planning. Values that were not requested or have no solution are None."""
-
-    design: str
-    assumes: str
-    drop: float | None  # the requested drop, or the smallest detectable drop according to the normal approximation
-    items: int | None  # the requested number of questions, or the number from the normal approximation
-    power: float | None  # exact power for that drop and number of questions
-    exact_drop: float | None = None  # the smallest drop for which the exact power reaches the requested power
-    # The smallest number of questions for which the exact power reaches the requested power.
-    exact_items: int | None = None
-
-
-def plan_items(design: Design, drop: float, power: float) -> SamplePlan:
-    """Compute how many questions are needed to detect a drop."""
-    if drop > design.most:
-        return SamplePlan(design.name, design.assumes, drop, None, None)
-    size = design.size(drop, power)
-    if size > MOST_ITEMS:
-        return SamplePlan(design.name, design.assumes, drop, size, None)
-    exact = exact_size(lambda n: design.power(n, drop), size, power)
-    return SamplePlan(design.name, design.assumes, drop, size, design.power(size, drop), exact_items=exact)
-
-
-def plan_drop(design: Design, items: int, power: float) -> SamplePlan:
-    """Compute the smallest drop that can be detected with a given number of questions."""
-    drop = detectable_drop(lambda size: design.size(size, power) <= items, design.most)
-    exact = detectable_drop(lambda size: design.power(items, size) >= power, design.most)
-    chance = None if drop is None else design.power(items, drop)
-    return SamplePlan(design.name, design.assumes, drop, items, chance, exact_drop=exact)
-
-
-def plan_power(design: Design, items: int, drop: float) -> SamplePlan:
-    """Compute the probability of detecting a drop with a given number of questions."""
-    chance = design.power(items, drop) if drop <= design.most else None
-    return SamplePlan(design.name, design.assumes, drop, items, chance)

@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property, partial
+from itertools import islice
 from math import nan
 from pathlib import Path
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import msgspec
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from ragbed.analysis.trials.table import TrialTable
 from ragbed.errors import UsageError
 from ragbed.runs.prices import find_price, usage_cost
 from ragbed.schema import ScoreName
+from ragbed.scoring.value import Value
+from ragbed.testbeds import headline_score
 
 Floats: TypeAlias = NDArray[np.float64]
 Mask: TypeAlias = NDArray[np.bool_]
@@ -181,10 +185,6 @@ def full_name(name: str, scorer: str) -> str:
     return name if scorer == "robust" else f"{scorer}.{name}"
 
 
-_WHOLE = ("item", "cluster", "kind", "k", "slot", "seed", "headline")  # columns of cases that are whole numbers
-_SHARES = ("noise", "noise_real", "correct")
-
-
 class _Numbers(dict[Any, int]):
     """Numbers values from 0 in order of first appearance."""
 
@@ -209,76 +209,42 @@ class CaseColumns:
 
     def __init__(self, shared: Numbering) -> None:
         self._shared, self._groups, self._rows = shared, _Numbers(), array("d")
-        self._numbers, self._group, self._name, self._feasible = array("q"), array("q"), array("q"), array("b")
 
-    def add(self, number: int, condition: tuple[Any, ...], item: str, event: str | None, case: CaseFields) -> None:
+    def add(self, number: int, condition: tuple[Any, ...], item: tuple[str, str | None], case: tuple[Any, ...]) -> None:
         """Add a case.
 
         Args:
             number: Its number, which is higher than that of the case before.
             condition: Dataset, language, testbed, noise ratio, share of true documents, number of documents, distractor
                 condition and profile.
-            item: Name of its item.
-            event: The event that the item is about.
-            case: Its other fields.
+            item: Name of its item, and the event that the item is about.
+            case: Position of the first document with an answer, seed, actual noise ratio, whether it is feasible, and
+                its main score.
         """
-        data, lang, testbed, noise, true_ratio, k, arm, profile = condition
+        (data, lang, testbed, noise, true_ratio, k, arm, profile), (name, event) = condition, item
+        slot, seed, noise_real, feasible, headline = case
         # The second part of an event's key is empty, so that it is never equal to that of an item.
-        cluster = (data, item, None) if event is None else (data, "", event)
-        self._numbers.append(number)
-        self._group.append(self._groups[data, lang, profile])
-        self._name.append(hash((case.name, case.rotation)) >> 1)
-        self._feasible.append(case.feasible)
-        places = self._shared.items[data, item], self._shared.clusters[cluster], self._shared.kinds[testbed, arm]
-        shares = (nan if share is None else share for share in (noise, case.noise_real))
-        self._rows.extend((*places, k, case.slot, case.seed, SCORES.index(case.headline), *shares, true_ratio))
-
-    def __len__(self) -> int:
-        return len(self._numbers)
+        cluster = (data, name, None) if event is None else (data, "", event)
+        places = self._shared.items[data, name], self._shared.clusters[cluster], self._shared.kinds[testbed, arm]
+        shares = (nan if share is None else share for share in (noise, noise_real))
+        group = self._groups[data, lang, profile]
+        self._rows.extend(
+            (number, group, feasible, *places, k, slot, seed, SCORES.index(headline), *shares, true_ratio)
+        )
 
     @property
     def groups(self) -> list[tuple[str, str, str]]:
-        """The datasets, languages and profiles to which the numbers in `group` refer."""
+        """The datasets, languages and profiles to which the numbers in the column `group` refer."""
         return list(self._groups)
 
     @cached_property
-    def numbers(self) -> Ints:
-        """The numbers of the cases."""
-        return np.array(self._numbers)
-
-    @cached_property
-    def group(self) -> Ints:
-        """The group of each case."""
-        return np.array(self._group)
-
-    @cached_property
-    def name(self) -> Ints:
-        """A hash of each case's name and position permutation."""
-        return np.array(self._name)
-
-    @cached_property
-    def feasible(self) -> Mask:
-        """Whether each case can be built."""
-        return np.array(self._feasible, np.bool_)
-
-    @cached_property
     def columns(self) -> dict[str, Any]:
-        """The columns of the cases that their trials share."""
-        wide = np.array(self._rows).reshape(-1, len(_WHOLE) + len(_SHARES))
-        whole = {name: wide[:, at].astype(np.int64) for at, name in enumerate(_WHOLE)}
-        return whole | {name: wide[:, len(_WHOLE) + at] for at, name in enumerate(_SHARES)}
-
-
-class CaseFields(NamedTuple):
-    """Fields of a case that are neither part of its condition nor of its item."""
-
-    name: str
-    rotation: int
-    slot: int
-    seed: int
-    noise_real: float | None
-    feasible: bool
-    headline: ScoreName
+        """The columns of the cases."""
+        whole = ("number", "group", "feasible", "item", "cluster", "kind", "k", "slot", "seed", "headline")
+        shares = ("noise", "noise_real", "correct")
+        wide = np.array(self._rows).reshape(-1, len(whole) + len(shares))
+        columns = {name: wide[:, at].astype(np.int64) for at, name in enumerate(whole)}
+        return columns | {name: wide[:, len(whole) + at] for at, name in enumerate(shares)}
 
 
 class VerdictColumns:
@@ -291,17 +257,15 @@ class VerdictColumns:
     def __init__(self, rows: Sequence[tuple[str, bool, Mapping[str, object]]]) -> None:
         self.outcomes = np.array([*(outcome for outcome, _, _ in rows), _INFEASIBLE])
         self.is_empty = np.array([*(is_empty for _, is_empty, _ in rows), False], np.bool_)
-        names = dict.fromkeys(
-            name for *_, values in rows for name, value in values.items() if isinstance(value, int | float)
-        )
-        self.columns = {name: np.array([*(_number(values.get(name)) for *_, values in rows), nan]) for name in names}
+        numbers = [
+            {name: float(value) for name, value in values.items() if isinstance(value, int | float)}
+            for *_, values in rows
+        ]
+        names = dict.fromkeys(name for found in numbers for name in found)
+        self.columns = {name: np.array([*(found.get(name, nan) for found in numbers), nan]) for name in names}
         causes = [values.get("cause") for *_, values in rows]
         for cause in dict.fromkeys(filter(None, causes)):
             self.columns[f"{CAUSE}{cause}"] = np.array([*(float(one == cause) for one in causes), nan])
-
-
-def _number(value: object) -> float:
-    return float(value) if isinstance(value, int | float) else nan
 
 
 @dataclass(frozen=True)
@@ -329,7 +293,7 @@ class TrialPart:
 
     def with_infeasible(self) -> TrialPart:
         """Return the part with each infeasible case once for each model, before the trials."""
-        cases = np.flatnonzero(~self.cases.feasible)
+        cases = np.flatnonzero(self.cases.columns["feasible"] == 0)
         count, models = len(cases) * len(self.labels), np.arange(len(self.labels))
         return replace(
             self,
@@ -342,19 +306,20 @@ class TrialPart:
             measures={name: (places + count, values) for name, (places, values) in self.measures.items()},
         )
 
-    def columns(self) -> dict[str, Any]:
-        """Return the columns of all trials."""
-        outcome = self.verdicts.outcomes[self.score]
-        return {name: values[self.case] for name, values in self.cases.columns.items()} | {
-            "repeat": self.repeat,
+    def columns(self, rows: Ints) -> dict[str, Any]:
+        """Return the columns of the given trials."""
+        case, score = self.case[rows], self.score[rows]
+        outcome = self.verdicts.outcomes[score]
+        return {name: values[case] for name, values in self.cases.columns.items() if name in _ARRAYS} | {
+            "repeat": self.repeat[rows],
             "outcome": outcome,
             "asked": outcome != _INFEASIBLE,
             "failed": np.isin(outcome, ("error", "filtered")),
             "filtered": outcome == "filtered",
             "truncated": outcome == "truncated",
-            "is_empty": self.verdicts.is_empty[self.score],
-            "dollars": self.dollars,
-            "is_unpriced": self.is_unpriced & np.isin(outcome, ("ok", "truncated")),
+            "is_empty": self.verdicts.is_empty[score],
+            "dollars": self.dollars[rows],
+            "is_unpriced": self.is_unpriced[rows] & np.isin(outcome, ("ok", "truncated")),
         }
 
     def scores(self, rows: Ints) -> dict[str, Floats]:
@@ -370,7 +335,7 @@ class TrialPart:
         """Return the number of each trial's group."""
         size = len(self.cases.groups)
         of_run, first, place = np.unique(
-            self.model * size + self.cases.group[self.case], return_index=True, return_inverse=True
+            self.model * size + self.cases.columns["group"][self.case], return_index=True, return_inverse=True
         )
         numbers = np.zeros(len(of_run), np.int64)
         for at in np.argsort(first).tolist():
@@ -388,15 +353,13 @@ def group_trials(parts: Sequence[TrialPart], shared: Numbering, largest: int = 0
         largest: For a monitored run, the maximum number of planned trials per cluster and condition.
     """
     groups = [part.groups(shared) for part in parts]
-    columns = [part.columns() for part in parts]
     found = []
     for number, key in enumerate(list(shared.groups)):
         rows = [np.flatnonzero(group == number) for group in groups]
         size = sum(map(len, rows))
-        own: dict[str, Any] = {
-            name: np.concatenate([column[name][at] for column, at in zip(columns, rows, strict=True)])
-            for name in columns[0]
-        }
+        columns = [part.columns(at) for part, at in zip(parts, rows, strict=True)]
+        own: dict[str, Any] = {name: np.concatenate([column[name] for column in columns]) for name in columns[0]}
+        del columns  # a million trials would need twice the memory
         scores: dict[str, Floats] = {}
         start = 0
         for part, at in zip(parts, rows, strict=True):
@@ -483,7 +446,7 @@ def read_part(
         verdicts=verdicts,
         labels=[name if labels is None else labels[table.folder, name] for name, _ in models.values()],
         model=np.searchsorted(np.array(list(models), np.int64), np.array(model)),
-        case=np.searchsorted(cases.numbers, np.array(case)),
+        case=np.searchsorted(cases.columns["number"], np.array(case)),
         repeat=np.array(repeat),
         score=np.searchsorted(np.array([number for number, *_ in scores], np.int64), np.array(score)),
         dollars=np.array(dollars),
@@ -496,9 +459,8 @@ def _read_cases(table: TrialTable, shared: Numbering) -> CaseColumns:
     conditions = {number: tuple(values) for number, *values in table.rows("conditions")}
     items = {number: (item, event) for number, _, item, event, *_ in table.rows("items")}
     cases = CaseColumns(shared)
-    for number, name, condition, item, slot, seed, rotation, noise_real, feasible, headline in table.rows("cases"):
-        fields = CaseFields(name, rotation, slot, seed, noise_real, bool(feasible), headline)
-        cases.add(number, conditions[condition], *items[item], fields)
+    for number, _, condition, item, slot, seed, _, *others in table.rows("cases"):
+        cases.add(number, conditions[condition], items[item], (slot, seed, *others))
     return cases
 
 
@@ -513,14 +475,67 @@ def _check_distinct(tables: Sequence[TrialTable], parts: Sequence[TrialPart]) ->
     seen: set[int] = set()  # hashes, because the names of a million cases would need too much memory
     for table, part in zip(tables, parts, strict=True) if len(parts) > 1 else ():
         labels = np.array([hash(label) >> 1 for label in part.labels], np.int64)
-        calls = labels[part.model] ^ (part.cases.name[part.case] * 31 + part.repeat)
+        rows = table.rows("cases")
+        cases = np.array([hash((name, rotation)) >> 1 for _, name, *_, rotation, _, _, _ in rows], np.int64)
+        calls = labels[part.model] ^ (cases[part.case] * 31 + part.repeat)
         for at, call in enumerate(calls.tolist()):
             if call in seen:
-                name = next(
-                    name for number, name, *_ in table.rows("cases") if number == part.cases.numbers[part.case[at]]
-                )
+                name = next(islice(table.rows("cases"), int(part.case[at]), None))[1]
                 raise UsageError(
                     f"{table.folder} and another of these runs contain the same call ({part.labels[part.model[at]]} on "
                     f"{name}). Use only one of the two runs."
                 )
         seen.update(calls.tolist())
+
+
+TrialOutcome: TypeAlias = Literal["ok", "truncated", "filtered", "error", "infeasible"]
+
+
+class Trial(Struct, frozen=True, kw_only=True, gc=False):
+    """A trial without its texts: condition, outcome and scores."""
+
+    model: str
+    data: str
+    item: str
+    lang: str
+    testbed: str
+    profile: str
+    noise: float | None
+    noise_real: float | None = None
+    correct: float = 0.0  # share of true documents, for counterfactual cases
+    k: int
+    arm: str = "related"
+    seed: int = 0
+    slots: tuple[int, ...] = ()
+    repeat: int = 0
+    outcome: TrialOutcome = "ok"
+    cluster: str | None = None  # the unit for resampling: the event that items share, or None for the item itself
+    scores: Mapping[str, Value] | None = None  # scores by name, e.g. `code.correct`; None if there is no response
+
+
+def group_rows(trials: Iterable[Trial], largest: int = 0) -> list[TrialColumns]:
+    """Group trials by model, dataset, language and profile (see `group_trials`)."""
+    shared = Numbering()
+    cases = CaseColumns(shared)
+    models: dict[str, int] = {}
+    rows = list(trials)
+    for number, trial in enumerate(rows):
+        mix = (trial.noise, trial.correct, trial.k, trial.arm)
+        slot = trial.slots[0] if trial.slots else -1
+        real = None if trial.noise_real is None else round(trial.noise_real, 3)
+        feasible, headline = trial.outcome != "infeasible", headline_score(trial.testbed, trial.arm)
+        condition = (trial.data, trial.lang, trial.testbed, *mix, trial.profile)
+        case = (slot, trial.seed, real, feasible, headline)
+        cases.add(number, condition, (trial.item, trial.cluster), case)
+    part = TrialPart(
+        cases=cases,
+        verdicts=VerdictColumns([(trial.outcome, False, trial.scores or {}) for trial in rows]),
+        labels=list(dict.fromkeys(trial.model for trial in rows)),
+        model=np.array([models.setdefault(trial.model, len(models)) for trial in rows], np.int64),
+        case=np.arange(len(rows)),
+        repeat=np.array([trial.repeat for trial in rows], np.int64),
+        score=np.arange(len(rows)),
+        dollars=np.full(len(rows), nan),
+        is_unpriced=np.zeros(len(rows), np.bool_),
+    )
+    return group_trials([part], shared, largest)

@@ -9,11 +9,11 @@ from __future__ import annotations
 import hashlib
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, NamedTuple
+from typing import IO, Any
 
 import msgspec
 
@@ -111,66 +111,61 @@ class Frozen(Record, frozen=True, kw_only=True):
     parts: tuple[TestbedPart, ...]
 
 
-class _Condition(NamedTuple):
-    """The settings that can vary between the cases of an item."""
-
-    noise: float
-    true_ratio: float
-    k: int
-    arm: str
-    rotation: int
-
-    def describe(self, names: Iterable[str]) -> str:
-        values = ((name, getattr(self, name)) for name in names)
-        return ",".join(
-            f"{name}={value:g}" if isinstance(value, float) else f"{name}={value}" for name, value in values
-        )
+def _settings(case: Case) -> dict[str, Any]:
+    """Return the settings that can vary between the cases of an item."""
+    settings = {name: getattr(case, name) for name in ("noise", "true_ratio", "k", "arm", "rotation")}
+    return settings | {"noise": case.noise or 0.0}
 
 
 @dataclass
-class PartCounts:
+class _PartCounts:
     """The number, conditions and hash of the cases in a part, updated as cases are added."""
 
     lang: Lang
     testbed: str
+    sink: IO[bytes]
     cases: int = 0
     digest: hashlib._Hash = field(default_factory=hashlib.sha256)
-    conditions: set[_Condition] = field(default_factory=set)
+    conditions: dict[tuple[Any, ...], dict[str, Any]] = field(default_factory=dict)
     infeasible: Counter[str] = field(default_factory=Counter)
 
-    def add(self, case: Case) -> bytes | None:
-        """Count a case and return its line, or None if it is infeasible."""
+    def add(self, case: Case) -> None:
+        """Write a case if it is feasible, and count it."""
         if not case.feasible:
             self.infeasible[case.reason or "no reason given"] += 1
-            return None
+            return
         line = _ENCODER.encode(case) + b"\n"
         self.cases += 1
         self.digest.update(line)
-        self.conditions.add(_condition_of(case))
-        return line
+        settings = _settings(case)
+        self.conditions[tuple(settings.values())] = settings
+        self.sink.write(line)
 
     def part(self) -> TestbedPart:
         """Return the part, with the counts, hash and conditions of the cases added so far."""
-        found = sorted(self.conditions)
-        varying = [name for at, name in enumerate(_Condition._fields) if len({each[at] for each in found}) > 1]
+        found = [self.conditions[key] for key in sorted(self.conditions)]
+        varying = [name for name in (found[0] if found else ()) if len({each[name] for each in found}) > 1]
         return TestbedPart(
             name=part_name(self.lang, self.testbed),
             lang=self.lang,
             testbed=self.testbed,
             cases=self.cases,
             sha256=self.digest.hexdigest(),
-            conditions=tuple(condition.describe(varying) for condition in found),
+            conditions=tuple(_describe({name: each[name] for name in varying}) for each in found),
             infeasible=dict(self.infeasible),
         )
 
 
-def _condition_of(case: Case) -> _Condition:
-    return _Condition(case.noise or 0.0, case.true_ratio, case.k, case.arm, case.rotation)
+def _describe(values: dict[str, Any]) -> str:
+    return ",".join(
+        f"{name}={value:g}" if isinstance(value, float) else f"{name}={value}" for name, value in values.items()
+    )
 
 
 def condition_of(case: Case, part: TestbedPart) -> str:
     """Return a case's condition as it is written in the part's `conditions` field."""
-    return _condition_of(case).describe(pair.partition("=")[0] for pair in part.conditions[0].split(",") if pair)
+    names = [pair.partition("=")[0] for pair in part.conditions[0].split(",") if pair]
+    return _describe({name: _settings(case)[name] for name in names})
 
 
 def part_name(lang: str, testbed: str) -> str:
@@ -184,17 +179,15 @@ def freeze(layout: Layout, folder: Path) -> Frozen:
     Raises:
         UsageError: No case is feasible.
     """
-    counts: dict[str, PartCounts] = {}
+    counts: dict[str, _PartCounts] = {}
     (folder / _CASES).mkdir()
     with ExitStack() as stack:
-        sinks: dict[str, IO[bytes]] = {}
         for case in layout.cases():
             name = part_name(case.lang, case.testbed)
             if name not in counts:
-                counts[name] = PartCounts(case.lang, case.testbed)
-                sinks[name] = stack.enter_context(open(_case_file(folder, name), "wb"))
-            if line := counts[name].add(case):
-                sinks[name].write(line)
+                sink = stack.enter_context(open(_case_file(folder, name), "wb"))
+                counts[name] = _PartCounts(case.lang, case.testbed, sink)
+            counts[name].add(case)
     frozen = Frozen(
         ragbed=__version__,
         scorers=SCORER_VERSION,
@@ -202,7 +195,6 @@ def freeze(layout: Layout, folder: Path) -> Frozen:
         settings=stored_options(layout.settings, layout.testbeds),
         parts=tuple(part.part() for part in counts.values()),
     )
-
     (folder / MANIFEST).write_bytes(msgspec.json.format(_ENCODER.encode(frozen)) + b"\n")
     return frozen
 

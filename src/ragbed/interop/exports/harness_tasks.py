@@ -1,4 +1,4 @@
-"""Export frozen testbeds as tasks for Inspect AI and lm-evaluation-harness, with ragbed's scorers.
+"""Export frozen testbeds as tasks for Inspect AI and lm-evaluation-harness, and score responses inside them.
 
 Inspect AI gets one task per part. lm-evaluation-harness gets a task per part, or a group with one task per noise ratio,
 because an average over ratios is not meaningful.
@@ -10,8 +10,14 @@ import re
 import shlex
 from pathlib import Path
 
+import msgspec
+
 from ragbed.interop.exports.frozen import Layout, TestbedPart, freeze
 from ragbed.interop.exports.records_base import Written
+from ragbed.models.base import completed
+from ragbed.schema import Case
+from ragbed.scoring import score, score_outcome
+from ragbed.scoring.value import Value
 from ragbed.testbeds import wanted_scores
 
 _INSPECT_FILE = "tasks.py"
@@ -116,3 +122,35 @@ generation_kwargs:
   max_gen_toks: 256
 metric_list:
 {metrics}"""
+
+
+_DECODER = msgspec.json.Decoder(Case)
+_ENCODER = msgspec.json.Encoder()
+
+
+def pack(case: Case) -> str:
+    """Encode a case without its prompt as JSON, to be stored in a harness's sample."""
+    return _ENCODER.encode(msgspec.structs.replace(case, messages=())).decode()
+
+
+def score_packed(record: str, reply: str, finish: str | None = None) -> dict[str, Value]:
+    """Return a response's scores of all scorers, as in a run.
+
+    Reasoning is not scored, a truncated response gets no credit from the robust scorer, and a filtered response gets no
+    credit from any scorer.
+
+    Args:
+        record: The packed case.
+        reply: The response, which may contain reasoning.
+        finish: The finish reason; `length` if the response reached the token limit, `content_filter` if it was
+            filtered, None if it is unknown.
+    """
+    case = _DECODER.decode(record)
+    if finish == "content_filter":
+        return score(case, "") | {"verdict": "filtered"}
+    return score_outcome(case, completed(reply, finish, None)) or {}
+
+
+def numbers(values: dict[str, Value]) -> dict[str, float]:
+    """Return only the boolean and numeric scores, as floats."""
+    return {name: float(value) for name, value in values.items() if isinstance(value, bool | float)}

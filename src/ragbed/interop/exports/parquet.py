@@ -9,16 +9,17 @@ from typing import IO, Any
 import msgspec
 
 from ragbed.data import Dataset
-from ragbed.data.parquet import item_row, item_schema, need_parquet
+from ragbed.data.parquet import column_type, item_row, item_schema, need_parquet
 from ragbed.interop.exports.records_base import ExportedRun, Written
 from ragbed.runs.store import StoredResult
 from ragbed.runs.trials import trial_fields
-from ragbed.schema import Case, Served
+from ragbed.schema import Case, Retrieved, Served, Step
 from ragbed.scoring.citations import CITATION_SCORES
 from ragbed.scoring.search import SEARCH_ERRORS, SEARCH_SCORES
 from ragbed.scoring.value import Value
 from ragbed.testbeds.prompts import prompt_hash
 
+_CONSTANT = ("feasible", "reason", "tools")  # fields with the same value in all rows: every case is feasible and stored
 _GROUP_ROWS = 1_000  # number of rows per row group; their documents take up about 10 MB of memory
 
 
@@ -49,8 +50,7 @@ def case_row(case: Case) -> dict[str, object]:
 
 
 def _row(fields: dict[str, object], case: Case) -> dict[str, object]:
-    # Omit the fields that have the same value in every row, because all rows are feasible, stored cases.
-    kept = {name: value for name, value in fields.items() if name not in ("feasible", "reason", "tools")}
+    kept = {name: value for name, value in fields.items() if name not in _CONSTANT}
     return kept | {"prompt": prompt_hash(case.messages)}
 
 
@@ -62,10 +62,20 @@ def write_rows(rows: Iterable[dict[str, object]], schema: Any, sink: IO[bytes]) 
     count, rows = 0, iter(rows)
     with parquet.ParquetWriter(sink, schema, compression="zstd") as writer:
         while group := [_with_text(msgspec.to_builtins(row)) for row in islice(rows, _GROUP_ROWS)]:
-            _need_columns(group, schema)
+            for row in group:
+                _check_columns(row, schema)
             writer.write_table(arrow.Table.from_pylist(group, schema=schema))
             count += len(group)
     return count
+
+
+def _check_columns(row: dict[str, Any], schema: Any) -> None:  # noqa: ANN401 - pyarrow has no types
+    """Raise an error if a field or score has no column, because pyarrow would drop it silently."""
+    lost = row.keys() - {*schema.names}
+    if "scores" in row:
+        lost |= row["scores"].keys() - {*schema.field("scores").type.names}
+    if lost:
+        raise ValueError(f"{row.get('case', row.get('id'))}: the schema has no column for {', '.join(sorted(lost))}")
 
 
 def _with_text(row: dict[str, Any]) -> dict[str, Any]:
@@ -77,47 +87,25 @@ def _with_text(row: dict[str, Any]) -> dict[str, Any]:
     return row
 
 
-def _need_columns(rows: list[dict[str, Any]], schema: Any) -> None:  # noqa: ANN401 - pyarrow has no types
-    """Raise an error if a row has a field without a column, because pyarrow would drop the field silently."""
-    columns = _columns(schema)
-    for row in rows:
-        if lost := _lost(row, columns):
-            raise ValueError(
-                f"{row.get('case', row.get('id'))}: the schema has no column for {', '.join(sorted(lost))}"
-            )
-
-
-def _columns(fields: Any) -> dict[str, Any]:  # noqa: ANN401 - pyarrow has no types
-    """Return the names of columns, each with the columns of its structs; a column without structs has none."""
-    columns = {}
-    for field in fields:
-        inner = getattr(field.type, "value_type", field.type)  # the type of a list's elements
-        columns[field.name] = _columns(inner) if hasattr(inner, "get_field_index") else None
-    return columns
-
-
-def _lost(fields: dict[str, Any], columns: dict[str, Any]) -> set[str]:
-    """Return the fields, at any depth, that have no column."""
-    lost = fields.keys() - columns.keys()
-    for name, value in fields.items():
-        if value and (inner := columns.get(name)):
-            for each in [value] if isinstance(value, dict) else value:
-                lost |= _lost(each, inner)
-    return lost
-
-
 def case_schema() -> Any:  # noqa: ANN401 - pyarrow has no types
     """Return the Parquet schema for cases."""
     import pyarrow as arrow  # noqa: PLC0415 - an extra
 
-    return arrow.schema(_case_fields(arrow))
+    return arrow.schema(_case_columns(arrow))
+
+
+def _case_columns(arrow: Any) -> list[tuple[str, Any]]:  # noqa: ANN401 - pyarrow has no types
+    text = arrow.string()
+    columns = {field.name: field.type for field in column_type(Case) if field.name not in _CONSTANT}
+    columns |= {"messages": arrow.list_(arrow.struct([("role", text), ("content", text)])), "prompt": text}
+    return list(columns.items())
 
 
 def trial_schema() -> Any:  # noqa: ANN401 - pyarrow has no types
     """Return the Parquet schema for trials."""
     import pyarrow as arrow  # noqa: PLC0415 - an extra
 
-    text, number, flag = arrow.string(), arrow.float64(), arrow.bool_()
+    text, number, whole, flag = arrow.string(), arrow.float64(), arrow.int64(), arrow.bool_()
     scores = {"code.label": arrow.list_(arrow.int8()), "partial": number, "aligned": number, "verdict": text}
     scores |= {f"{scorer}.{name}": flag for scorer in ("code", "paper") for name in ("correct", "refused", "flagged")}
     scores |= dict.fromkeys(("paper.equal", "correct", "refused", "flagged", "misled", "unsure"), flag)
@@ -129,37 +117,11 @@ def trial_schema() -> Any:  # noqa: ANN401 - pyarrow has no types
     scores |= {"no_confidence": flag, "confidence_problem": text, "prompt_tokens": number, "tokens_estimated": flag}
     flags = ("never_searched", "searched_too_long", "stopped_early", "fair_refusal", "search_limit")
     scores |= dict.fromkeys((*flags, *SEARCH_ERRORS), flag)
-    passages = arrow.list_(arrow.struct([("id", text), ("stance", text), ("part", arrow.int32()), ("text", text)]))
-    usage = arrow.map_(text, arrow.int64())
-    calls = arrow.list_(arrow.struct([("id", text), ("name", text), ("arguments", text), ("extra", text)]))
-    message = {"role": text, "content": text, "calls": calls, "call": text, "is_error": flag}
-    step = {"messages": arrow.list_(arrow.struct(list(message.items()))), "reply": text, "usage": usage}
-    step |= {"latency_s": number, "cached": flag, "calls": calls, "protocol": text}
-    search = {"query": text, "k": arrow.int32(), "found": passages, "problem": text}
-    step |= {"searches": arrow.list_(arrow.struct(list(search.items())))}
-    fields = {"model": text, "repeat": arrow.int32(), "outcome": text, "error": text, "reply": text, "finish": text}
-    fields |= {"reasoning": text, "usage": usage, "latency_s": number}
-    fields |= {
-        "retrieved": passages,
-        "contexts": passages,
-        "citations": passages,
-        "steps": arrow.list_(arrow.struct(list(step.items()))),
-    }
-    served = arrow.struct([(name, text) for name in Served.__struct_fields__])
-    fields |= {"attempts": arrow.int32(), "max_tokens": arrow.int32(), "served": served}
-    fields |= {"scores": arrow.struct(list(scores.items()))}
-    return arrow.schema(_case_fields(arrow) + list(fields.items()))
-
-
-def _case_fields(arrow: Any) -> list[tuple[str, Any]]:  # noqa: ANN401 - pyarrow has no types
-    text, number, whole = arrow.string(), arrow.float64(), arrow.int32()
-    slots = arrow.list_(arrow.list_(text))
-    document = {"text": text, "stance": text, "kind": text, "source": whole, "item": text, "part": whole}
-    document |= {"states": text}
-    types = {"case": text, "data": text, "item": text, "lang": text, "testbed": text, "question": text}
-    types |= {"answer": slots, "fake": slots, "expect": text, "documents": arrow.list_(arrow.struct(document.items()))}
-    types |= {"slots": arrow.list_(whole), "messages": arrow.list_(arrow.struct([("role", text), ("content", text)]))}
-    types |= {"noise": number, "noise_real": number, "k": whole, "true_ratio": number, "arm": text, "rotation": whole}
-    types |= {"profile": text, "seed": arrow.int64(), "event": text, "corpus": text, "prompt": text, "relevant": whole}
-    types |= {"parts": whole, "dial": text, "twin": text, "rgb_answer": text}
-    return list(types.items())
+    usage, passages = arrow.map_(text, whole), arrow.list_(column_type(Retrieved))
+    step = {field.name: field.type for field in column_type(Step)} | {"usage": usage, "cached": flag}
+    fields = {"model": text, "repeat": whole, "outcome": text, "error": text, "reply": text, "finish": text}
+    fields |= {"reasoning": text, "usage": usage, "latency_s": number, "retrieved": passages, "citations": passages}
+    fields |= {"contexts": passages}
+    fields |= {"steps": arrow.list_(arrow.struct(list(step.items()))), "attempts": whole, "max_tokens": whole}
+    fields |= {"served": column_type(Served), "scores": arrow.struct(list(scores.items()))}
+    return arrow.schema(_case_columns(arrow) + list(fields.items()))

@@ -13,10 +13,8 @@ from ragbed.errors import UnknownName
 from ragbed.interop.exports.frozen import TestbedPart
 from ragbed.runs.store import RunStore, StoredResult
 from ragbed.runs.trials import kind_of_error
-from ragbed.schema import Case
 from ragbed.scoring.value import Value
 from ragbed.testbeds.feasibility import FeasibilityCounts
-from ragbed.testbeds.prompts import REFUSAL
 
 
 @dataclass
@@ -95,10 +93,3 @@ class ExportedRun:
                 return False
         written.count += 1
         return True
-
-
-def reference_of(case: Case) -> str:
-    """Return the expected response as a single string: the parts of the answer, or the refusal sentence."""
-    if case.expect == "refuse":
-        return REFUSAL[case.lang]
-    return "; ".join(aliases[0] for aliases in case.answer)

@@ -26,8 +26,7 @@ from inspect_ai.tool import ToolChoice, ToolInfo
 
 from ragbed import __version__
 from ragbed.interop.exports.frozen import TestbedPart, condition_of, find_part, read_part
-from ragbed.interop.exports.harness_tasks import METRICS
-from ragbed.interop.harnesses.scoring import numbers, pack, score_packed
+from ragbed.interop.exports.harness_tasks import METRICS, numbers, pack, score_packed
 from ragbed.interop.replay import UNKNOWN, ReplayModel
 from ragbed.models.base import CONTEXT_FULL
 from ragbed.runs.harness_logs import FINISH

@@ -8,12 +8,10 @@ from typing import Any
 
 from ragbed import __version__
 from ragbed.interop.exports.frozen import condition_of, find_part, read_part
-from ragbed.interop.exports.harness_tasks import METRICS
-from ragbed.interop.exports.records_base import reference_of
-from ragbed.interop.harnesses.scoring import numbers, pack, score_packed
+from ragbed.interop.exports.harness_tasks import METRICS, numbers, pack, score_packed
 from ragbed.schema import Case
 from ragbed.scoring.version import SCORER_VERSION
-from ragbed.testbeds.prompts import prompt_hash
+from ragbed.testbeds.prompts import REFUSAL, prompt_hash
 
 
 def load_frozen(folder: Path, part: str, condition: str) -> dict[str, Any]:
@@ -39,9 +37,16 @@ def _document(case: Case) -> dict[str, object]:
         "testbed": case.testbed,
         "system": texts.get("system", ""),
         "user": texts["user"],
-        "target": reference_of(case),
+        "target": _reference_of(case),
         "prompt": prompt_hash(case.messages),
         "record": pack(case),
         "ragbed": __version__,
         "scorers": SCORER_VERSION,
     }
+
+
+def _reference_of(case: Case) -> str:
+    """Return the expected response as a single string: the parts of the answer, or the refusal sentence."""
+    if case.expect == "refuse":
+        return REFUSAL[case.lang]
+    return "; ".join(aliases[0] for aliases in case.answer)

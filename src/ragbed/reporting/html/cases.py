@@ -15,8 +15,8 @@ from typing import NamedTuple, TypeAlias
 
 import msgspec
 
-from ragbed.analysis.diagnosis.diagnosis_file import RunDiagnosis
 from ragbed.analysis.diagnosis.records import Diagnosis, Evidence
+from ragbed.analysis.diagnosis.summary import RunDiagnosis
 from ragbed.reporting.case_view import ShownCase, ShownTrial, show_case, show_trial
 from ragbed.runs.display_names import RowNames, read_row_names
 from ragbed.runs.scoring import open_scored

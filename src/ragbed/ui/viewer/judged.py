@@ -10,9 +10,7 @@ from msgspec import Struct, structs
 
 from ragbed.analysis.judging import FOLDER
 from ragbed.analysis.judging.criteria import CRITERIA
-from ragbed.analysis.judging.judge_run import needs_judge
-from ragbed.analysis.judging.request import judge_case
-from ragbed.analysis.judging.verdict import verdict_of
+from ragbed.analysis.judging.judge_run import judge_case, needs_judge, verdict_of
 from ragbed.errors import RagbedError
 from ragbed.io.locations import place_inside
 from ragbed.runs.database import NAME, EmptyRun

@@ -1,11 +1,16 @@
-"""E1 to E3, errors with one piece of evidence: long-distance information, evidence uncertainty and concept confusion.
+"""The rules for error types: functions that yield the evidence for one type.
 
-E1: the question's subject is named far from the answer. E2: the response states a guess, a rumour or a preliminary
-figure as fact; whether a document predates the event is not checked, because cases do not include document dates.
+E1 to E3 are errors with one piece of evidence. E1: the question's subject is named far from the answer. E2: the
+response states a guess, a rumour or a preliminary figure as fact; whether a document predates the event is not checked,
+because cases do not include document dates.
 E3: the sentence with the wrong answer is about another year, ordinal, name or kind, e.g. 2018 instead of 2022, or
 automotive revenue (汽车业务营收) instead of revenue (营收). A different kind is weak evidence, so it counts only if the
 right answer was not far from the subject (unlike in E1). In the paper's first example, the US Open is confused with the
 Qatar Open.
+
+E4 to E7 are errors on questions with several parts. E8 to E12, which the paper does not list, are caused by the model,
+the data, the call or the search: over-trust of false documents, false refusal, data error, generation failure, and
+evidence not found.
 """
 
 from __future__ import annotations
@@ -18,9 +23,9 @@ from typing import NamedTuple
 from msgspec import structs
 
 from ragbed.analysis.diagnosis.context import AnswerLocation, TrialContext
-from ragbed.analysis.diagnosis.evidence_text import tell
-from ragbed.analysis.diagnosis.parsed_text import tokens
-from ragbed.analysis.diagnosis.question_terms import (
+from ragbed.analysis.diagnosis.records import Evidence, tell
+from ragbed.analysis.diagnosis.response_answers import GivenAnswer, is_alike
+from ragbed.analysis.diagnosis.texts import (
     FRAME_ZH,
     STOP,
     YEAR,
@@ -28,11 +33,18 @@ from ragbed.analysis.diagnosis.question_terms import (
     ordinals_in,
     stem,
     take_apart,
+    tokens,
     years_in,
 )
-from ragbed.analysis.diagnosis.records import Evidence
+from ragbed.scoring.retrieval import parts_of, supported_share
+from ragbed.scoring.robust.alignment import find_aligned, text_around
+from ragbed.scoring.robust.gold import GoldSlot
+from ragbed.scoring.robust.match import Mention
 from ragbed.scoring.robust.patterns import any_of
-from ragbed.text import counted
+from ragbed.scoring.search import has_support
+from ragbed.testbeds.integration import INTEGRATION
+from ragbed.testbeds.search.episode import ENDINGS
+from ragbed.text import contains_slot, counted
 
 FAR_TOKENS = 60  # distance, in words or Chinese characters, above which subject and answer count as far apart
 FAR_SENTENCES = 2  # minimum distance in sentences that counts as far; adjacent sentences are near
@@ -73,12 +85,11 @@ _NEUTRAL_EN = """
     came went made gave won held set put got
 """
 _NEUTRAL = frozenset(_NEUTRAL_EN.split())
+
 _NEUTRAL_ZH = re.compile(
     rf"(?:{FRAME_ZH}|实现|列出|列明|给出|交出|取得|获得|公布|录得|超过|突破|报告|季度|总|全年|年度|公司|整体|最终|期内|[0-9年月日])+$"
 )
 _LONGEST_KIND_ZH = 4
-# Groups of contrasting characters, e.g. 男 and 女 (male and female), that distinguish two variants of a noun.
-_CONTRASTS_ZH = "男女 东西南北 上下 春夏秋冬 内外 前后 正副 大小 新旧 单双 城郊 初终 青成少老"
 _ASKED_FOR_ZH = re.compile(r"(.?)([\u4e00-\u9fff]{2})(?:分别)?(?:是|为|有|达到?)?(?:多少|几|什么)")
 
 
@@ -274,14 +285,9 @@ def _is_kind(word: str, terms: QuestionTerms) -> bool:
 
 
 def _other_kind_zh(trial: TrialContext, place: AnswerLocation) -> tuple[str, str] | None:
-    """Return the same for Chinese: a contrasting noun, or a narrower term than the one that the question asks for."""
+    """Return the same for Chinese: a narrower term than the one that the question asks for."""
     question, sentence = trial.terms.folded, _without_answer(place)
     usual = [right.sentence.folded for slot in trial.gold.slots for right in trial.places(slot)]
-    for mine, noun in ((question[at], question[at + 1 : at + 3]) for at in range(len(question) - 2)):
-        others = "".join(kinds.replace(mine, "") for kinds in _CONTRASTS_ZH.split() if mine in kinds)
-        for other in others if f"{mine}{noun}" not in sentence else "":
-            if f"{other}{noun}" in sentence:
-                return f"{mine}{noun}", f"{other}{noun}"
     if (requested := _ASKED_FOR_ZH.search(question)) is None:
         return None
     before, noun = requested.groups()
@@ -292,3 +298,203 @@ def _other_kind_zh(trial: TrialContext, place: AnswerLocation) -> tuple[str, str
         if len(kind) > 1 and not is_same_word and not is_known:
             return noun, f"{match[1]}{noun}"
     return None
+
+
+# Matches the end of the text about an answer, e.g. a full stop, or a comma that is not followed by a pronoun.
+_NEXT_CLAUSE = re.compile(r"[.。;；!?\n]|[,，](?!\s?(?:[他她它其]|(?:he|she|they|it)\b))|\bwhile\b|而")
+
+
+def find_merging(trial: TrialContext) -> Iterator[Evidence]:
+    """E4: the response gives one answer to several sub-questions of the same kind."""
+    if not _answers_in_part(trial):
+        return
+    # Sub-questions already reported. An answer can be found twice: as a name and as the start of a longer name.
+    reported: set[int] = set()
+    for slot, mentions in _answers(trial):
+        around = " ".join(_alone_around(trial, mention) for mention in mentions)
+        shared = [part for part in _spoken_of(trial, around) if is_alike(trial.gold.slots[part], slot)]
+        missing = [part for part in shared if part in trial.missing]
+        merged = missing if len(missing) < len(shared) else missing[1:]
+        start, end = trial.reply.page.place(mentions[0])
+        text = tell("merged", said=trial.reply.page.text[start:end])
+        for part in merged:
+            if part not in reported:
+                reported.add(part)
+                yield Evidence(type="E4", **text, part=part, start=start, end=end)
+
+
+def find_ignoring(trial: TrialContext) -> Iterator[Evidence]:
+    """E5: the response neither answers a sub-question nor merges it with another."""
+    if not _answers_in_part(trial) or trial.evidence(find_merging):
+        return
+    unanswered = len(trial.gold.slots) - _answer_count(trial)
+    for part in trial.missing[-unanswered:]:
+        asked = trial.parts[part].text if trial.parts else None
+        yield Evidence(type="E5", **tell("ignored"), part=part, asked=asked)
+
+
+def find_misalignment(trial: TrialContext) -> Iterator[Evidence]:
+    """E6: the response gives the answer to one sub-question as the answer to another."""
+    if trial.judged is None or len(trial.gold.slots) < 2 or not any(trial.reply.held):
+        return
+    folded = trial.reply.page.folded
+    aligned = find_aligned(trial.case.question, trial.case.lang, trial.gold.slots, trial.reply.held, folded)
+    everything = sorted(mention for held in trial.reply.held for mention in held)
+    for part, held in enumerate(trial.reply.held):
+        # The sub-question that the text around each mention is about, if there is exactly one.
+        spoken = [_spoken_of(trial, text_around(folded, mention, everything)) for mention in held]
+        bound = [some[0] if len(some) == 1 else None for some in spoken]
+        # Answers of different types, such as a date and a name, are never confused with each other.
+        elsewhere = bound and all(
+            other not in (None, part) and is_alike(trial.gold.slots[part], trial.gold.slots[other]) for other in bound
+        )
+        if held and (elsewhere or not aligned[part] or (bound == [None] and not _is_in_turn(trial, part, held[0]))):
+            start, end = trial.reply.page.place(held[0])
+            text, other = tell("mixed-up", said=trial.reply.page.text[start:end]), bound[0] if elsewhere else None
+            yield Evidence(type="E6", **text, start=start, end=end, part=part, bound_to=other)
+
+
+def find_noise_like(trial: TrialContext) -> Iterator[Evidence]:
+    """E7: an integration error of type E1, E2 or E3. In the paper, these make up 38% of the integration errors."""
+    if trial.case.testbed != INTEGRATION.name:
+        return
+    for find in (find_distance, find_uncertainty, find_confusion):
+        for evidence in trial.evidence(find):
+            what, what_zh = f"as {evidence.type}: {evidence.what}", f"同 {evidence.type}：{evidence.what_zh}"
+            yield Evidence(type="E7", what=what, what_zh=what_zh, document=evidence.document)
+
+
+def _answers_in_part(trial: TrialContext) -> bool:
+    """Return whether a response to a multi-part question gives at least one answer, but not one for each part."""
+    if trial.judged is None or len(trial.gold.slots) < 2 or trial.judged.refused:
+        return False
+    return 0 < _answer_count(trial) < len(trial.gold.slots)
+
+
+def _answer_count(trial: TrialContext) -> int:
+    """Return the number of distinct answers, right or wrong."""
+    right = {frozenset(slot.forms) for slot, held in zip(trial.gold.slots, trial.reply.held, strict=True) if held}
+    return len(right) + (len(_wrong_answers(trial)) or (0 if right else min(1, len(trial.reply.wrong))))
+
+
+def _wrong_answers(trial: TrialContext) -> list[GivenAnswer]:
+    """Return wrong answers from document sentences without a right answer, and wrong values that are in no document."""
+    slots = [slot for slot, held in zip(trial.gold.slots, trial.reply.held, strict=True) if held]
+    read = {(place.document, place.sentence.number) for slot in slots for place in trial.places(slot)}
+    return [
+        answer
+        for answer, places in trial.origins
+        if ((places[0].document, places[0].sentence.number) not in read if places else not answer.slot.names)
+    ]
+
+
+def _answers(trial: TrialContext) -> list[tuple[GoldSlot, list[Mention]]]:
+    """Return all answers in the response, right or wrong, with their mentions."""
+    right = [(slot, [*held]) for slot, held in zip(trial.gold.slots, trial.reply.held, strict=True) if held]
+    wrong = [(answer.slot, trial.reply.page.mentions(answer.slot, trial.gold)) for answer, _ in trial.origins]
+    return [(slot, mentions) for slot, mentions in right + wrong if mentions]
+
+
+def _alone_around(trial: TrialContext, mention: Mention) -> str:
+    """Return the text around an answer up to the next clause, or a shorter span if the sentence has other answers."""
+    everything = sorted({other for _, mentions in _answers(trial) for other in mentions})
+    page = trial.reply.page
+    sentence = page.sentence_at(mention)
+    if any(other[:2] != mention[:2] and page.sentence_at(other) == sentence for other in everything):
+        return text_around(page.folded, mention, everything)
+    before = text_around(page.folded[: mention.end], mention, ())
+    return before + _NEXT_CLAUSE.split(page.folded[mention.end :], maxsplit=1)[0]
+
+
+def _spoken_of(trial: TrialContext, folded: str) -> list[int]:
+    return [number for number, part in enumerate(trial.parts) if part.is_spoken_of(folded)]
+
+
+def _is_in_turn(trial: TrialContext, part: int, mention: Mention) -> bool:
+    """Return whether an answer is at its sub-question's position in a list, or True if the response is not a list."""
+    one_kind = all(is_alike(slot, trial.gold.slots[0]) for slot in trial.gold.slots)
+    if _spoken_of(trial, trial.reply.page.folded) or not one_kind or _answer_count(trial) != len(trial.gold.slots):
+        return True
+    starts = [trial.reply.page.place(held[0])[0] for held in trial.reply.held if held]
+    starts += [answer.start for answer in _wrong_answers(trial)]
+    return sum(start < trial.reply.page.place(mention)[0] for start in starts) == part
+
+
+_MAX_QUERIES = 300  # maximum number of characters to store from the queries of an episode
+
+
+def find_over_trust(trial: TrialContext) -> Iterator[Evidence]:
+    """E8: the response gives the documents' false answer, although the model knows the right one without documents."""
+    is_known = trial.closed_book is not None and trial.closed_book.correct
+    if trial.judged is None or not trial.judged.misled or not is_known:
+        return
+    key = "trusted.flagged" if trial.judged.flagged else "trusted"
+    for answer, places in trial.origins[:1]:
+        text = tell(key, said=answer.text)
+        place = next((place for place in places if trial.stance(place) == "contradicts"), None)
+        if place:
+            yield Evidence(type="E8", **text, **place.fields)
+        else:
+            yield Evidence(type="E8", **text, start=answer.start, end=answer.end)
+
+
+def find_over_refusal(trial: TrialContext) -> Iterator[Evidence]:
+    """E9: the response refuses although the documents contain every part of the answer."""
+    if trial.judged is None or not trial.judged.refused or trial.case.expect == "refuse":
+        return
+    supporting = [
+        [place for place in trial.places(slot) if trial.stance(place) == "supports"] for slot in trial.gold.slots
+    ]
+    if supporting and all(supporting):
+        yield Evidence(type="E9", **tell("declined"), **supporting[0][0].fields)
+
+
+def find_data_error(trial: TrialContext) -> Iterator[Evidence]:
+    """E10: the gold answer cannot be matched or equals the false answer, or a document has the wrong label."""
+    slots = trial.gold.slots
+    if not slots or not all(slot.names or slot.dates or slot.quantities for slot in slots):
+        yield Evidence(type="E10", **tell("no-answer"))
+        return
+    if trial.gold.fake_is_gold:
+        yield Evidence(type="E10", **tell("same-answer"))
+    if trial.retrieved is not None:  # their labels are about the questions of the items they belong to
+        return
+    for number, (page, document) in enumerate(zip(trial.pages, trial.case.documents, strict=True)):
+        if document.stance == "supports":
+            text = document.text.lower()
+            is_written = any(contains_slot(text, aliases, trial.case.lang) for aliases in trial.case.answer)
+            if not is_written and not any(page.says(slot, trial.gold) for slot in slots):
+                yield Evidence(type="E10", **tell("unsupported"), document=number)
+        elif document.stance == "distracts" and all(page.says(slot, trial.gold) for slot in slots):
+            for place in [place for place in trial.places(slots[0]) if place.document == number][:1]:
+                yield Evidence(type="E10", **tell("gives-away"), **place.fields)
+
+
+def find_failure(trial: TrialContext) -> Iterator[Evidence]:
+    """E11: the response is missing, empty, truncated without an answer, or copied from the documents."""
+    completion, judged = trial.stored.completion, trial.judged
+    if completion.outcome == "filtered":
+        yield Evidence(type="E11", **tell("filtered"))
+    elif completion.outcome == "error":
+        yield Evidence(type="E11", **tell("failed"), cue=completion.error)
+    elif completion.outcome == "truncated" and completion.finish in ENDINGS:
+        yield Evidence(type="E11", **tell("search-limit"), cue=completion.finish)
+    elif completion.outcome == "truncated":
+        yield Evidence(type="E11", **tell("cut" if completion.reply else "empty.cut"))
+    elif judged is not None and judged.verdict == "empty":
+        yield Evidence(type="E11", **tell("empty"))
+    elif judged is not None and judged.verdict != "unscored" and not trial.answers:
+        is_echo = any(mention.rule == "echo" for mention in judged.mentions)
+        yield Evidence(type="E11", **tell("recited" if is_echo else "answerless"))
+
+
+def find_missing_evidence(trial: TrialContext) -> Iterator[Evidence]:
+    """E12: the passages that the model or system retrieved do not support every part of the answer."""
+    is_scored = trial.stored.completion.outcome in ("ok", "truncated") and trial.case.expect != "refuse"
+    if trial.retrieved is None or not is_scored or not has_support(trial.case):
+        return
+    supported = supported_share(trial.case, parts_of(trial.retrieved))
+    if supported < 1:
+        queries = [search.query for step in trial.stored.completion.steps for search in step.searches]
+        key = "found-part" if supported else "found-nothing" if trial.retrieved else "retrieved-nothing"
+        yield Evidence(type="E12", **tell(key), cue="; ".join(queries)[:_MAX_QUERIES] or None)

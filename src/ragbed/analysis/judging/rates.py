@@ -1,0 +1,202 @@
+"""Rates of judged metrics (Rej*, ED* and CR): counts by condition, and the cells of reports.
+
+Every response is counted in exactly one category. Rates are shares of all attempted cases, as in other tables.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Literal
+
+from msgspec import structs
+
+from ragbed.analysis.judging import FOLDER
+from ragbed.analysis.judging.criteria import CRITERIA, Verdict
+from ragbed.analysis.judging.judge_run import Scope, needs_judge, read_judgements, verdict_on
+from ragbed.analysis.metrics.cells import JUDGED, Cell, CellKey
+from ragbed.analysis.statistics.rates import UNDEFINED, clustered_wilson
+from ragbed.analysis.trials.columns import TrialGroup
+from ragbed.io.locations import place_inside
+from ragbed.runs.condition import Condition, condition_of
+from ragbed.runs.database import NAME, EmptyRun
+from ragbed.runs.store import StoredResult, open_store
+from ragbed.schema import Estimate
+from ragbed.scoring import score
+
+# Suffix of the metrics for the share of correct answers among responses with the verdict "yes" (CR).
+THEN = "_then_correct"
+_COLUMNS: dict[Verdict, str] = {
+    True: "yes",
+    False: "no",
+    "too-long": "too_long",
+    **dict.fromkeys(("truncated", "filtered", "error"), "failed"),
+}
+
+
+@dataclass
+class JudgedCounts:
+    """One judge's counts for one model under one condition; `asked` is the total number of cases.
+
+    Attributes:
+        errors: Cases for which the judged model gave no response because of an error.
+        truncated: Truncated responses of the judged model, which are not judged.
+        filtered: Cases of the judged model that a content filter blocked.
+        empty: Empty responses, which count as `no` and need no judge.
+        none: Responses for which there was nothing to judge.
+        unparsed: Responses for which the judge gave no verdict.
+        failed: Responses for which the judge's call failed or was filtered, or the judge's response was truncated.
+        too_long: Responses whose prompt was too long for the judge.
+        pending: Responses that have not been judged yet.
+        then: Responses in `yes` that have the right answer: corrections of detected errors (CR).
+        by_cluster: Numbers of trials, `yes` and `then` per question or event, from which intervals are computed.
+        outcomes: Calls of the judged model by outcome, even if the criterion does not need its response.
+    """
+
+    judge: str
+    criterion: str
+    condition: Condition
+    asked: int = 0
+    errors: int = 0
+    truncated: int = 0
+    filtered: int = 0
+    yes: int = 0
+    no: int = 0
+    empty: int = 0
+    none: int = 0
+    unparsed: int = 0
+    failed: int = 0
+    too_long: int = 0
+    pending: int = 0
+    then: int | None = None
+    by_cluster: dict[str, Counter[str]] = field(default_factory=dict)
+    outcomes: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def judged(self) -> int:
+        """Return the number of responses on which the judge reached a verdict."""
+        return self.yes + self.no + self.none - self.empty
+
+    @property
+    def rate(self) -> float | None:
+        """Return the share of yes verdicts among all attempted cases, or None if the judge reached no verdict."""
+        return self.yes / self.asked if self.judged else None
+
+    @property
+    def undecided(self) -> int:
+        """Return the number of responses that should have a verdict but have none."""
+        return self.unparsed + self.failed + self.too_long + self.pending
+
+    def as_json(self) -> dict[str, object]:
+        """Return the counts and the rate as a JSON-compatible dictionary."""
+        internal = ("condition", "by_cluster", "outcomes")
+        counts = {column.name: getattr(self, column.name) for column in fields(self) if column.name not in internal}
+        return structs.asdict(self.condition) | counts | {"rate": None if self.rate is None else round(self.rate, 6)}
+
+    def count(self, stored: StoredResult, verdict: Verdict, *, has_reply: bool, is_then: bool) -> None:
+        """Count a result."""
+        outcome = stored.completion.outcome
+        if has_reply:
+            name = _COLUMNS.get(verdict, str(verdict))
+        else:
+            name = outcome if outcome in ("truncated", "filtered") else "errors"
+        setattr(self, name, getattr(self, name) + 1)
+        self.asked += 1
+        self.outcomes[outcome] += 1
+        cluster = self.by_cluster.setdefault(stored.case.event or f"item {stored.case.item}", Counter())
+        cluster.update(trials=1, yes=verdict is True, then=is_then)
+
+
+def tabulate(
+    scope: Scope, replies: Iterable[StoredResult], judgements: Mapping[str, Mapping[str, Verdict]]
+) -> list[JudgedCounts]:
+    """Return the counts of all judges by condition."""
+    criterion = scope.criterion
+    found: dict[tuple[str, Condition], JudgedCounts] = {}
+    for stored in replies:
+        condition = condition_of(stored.model, stored.case)
+        has_reply = stored.completion.outcome == "ok" or not criterion.of_reply
+        for judge, given in judgements.items():
+            counts = found.setdefault((judge, condition), JudgedCounts(judge, criterion.name, condition))
+            verdict = verdict_on(criterion, stored, given)
+            is_then = False
+            if criterion.then is not None:
+                values = score(stored.case, stored.completion.reply or "") if verdict is True else {}
+                is_then = bool(values.get(criterion.then))
+                counts.then = (counts.then or 0) + is_then
+            counts.count(stored, verdict, has_reply=has_reply, is_then=is_then)
+            counts.empty += has_reply and not needs_judge(criterion, stored)
+    return list(found.values())
+
+
+def read_judged_cells(runs: Sequence[Path], labels: Mapping[tuple[Path, str], str] | None = None) -> list[Cell]:
+    """Return all judges' cells for several runs.
+
+    If only unsure responses were judged, the rates are shares of these. If a judge rated the same responses several
+    times by the same criterion, e.g. with different numbers of votes, the judgements with the most verdicts are used,
+    or the latest of these.
+
+    Args:
+        runs: Folders of the runs.
+        labels: The models' labels by run and model string; by default, the model strings.
+    """
+    cells: list[Cell] = []
+    for run in runs:
+        best: dict[tuple[str, str, Condition], tuple[tuple[int, float], JudgedCounts, Scope]] = {}
+        for path in sorted((run / FOLDER).glob(f"*/{NAME}")):
+            for planned_at, counts, scope in _read(run, place_inside(run, FOLDER, path.parent.name)):
+                key, rank = (counts.judge, counts.criterion, counts.condition), (counts.judged, planned_at)
+                if key not in best or rank > best[key][0]:
+                    best[key] = rank, counts, scope
+        for _, counts, scope in best.values():
+            model = counts.condition.model
+            cells += _to_cells(counts, scope, (labels or {}).get((run, model), model))
+    return cells
+
+
+def _read(run: Path, folder: Path) -> Iterator[tuple[float, JudgedCounts, Scope]]:
+    """Yield the counts in a folder of judgements, with the time at which they were planned and their scope."""
+    try:
+        with open_store(folder, create=False) as store:
+            settings, planned_at = store.settings(), store.planned_at()
+            judges = [name for name, _ in store.models().values()]
+    except EmptyRun:  # the judge's run was killed while its file was being created
+        return
+    criterion = CRITERIA.get(settings.get("criterion", ""))
+    if criterion is None or settings.get("prompt") != criterion.prompt:  # the judge was given a different prompt
+        return
+    testbeds = frozenset(filter(None, settings.get("testbeds", "").split(",")))
+    scope = Scope(run, criterion, testbeds, settings.get("unsure") == "yes")
+    for counts in tabulate(scope, scope.replies(), read_judgements(folder, criterion, judges)):
+        if counts.pending < counts.asked - counts.empty - counts.errors - counts.truncated - counts.filtered:
+            yield planned_at, counts, scope
+
+
+def _to_cells(counts: JudgedCounts, scope: Scope, model: str) -> Iterator[Cell]:
+    """Yield the cell of a rate and, if the criterion counts them, of the right answers among its hits (CR)."""
+    clusters = list(counts.by_cluster.values())
+    interval = UNDEFINED
+    if counts.judged:
+        interval = clustered_wilson([one["yes"] for one in clusters], [one["trials"] for one in clusters])
+    condition, outcomes = counts.condition, counts.outcomes
+    place = CellKey(noise=condition.noise, k=condition.k, correct=condition.correct)
+    if condition.arm != "related":
+        place["arm"] = condition.arm
+    estimate = Estimate(
+        metric=counts.criterion, value=interval.value if counts.judged else None, low=interval.bounds[0],
+        high=interval.bounds[1], n=counts.asked, questions=len(clusters), asked=counts.asked, infeasible=0,
+        errors=outcomes["error"], truncated=outcomes["truncated"], filtered=outcomes["filtered"],
+        unsure=counts.undecided,
+    )  # fmt: skip
+    key = TrialGroup(model, condition.data, condition.lang, condition.profile)
+    of: Literal["all", "unsure"] = "unsure" if scope.only_unsure else "all"
+    yield Cell(condition.testbed, key, f"{JUDGED}{counts.judge}", of, estimate, place)
+    if scope.criterion.then is not None and counts.yes:
+        hits = [one for one in clusters if one["yes"]]
+        value, low, high = clustered_wilson([one["then"] for one in hits], [one["yes"] for one in hits])
+        metric, n = f"{counts.criterion}{THEN}", counts.yes
+        then = Estimate(metric=metric, value=value, low=low, high=high, n=n, questions=len(hits), asked=n, errors=0,
+                        infeasible=0)  # fmt: skip
+        yield Cell(condition.testbed, key, f"{JUDGED}{counts.judge}", of, then, place)
