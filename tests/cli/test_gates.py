@@ -212,7 +212,7 @@ def test_a_gate_that_has_no_value_because_every_case_failed_is_no_usage_error(
         str(tmp_path / "r"),
     )
     done = type_command(*words, "-m", "python/unreachable:answer", "--fail-under", "rejection.format_adherence=0.5")
-    assert (done.code, "First error: server: OSError: no route" in done.err) == (3, True), done.err
+    assert (done.code, "First error: exception: OSError: no route" in done.err) == (3, True), done.err
     assert done.err.endswith("The errors may be the cause, so the exit code is 3.\n")
 
 

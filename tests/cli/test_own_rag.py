@@ -109,16 +109,16 @@ def test_short_names_a_baseline_and_strict_gates() -> None:
     assert (done.code, done.err.count("gate passed: own-rag.")) == (0, 3)
     compared = _run("--baseline", "main", "-o", "same")
     assert (compared.code, compared.err.count("gate inconclusive: own-rag (")) == (0, 2)
-    undecided = ("--fail-under", "accuracy=0.99", "-o", "same")
+    undecided = ("--fail-under", "refusal=0.3", "-o", "same")
     assert _run(*undecided).code == 0
     failed = _run(*undecided, "--strict", "--junit", "gates.xml")
     assert failed.code == 4
     assert (
-        "gate failed: own-rag.accuracy of factory/small_rag:make on qa, en, k 5, arm clean: inconclusive" in failed.err
+        "gate failed: own-rag.accuracy of factory/small_rag:make on qa, en, k 5, arm withheld: inconclusive" in failed.err
     )
     assert "<failure" in Path("gates.xml").read_text("utf-8")
     assert "--strict has no effect here: no gate is set." in _run("--strict").err
-    assert _run("--baseline", "nowhere", "-o", "new").code == 1
+    assert _run("--baseline", "nowhere", "-o", "new").code == 2
     assert not Path("new").exists()
 
 
