@@ -114,7 +114,8 @@ def test_short_names_a_baseline_and_strict_gates() -> None:
     failed = _run(*undecided, "--strict", "--junit", "gates.xml")
     assert failed.code == 4
     assert (
-        "gate failed: own-rag.accuracy of factory/small_rag:make on qa, en, k 5, arm withheld: inconclusive" in failed.err
+        "gate failed: own-rag.accuracy of factory/small_rag:make on qa, en, k 5, arm withheld: inconclusive"
+        in failed.err
     )
     assert "<failure" in Path("gates.xml").read_text("utf-8")
     assert "--strict has no effect here: no gate is set." in _run("--strict").err

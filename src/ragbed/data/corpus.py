@@ -107,7 +107,7 @@ class Corpus:
         return Retrieved(id=(named.id or named.text or "")[:_MAX_NAME_CHARS])
 
 
-class Labelling(Protocol):
+class PassageLabeller(Protocol):
     """A corpus that labels the passages that a system returns."""
 
     def resolve(self, named: Named, case: Case, /) -> Retrieved:
@@ -116,7 +116,7 @@ class Labelling(Protocol):
 
 # A run's corpora by dataset name and corpus ID. Datasets with the same passages share the ID, but label the passages
 # differently.
-Corpora: TypeAlias = Mapping[tuple[str, str], Labelling]
+Corpora: TypeAlias = Mapping[tuple[str, str], PassageLabeller]
 
 
 def passage_id(text: str) -> str:

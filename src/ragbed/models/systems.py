@@ -22,7 +22,7 @@ from typing import Any, Literal, Protocol, runtime_checkable
 
 import msgspec
 
-from ragbed.data.corpus import Corpora, Labelling, Named
+from ragbed.data.corpus import Corpora, Named, PassageLabeller
 from ragbed.errors import RagbedError, UsageError
 from ragbed.io.threads import in_daemon_thread
 from ragbed.models.base import StatelessModel, canonical
@@ -252,7 +252,9 @@ def read_answer(value: object, case: Case, corpora: Corpora) -> Completion:
     return msgspec.structs.replace(completion, **passages, usage=_read_usage(value))
 
 
-def _read_passages(value: object, name: str, corpus: Labelling | None, case: Case) -> tuple[Retrieved, ...] | None:
+def _read_passages(
+    value: object, name: str, corpus: PassageLabeller | None, case: Case
+) -> tuple[Retrieved, ...] | None:
     passages = _field(value, name)
     if passages is None:
         return None

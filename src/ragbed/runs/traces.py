@@ -27,7 +27,7 @@ _ANSWER = ("answer", "response", "output")
 _TEXT = ("content", "page_content", "text", "document.content", "value", "message", "query", "question", "output")
 
 
-class Trace(NamedTuple):
+class TraceRecord(NamedTuple):
     """One request to the system; `answer` is None if it failed."""
 
     id: str
@@ -36,14 +36,14 @@ class Trace(NamedTuple):
     answer: str | None
 
 
-def _read_columns(rows: Sequence[Mapping[str, Any]]) -> Iterator[Trace]:
+def _read_columns(rows: Sequence[Mapping[str, Any]]) -> Iterator[TraceRecord]:
     for number, row in enumerate(rows, 1):
         question, answer = (_first(row, names) for names in (_QUESTION, _ANSWER))
         contexts = _list_texts(_first(row, _CONTEXTS))
-        yield Trace(str(row.get("id", number)), _to_text(question), contexts, _to_text(answer) or None)
+        yield TraceRecord(str(row.get("id", number)), _to_text(question), contexts, _to_text(answer) or None)
 
 
-def _read_openinference(rows: Sequence[Mapping[str, Any]]) -> Iterator[Trace]:
+def _read_openinference(rows: Sequence[Mapping[str, Any]]) -> Iterator[TraceRecord]:
     """Yield one trace per trace ID: the root span's input and output, and the documents of its retrievers."""
     spans = defaultdict(list)
     for row in rows:
@@ -61,10 +61,10 @@ def _read_openinference(rows: Sequence[Mapping[str, Any]]) -> Iterator[Trace]:
             if re.search(r"(retrieval|reranker\.output)\.?_?documents\.\d+\.document\.content$", key)
         ]
         question, answer = _to_text(root.get("input.value")), _to_text(root.get("output.value"))
-        yield Trace(name, question, tuple(dict.fromkeys(contexts)), answer or None)
+        yield TraceRecord(name, question, tuple(dict.fromkeys(contexts)), answer or None)
 
 
-def _read_langfuse(rows: Sequence[Mapping[str, Any]]) -> Iterator[Trace]:
+def _read_langfuse(rows: Sequence[Mapping[str, Any]]) -> Iterator[TraceRecord]:
     """Yield one trace per trace with observations, or per trace ID of a list of observations."""
     traces: dict[str, tuple[Mapping[str, Any], list[Mapping[str, Any]]]] = {}
     for row in rows:
@@ -85,10 +85,10 @@ def _read_langfuse(rows: Sequence[Mapping[str, Any]]) -> Iterator[Trace]:
             for text in _list_texts(_parsed(one.get("output")))
         ]
         answer = _to_text(root.get("output"))
-        yield Trace(name, _to_text(root.get("input")), tuple(dict.fromkeys(contexts)), answer or None)
+        yield TraceRecord(name, _to_text(root.get("input")), tuple(dict.fromkeys(contexts)), answer or None)
 
 
-FORMATS: dict[str, Callable[[Sequence[Mapping[str, Any]]], Iterator[Trace]]] = {
+FORMATS: dict[str, Callable[[Sequence[Mapping[str, Any]]], Iterator[TraceRecord]]] = {
     "openinference": _read_openinference,
     "langfuse": _read_langfuse,
     "columns": _read_columns,
@@ -104,7 +104,7 @@ def _detect(row: Mapping[str, Any]) -> str:
     return "columns"
 
 
-def read_traces(path: Path, form: str | None = None) -> list[Trace]:
+def read_traces(path: Path, form: str | None = None) -> list[TraceRecord]:
     """Return the traces in a JSON or JSON Lines file.
 
     Raises:
@@ -136,7 +136,7 @@ def read_traces(path: Path, form: str | None = None) -> list[Trace]:
 
 
 class TraceFiles(AnswerSource):
-    """Trace files, in which every entry is its own case."""
+    """TraceRecord files, in which every entry is its own case."""
 
     def __init__(self, paths: Sequence[Path], model: str, form: str | None) -> None:
         self._traces = [(path, trace) for path in paths for trace in read_traces(path, form)]
@@ -176,7 +176,7 @@ def open_traces(paths: Sequence[Path], model: str, form: str | None) -> TraceFil
     return source
 
 
-def _to_case(trace: Trace) -> Case:
+def _to_case(trace: TraceRecord) -> Case:
     lang = guess_lang(trace.question)
     documents = tuple(
         Document(text=storable(text), stance="distracts", kind="unlabelled", source=number)
