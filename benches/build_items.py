@@ -21,9 +21,9 @@ from typing import Any
 import msgspec
 
 import ragbed
+from ragbed.builder.build_context import Draft
 from ragbed.builder.funnel import find_loss
 from ragbed.builder.pipeline import read_state
-from ragbed.builder.records import Draft
 from ragbed.schema import Item, Reject
 from tests.builder.invented_pages import LANGS, Page, news_pages, policy_pages
 

@@ -27,7 +27,7 @@ from typing import Any
 
 from ragbed.builder.build_context import Build
 from ragbed.builder.funnel import compare_delivery
-from ragbed.builder.model_requests import Request
+from ragbed.builder.model_calls import Request
 from ragbed.builder.pipeline import Done, run_steps
 from ragbed.builder.recipe import Recipe as BuildRecipe
 from ragbed.builder.recipe import RecipeCounts, RecipePools, RecipeQuestions, RecipeRanking, RecipeSource

@@ -3,7 +3,7 @@
     python -m benches ray_engine [efficiency] [cpu] [large] [--planned 100000 --asked 20000]
 
 efficiency: calls per second with 1 to 8 workers compared with the limit of the server, the driver's CPU time per call,
-and whether the results are the same bytes as with the local engine. cpu: reading, chunking and scoring with two cores,
+and whether the results are the same bytes as with the local engine. cpu: splitting pages with two cores,
 compared with the local pool. large: the driver's memory while a scripted model answers a part of a large plan.
 """
 
@@ -16,21 +16,17 @@ import signal
 import tempfile
 import threading
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Coroutine, Iterator
+from collections.abc import Iterator
 from contextlib import closing, suppress
 from pathlib import Path
-from typing import Any
 
-from ragbed.builder.fetching import ReadingWorker, closing_worker, documents_at_once, drain
-from ragbed.builder.web.documents import ReadJob as Page
-from ragbed.builder.web.ordered_tasks import in_order
-from ragbed.builder.web.reader_process import ReadResult
+from ragbed.builder.passages import split_article
 from ragbed.models import ModelConfig
 from ragbed.runs.call_loop import CallProgress
 from ragbed.runs.engines import Engine, EngineSpec, ReplicaSpec, open_engine
 from ragbed.runs.engines.local import LocalEngine
 from ragbed.runs.execution import Job, run
-from ragbed.schema import Case
+from ragbed.schema import Article, Case
 from tests.runs.engines.cluster import Nodes, running_cluster
 from tests.runs.harness import canonical, make_case, make_job
 from tests.servers.mock_model import Behaviour, mock_model
@@ -80,36 +76,28 @@ def measure_cpu(nodes: Nodes) -> None:
         engine = LocalEngine(2, alone_s=0) if where == "here" else _open(nodes, 1)
         with closing(engine):
             list(engine.spread(_nothing, range(8)))  # start the processes
-            seconds[where] = min(seconds.get(where, 1e9), _time_reading(engine, pages))
+            seconds[where] = min(seconds.get(where, 1e9), _time_splitting(engine, pages))
     ratio = seconds["here"] / seconds["there"]
-    print(f"read 1,400 pages: here {seconds['here']:.2f} s, there {seconds['there']:.2f} s: {ratio:.2f} of it")
+    print(f"split 1,400 pages: here {seconds['here']:.2f} s, there {seconds['there']:.2f} s: {ratio:.2f} of it")
 
 
-def _time_reading(engine: Engine, pages: list[Page]) -> float:
-    """Measure from the 50th page to the 50th last, while all processes are reading."""
-    moments = [time.monotonic() for _ in drain(_read_all(engine, pages))]
+def _time_splitting(engine: Engine, pages: list[Article]) -> float:
+    """Measure from the 50th page to the 50th last, while all processes are splitting."""
+    moments = [time.monotonic() for _ in engine.spread(_split, pages)]
     return moments[-50] - moments[50]
 
 
-async def _read_all(engine: Engine, pages: list[Page]) -> AsyncGenerator[ReadResult, None]:
-    async def read_pages() -> AsyncIterator[Coroutine[Any, Any, ReadResult]]:
-        for page in pages:
-            yield worker.do(page)
-
-    async with closing_worker(engine.staff(ReadingWorker)) as worker:
-        await worker.begin()
-        async for reading in in_order(read_pages(), documents_at_once(engine)):
-            yield reading
+def _split(page: Article) -> int:
+    return sum(1 for _ in split_article(page))
 
 
 def _nothing(number: int) -> int:
     return number
 
 
-def _page(number: int) -> Page:
-    words = " ".join(f"Word {number} {place} of a long report on the bridge over the river." for place in range(400))
-    body = f"<html><head><title>Page {number}</title></head><body><article><p>{words}</p></article></body></html>"
-    return Page(kind="text/html", body=body.encode(), content_type="text/html", url=f"http://example.org/{number}")
+def _page(number: int) -> Article:
+    text = " ".join(f"Word {number} {place} of a long report on the bridge over the river." for place in range(4000))
+    return Article(id=f"{number}", url=f"{number}.txt", title="Page", text=text, lang="en", sha256="", source="")
 
 
 def measure_large(nodes: Nodes, folder: Path, planned: int, asked: int) -> None:

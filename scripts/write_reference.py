@@ -130,7 +130,7 @@ _GROUPS = {
         "power",
     ),
     "Data": ("download", "datasets", "data_path", "cases", "lint", "synthesize"),
-    "Build": ("build_init", "build", "build_quality", "build_relabel", "review"),
+    "Build": ("build_init", "build", "build_quality", "review"),
     "Share": ("export", "import_results", "merge"),
     "Set up": ("demo", "doctor"),
     "Errors": ("RagbedError", "UsageError"),

@@ -20,7 +20,7 @@ TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from ragbed.api.analysis import compare, diagnose, judge, power
-    from ragbed.api.building import build, build_init, build_quality, build_relabel
+    from ragbed.api.building import build, build_init, build_quality
     from ragbed.api.datasets import cases, lint, synthesize
     from ragbed.api.demo import demo
     from ragbed.api.downloads import data_path, datasets, download
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 else:  # Hidden from type checkers, because `__getattr__` would make them accept any attribute name.
     _MODULES = {
         "api.analysis": ("compare", "diagnose", "judge", "power"),
-        "api.building": ("build", "build_init", "build_quality", "build_relabel"),
+        "api.building": ("build", "build_init", "build_quality"),
         "api.datasets": ("cases", "lint", "synthesize"),
         "api.demo": ("demo",),
         "api.downloads": ("data_path", "datasets", "download"),
@@ -97,7 +97,6 @@ __all__ = [
     "build_init",
     "build_qa",
     "build_quality",
-    "build_relabel",
     "cases",
     "compare",
     "data_path",

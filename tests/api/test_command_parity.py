@@ -15,7 +15,6 @@ from ragbed.cli import app
 FUNCTIONS = {
     "build init": "build_init",
     "build quality": "build_quality",
-    "build relabel": "build_relabel",
     "build run": "build",
     "compare": "compare",
     "data get": "download",

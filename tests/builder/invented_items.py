@@ -6,11 +6,11 @@ from collections.abc import Iterator, Sequence
 
 from msgspec.structs import replace
 
-from ragbed.builder.edits import check_edit, check_fake, edit_passage
+from ragbed.builder.counterfactuals import check_edit, check_fake, edit_passage
 from ragbed.builder.item_checks import CheckedItem, check_parts
 from ragbed.builder.passages import split_article
+from ragbed.builder.pools import usable_passages
 from ragbed.builder.statements import find_answer, label_passage
-from ragbed.builder.verified import usable_passages
 from ragbed.schema import Article, Item, Lang, Passage, Question
 from tests.builder.invented_pages import Page, policy_pages, synthetic_pages
 

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import msgspec
 
 from ragbed.builder.build_context import Build
-from ragbed.builder.model_requests import Request
+from ragbed.builder.model_calls import Request
 from ragbed.builder.pipeline import run_steps
 from ragbed.builder.recipe import (
     Recipe,

@@ -13,7 +13,7 @@ from typing import TypeAlias
 
 from msgspec.structs import replace
 
-from ragbed.builder.edits import check_edit, check_fake, edit_passage
+from ragbed.builder.counterfactuals import check_edit, check_fake, edit_passage
 from ragbed.builder.pools import find_shortcuts, sift
 from ragbed.builder.statements import STANCES, label_passage
 from ragbed.schema import Answer, Item, Labelling, Passage

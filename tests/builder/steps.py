@@ -8,10 +8,9 @@ from pathlib import Path
 
 import msgspec
 
-from ragbed.builder.build_context import Build
-from ragbed.builder.model_requests import Request
+from ragbed.builder.build_context import Build, Draft, LabelledPool
+from ragbed.builder.model_calls import Request
 from ragbed.builder.recipe import Recipe, RecipeSource
-from ragbed.builder.records import Draft, LabelledPool
 from ragbed.schema import Article, Case, Completion, Lang, Passage
 
 SOURCES = (RecipeSource(kind="folder", place="."),)

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import gzip
 import json
 import os
 from collections.abc import Iterator, Sequence
 from datetime import date
 from pathlib import Path
-from random import Random
 
 import msgspec
 import pytest
@@ -18,12 +16,11 @@ from ragbed.builder.articles import collect_articles, make_articles
 from ragbed.builder.build_context import Build
 from ragbed.builder.recipe import read_recipe
 from ragbed.builder.sources import ArticleSource, DocumentFetcher
-from ragbed.builder.web.addresses import AddressFilter
-from ragbed.builder.web.content_types import MARKDOWN
+from ragbed.builder.web.client import AddressFilter, FetchLimits
 from ragbed.builder.web.documents import READERS, ReadJob
 from ragbed.builder.web.extract import Extractor
 from ragbed.builder.web.fetch import Fetcher
-from ragbed.builder.web.limits import FetchLimits
+from ragbed.builder.web.formats import MARKDOWN
 from ragbed.builder.web.page_cache import PageCache
 from ragbed.errors import RagbedError, UnknownName, UsageError
 from ragbed.schema import Article, Reject
@@ -50,7 +47,9 @@ def collect(folder: Path, *sources: ArticleSource) -> tuple[list[Article], list[
         manners = FetchLimits(per_host_s=0, tries=1)
         with PageCache(folder / "kept.db") as keep:
             async with Fetcher(keep, manners, gate=AddressFilter(loopback=True)) as fetcher, Extractor(1) as extractor:
-                return [one async for one in collect_articles(sources, DocumentFetcher(fetcher, extractor), TODAY)]
+                return [
+                    one async for one in collect_articles(sources, DocumentFetcher(fetcher, extractor.extract), TODAY)
+                ]
 
     found = asyncio.run(run())
     return [one for one in found if isinstance(one, Article)], [one for one in found if isinstance(one, Reject)]
@@ -268,66 +267,14 @@ def test_files_of_several_sources_with_the_same_relative_name_are_all_kept(tmp_p
     assert read(folder1="one", jsonl1="one/.docs.jsonl") == (["page1.md", ".docs.jsonl:1"], ["one/photo.raw"])
 
 
-def make_warc(*pages: tuple[str, str, bytes]) -> bytes:
-    archive = b""
-    for status_line, kind, body in pages:
-        answer = f"HTTP/1.1 {status_line}\r\nContent-Type: {kind}\r\n\r\n".encode() + body
-        head = ["WARC/1.0", "WARC-Type: response", f"WARC-Target-URI: http://a.test/{status_line[:3]}-{kind[-3:]}"]
-        head += ["Content-Type: application/http; msgtype=response", f"Content-Length: {len(answer)}"]
-        archive += gzip.compress("\r\n".join(head).encode() + b"\r\n\r\n" + answer + b"\r\n\r\n")
-    return archive
-
-
-def test_an_archive_is_read_and_its_broken_end_is_named(tmp_path: Path) -> None:
-    path = tmp_path / "crawl.warc.gz"
-    pages = [
-        ("200 OK", "text/html", html(ENGLISH)),
-        ("404 Not Found", "text/html", b"no"),
-        ("200 OK", "image/gif", b"GIF"),
-    ]
-    path.write_bytes(make_warc(*pages))
-    articles, rejects = collect(tmp_path, ArticleSource("warc", str(path)))
-    assert [one.url for one in articles] == ["http://a.test/200-tml"]
-    assert outcomes(rejects) == {"404-tml": "status", "200-gif": "type"}
-    path.write_bytes(b"no archive at all")
-    articles, rejects = collect(tmp_path, ArticleSource("warc", str(path)))
-    assert (articles, [one.outcome for one in rejects]) == ([], ["broken"])
-
-
-@pytest.mark.parametrize("packed", [True, False])
-def test_an_archive_packed_as_a_whole_is_read_to_its_end_or_where_it_is_cut(tmp_path: Path, packed: bool) -> None:
-    path = tmp_path / "crawl.warc.gz"
-    noise = b"<!-- %s -->" % Random(0).randbytes(200_000).hex().encode()  # hardly packed: the cut is in the last page
-    first, last = html(ENGLISH), html(CHINESE) + noise
-    whole = gzip.decompress(make_warc(("200 OK", "text/html", first), ("200 OK", "application/xhtml+xml", last)))
-    path.write_bytes(gzip.compress(whole) if packed else whole)
-    articles, rejects = collect(tmp_path, ArticleSource("warc", str(path)))
-    assert ([one.lang for one in articles], rejects) == (["en", "zh"], [])
-    path.write_bytes(path.read_bytes()[:-9_000])
-    articles, rejects = collect(tmp_path, ArticleSource("warc", str(path)))
-    assert ([one.lang for one in articles], outcomes(rejects)) == (["en"], {"crawl.warc.gz": "broken"})
-
-
-def test_a_plain_archive_is_named_wherever_its_last_record_is_cut(tmp_path: Path) -> None:
-    first, last = (gzip.decompress(make_warc(("200 OK", "text/html", html(text)))) for text in (ENGLISH, CHINESE))
-    cuts = range(len(first) + 1, len(first + last) - len(b"\r\n\r\n"), 11)
-    for cut in cuts:
-        (tmp_path / f"{cut}.warc").write_bytes((first + last)[:cut])
-    articles, rejects = collect(tmp_path, *(ArticleSource("warc", str(tmp_path / f"{cut}.warc")) for cut in cuts))
-    assert [one.lang for one in articles] == ["en"]
-    told = [one.what for one in rejects if one.outcome == "broken"]
-    assert told == [str(tmp_path / f"{cut}.warc") for cut in cuts]
-
-
 def test_no_record_depends_on_where_a_build_is_typed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    kinds = {"folder": "docs", "warc": "cut.warc", "urls": "empty.txt", "feed": "feed.xml"}
+    kinds = {"folder": "docs", "urls": "empty.txt", "feed": "feed.xml"}
     sources = "".join(f'[[sources]]\nkind = "{kind}"\nplace = "{place}"\n' for kind, place in kinds.items())
     (tmp_path / "mine.toml").write_text(f'name = "mine"\ngenerator = "m/x"\n{sources}')
     (tmp_path / "docs" / "inner").mkdir(parents=True)
     (tmp_path / "docs" / "inner" / "a.md").write_text(ENGLISH)
     (tmp_path / "docs" / "inner" / "photo.raw").write_text("?")
     (tmp_path / "docs" / "broken.pdf").write_text("no pdf")
-    (tmp_path / "cut.warc").write_text("no archive")
     (tmp_path / "empty.txt").write_text("")
     (tmp_path / "feed.xml").write_text("<rss version='2.0'><channel><item><title>T</title></item></channel></rss>")
     recipe = read_recipe(tmp_path / "mine.toml")
@@ -341,7 +288,6 @@ def test_no_record_depends_on_where_a_build_is_typed(tmp_path: Path, monkeypatch
     assert rejects == {
         "broken.pdf": "broken",
         "docs/inner/photo.raw": "type",
-        "cut.warc": "broken",
         "empty.txt": "broken",
         "feed.xml: T": "address",
     }
@@ -350,8 +296,7 @@ def test_no_record_depends_on_where_a_build_is_typed(tmp_path: Path, monkeypatch
 def test_a_place_that_is_not_there_is_named(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="is not a folder"):
         collect(tmp_path, ArticleSource("folder", str(tmp_path / "nowhere")))
-    for kind in ("warc", "urls"):
-        with pytest.raises(RagbedError, match=r"nowhere cannot be read: No such file or directory. Check the path"):
-            collect(tmp_path, ArticleSource(kind, str(tmp_path / "nowhere")))
+    with pytest.raises(RagbedError, match=r"nowhere cannot be read: No such file or directory. Check the path"):
+        collect(tmp_path, ArticleSource("urls", str(tmp_path / "nowhere")))
     with pytest.raises(UnknownName, match=r"unknown kind of source 'feeds'. Did you mean 'feed'"):
         collect(tmp_path, ArticleSource("feeds", "http://a.test/"))

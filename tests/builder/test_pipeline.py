@@ -1,9 +1,9 @@
-"""A complete build from a local site and recorded searches, with every kind of bad page."""
+"""A complete build from a local site and a search engine that finds its pages, with every kind of bad page."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
 from typing import TypeAlias
@@ -16,17 +16,17 @@ from ragbed.api.model_calls import ModelCaller
 from ragbed.api.progress import Progress
 from ragbed.api.spec import RunSpec
 from ragbed.builder.build_context import Build, BuildServices
-from ragbed.builder.delivery import write_files
 from ragbed.builder.funnel import compare_delivery
-from ragbed.builder.model_requests import Request
+from ragbed.builder.model_calls import Request
 from ragbed.builder.pipeline import STEPS, State, run_steps
 from ragbed.builder.recipe import read_recipe
-from ragbed.builder.web.addresses import AddressFilter
-from ragbed.builder.web.limits import FetchLimits
+from ragbed.builder.run_build import write_files
+from ragbed.builder.search import ENGINES, Query
+from ragbed.builder.web.client import AddressFilter, FetchLimits
 from ragbed.data import Dataset
 from ragbed.errors import UnknownName
 from ragbed.runs.engines.local import LocalEngine
-from ragbed.schema import Completion, Hit, Reject
+from ragbed.schema import Completion, Hit, Item, Reject
 from ragbed.testbeds.prompts import Instructions
 from tests.builder.world_site import World, make_world, running_generator
 from tests.servers.faulty_site import Fault, FaultServer, cut_after, page, redirect, running_server, status
@@ -48,8 +48,7 @@ place = "{{feed}}"
 per_section = 1
 surplus = 1
 [search]
-engine = "replay"
-recorded = "hits.jsonl"
+engine = "world"
 hits = 20
 [ranking]
 encoder = "e5-static"
@@ -76,6 +75,17 @@ BAD: dict[str, tuple[set[str], Fault]] = {
 Make: TypeAlias = Callable[..., Build]
 
 
+@dataclass
+class Engine:
+    """A search engine that finds the given pages."""
+
+    hits: Mapping[str, list[Hit]]
+    name = "world"
+
+    async def search(self, query: Query) -> list[Hit]:
+        return self.hits.get(query.text, [])[: query.count]
+
+
 @pytest.fixture(scope="module")
 def site() -> Iterator[FaultServer]:
     with running_server() as server:
@@ -95,7 +105,8 @@ def make_build(site: FaultServer, world: World, tmp_path: Path, monkeypatch: pyt
     news = [name for name, item, _ in world.documents() if item.fake is None]
     entries = "".join(f"<item><link>{site.url(name)}</link></item>" for name in news)
     site.scripts["feed"] = [page(f"<rss><channel>{entries}</channel></rss>".encode(), "text/xml")]
-    (tmp_path / "hits.jsonl").write_bytes(b"".join(_hits(site, world)))
+    hits = {item.question: list(_hits(site, world, item)) for item in world.items}
+    monkeypatch.setitem(ENGINES, "world", lambda _: Engine(hits))
     with running_generator(world) as url:
         monkeypatch.setenv("WORLD_BASE_URL", url)
 
@@ -109,15 +120,13 @@ def make_build(site: FaultServer, world: World, tmp_path: Path, monkeypatch: pyt
         yield make
 
 
-def _hits(site: FaultServer, world: World) -> Iterator[bytes]:
-    """Each question finds its own documents, at two hosts in turn, and everything bad."""
-    for item in world.items:
-        names = [name for name, owner, _ in world.documents() if owner is item]
-        for rank, name in enumerate([*names, *BAD], 1):
-            url = site.url(name) if rank % 2 else site.url(name).replace("127.0.0.1", "localhost")
-            snippet = f"{name}: more on this, {item.question[:80]} …"
-            hit = Hit(question=item.question, rank=rank, url=url, title=name, snippet=snippet, engine="double")
-            yield msgspec.json.encode(hit) + b"\n"
+def _hits(site: FaultServer, world: World, item: Item) -> Iterator[Hit]:
+    """A question finds its own documents, at two hosts in turn, and everything bad."""
+    names = [name for name, owner, _ in world.documents() if owner is item]
+    for rank, name in enumerate([*names, *BAD], 1):
+        url = site.url(name) if rank % 2 else site.url(name).replace("127.0.0.1", "localhost")
+        snippet = f"{name}: more on this, {item.question[:80]} …"
+        yield Hit(question=item.question, rank=rank, url=url, title=name, snippet=snippet, engine="world")
 
 
 def run(build: Build, start: str | None = None) -> State:
@@ -151,35 +160,13 @@ def test_a_site_becomes_a_benchmark_and_bad_pages_are_told_of(make_build: Make, 
     assert (known.question, known.known_by, known.article) == (fact.question, (GENERATOR,), None)
 
 
-def test_questions_that_a_model_may_know_by_its_cut_off_go(make_build: Make) -> None:
-    build = make_build('[gate.cutoffs]\n"openai/gpt-4o" = "2090-01-01"\n')
-    state = run(build)
-    assert state.steps["probes"].rejected == {"cut-off": 2}
-    delivery, _ = compare_delivery(build, state)
-    assert (delivery.made, delivery.wanted) == (0, 2)
-    assert "20 articles produced 3 questions" in delivery.reason
-
-
-def test_searches_that_find_nothing_are_told_of_and_asked_again(make_build: Make, tmp_path: Path) -> None:
-    (tmp_path / "hits.jsonl").write_text("")
+def test_searches_that_find_nothing_are_named(make_build: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(ENGINES, "world", lambda _: Engine({}))
     state = run(make_build())
-    assert state.steps["hits"].rejected == {"missing": 3}
+    assert state.steps["hits"].rejected == {"no-hits": 3}
     assert state.steps["items"].made == 0
     reasons = {one.reason for one in compare_delivery(make_build(), state)}
     assert all("No question has any pages: check [search]" in reason for reason in reasons)
-
-
-def test_the_hits_of_one_build_are_those_of_another_that_replays_them(make_build: Make, tmp_path: Path) -> None:
-    first = make_build()
-    run(first)
-    made = first.file_of("hits").read_bytes()
-    assert made
-    (tmp_path / "hits.jsonl").write_bytes(b"")
-    assert run(make_build()).steps["hits"].made == 0  # another file is not taken for the one that was read
-    (tmp_path / "hits.jsonl").write_bytes(made)
-    again = make_build()
-    run(again)
-    assert again.file_of("hits").read_bytes() == made
 
 
 @pytest.mark.parametrize(
@@ -245,7 +232,7 @@ def test_other_closed_book_instructions_make_the_probes_again(
     build = make_build()
     run(build)
     written = Instructions(("paper",))  # the same question in other words around it
-    monkeypatch.setattr("ragbed.builder.model_requests.Instructions", lambda _: written)
+    monkeypatch.setattr("ragbed.builder.model_calls.Instructions", lambda _: written)
     again: list[str] = []
     run_steps(build, None, lambda name, _, was_done: None if was_done else again.append(name))
     assert again[0] == "probes"

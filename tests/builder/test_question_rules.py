@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from ragbed.builder.build_context import Draft
 from ragbed.builder.question_rules import locate_quote
 from ragbed.builder.questions import draft_question
-from ragbed.builder.records import Draft
 from tests.builder.steps import article
 
 EN = article(

@@ -9,10 +9,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from ragbed.builder.build_context import Build
+from ragbed.builder.build_context import Build, Draft, FetchedPage, Ranked
 from ragbed.builder.ranking import make_ranking
 from ragbed.builder.recipe import Recipe, RecipeRanking, RecipeSearch, RecipeSource
-from ragbed.builder.records import Draft, FetchedPage, Ranked
 from ragbed.schema import Article, Chunk, Hit, Lang, Reject
 
 TEXTS: dict[str, tuple[Lang, list[str]]] = {

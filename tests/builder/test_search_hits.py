@@ -11,10 +11,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from ragbed.builder.build_context import Build, BuildServices
+from ragbed.builder.build_context import Build, BuildServices, Draft, Probe
+from ragbed.builder.ranking import make_hits
 from ragbed.builder.recipe import Recipe, RecipeSearch, RecipeSource
-from ragbed.builder.records import Draft, Probe
-from ragbed.builder.search_hits import make_hits
 from ragbed.errors import RagbedError, UsageError
 from ragbed.schema import Article, Hit
 from tests.builder.search.engine_server import reply, running_engine
@@ -93,7 +92,7 @@ def test_other_tables_or_another_cutter_have_another_index(
     build = lay_out(tmp_path, "")
     found(build)
     (before,) = build.kept.glob("index-*.db")
-    monkeypatch.setattr(f"ragbed.builder.search_hits.{what}", -1)
+    monkeypatch.setattr(f"ragbed.builder.ranking.{what}", -1)
     found(build)
     (after,) = build.kept.glob("index-*.db")
     assert after != before

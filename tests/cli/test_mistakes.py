@@ -523,7 +523,7 @@ FILES = [
     Mistake("build run none.toml", "none.toml does not exist; to write a recipe, run `ragbed build init DIR`."),
     Mistake("build run text", "text is not valid TOML: <any>", code=1),
     Mistake(
-        'build init none "10 English questions" -m scripted/echo',
+        "build init none -m scripted/echo",
         "none does not exist; pass the folder or file with the documents.",
     ),
     Mistake("review none", "none does not exist. Choose a build folder or a dataset (*.jsonl)."),

@@ -51,7 +51,6 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         "build run SPECIAL",
         "build run feed.toml -o built",
         "build run urls.toml -o built",
-        "build run warc.toml -o built",
         "build run sitemap.toml -o built",
     ],
 )
@@ -64,7 +63,7 @@ def test_a_message_says_what_the_file_is(here: Path, words: str, kind: str) -> N
     (here / "prompts" / "en").mkdir(parents=True)
     (here / "prompts" / "en" / "user.md").symlink_to(special)
     (here / "prediction_figure1_m_temp0_noise0_passage2_correct0.json").symlink_to(special)
-    for source in ("feed", "urls", "warc", "sitemap"):
+    for source in ("feed", "urls", "sitemap"):
         (here / f"{source}.toml").write_text(_RECIPE.format(kind=source, place=special))
     done = type_command(*words.replace("SPECIAL", "special").split())
     assert (done.code, "Traceback" in done.err) == (2, False), done.err

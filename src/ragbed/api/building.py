@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
-import tomllib
+import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
@@ -26,20 +26,17 @@ from ragbed.models import parse_model
 from ragbed.models.base import Sampling
 
 if TYPE_CHECKING:
-    from ragbed.builder.funnel import Delivery, Sample
-    from ragbed.builder.model_client import BuildModelClient
-    from ragbed.builder.model_requests import Request
+    from ragbed.builder.build_context import Build
+    from ragbed.builder.funnel import Delivery
+    from ragbed.builder.model_calls import BuildModelClient, Request
+    from ragbed.builder.new_recipe import RecipeTrial, Survey
     from ragbed.builder.pipeline import Done
     from ragbed.builder.quality import Quality
     from ragbed.builder.recipe import Recipe
-    from ragbed.builder.relabel import LabelDisagreement, Relabelling
-    from ragbed.builder.run_build import BuildPlan
-    from ragbed.builder.survey import Survey
-    from ragbed.builder.trial import Trial
     from ragbed.runs.budget import Budget
 
 TRIED = 5  # default number of documents in the trial of a recipe
-_CALLS = Path("kept", "asked")
+_ITEMS = 20  # number of base items per language in a recipe without a trial
 _PAGE_STEPS = frozenset({"articles", "pages"})
 
 
@@ -72,8 +69,8 @@ class BuildResult(TableResult):
         """Whether all steps are finished and no items are missing."""
         return not self.unfinished and not any(file.is_short for file in self.files)
 
-    def samples(self, most: int = 3) -> tuple[list[Sample], list[Sample]]:
-        """Return examples of accepted and rejected questions."""
+    def samples(self, most: int = 3) -> list[tuple[str, str, str]]:
+        """Return examples of questions: "accepted" or the failed check, the question, and the answer or the reason."""
         from ragbed.builder.funnel import draw_samples
 
         return draw_samples(self.folder, most)
@@ -113,32 +110,36 @@ def build(
         >>> from pathlib import Path
         >>> Path("texts").mkdir()
         >>> _ = Path("texts/hours.txt").write_text("The library opens at nine and closes at five. " * 20)
-        >>> recipe = ragbed.build_init("texts", "1 English question", model="scripted/echo", out="hours.toml", trial=0)
+        >>> recipe = ragbed.build_init("texts", model="scripted/echo", out="hours.toml", trial=0)
         >>> result = ragbed.build(recipe.path, out="builds/hours")
         >>> result.steps["articles"].made, result.complete
         (1, False)
     """
-    from ragbed.builder.build_context import BuildServices
     from ragbed.builder.recipe import check_day, read_recipe
-    from ragbed.builder.run_build import BuildPlan, BuildTools, run_build
+    from ragbed.builder.run_build import run_build
 
     path = local_path(recipe)
     read = read_recipe(path)
     check_day(since, "since:")
     read = msgspec.structs.replace(read, generator=model or read.generator, since=since or read.since)
     folder = Path("builds") / read.name if out is None else local_path(out)
-    plan = BuildPlan(read, folder, path.parent, from_)
     with open_progress(progress) as shown, open_caller(with_defaults(calls), shown) as caller:
-        _check_models(plan, caller)
-        client = open_client(folder / _CALLS, caller)
-        tools = BuildTools(client, BuildServices(variables()), caller.engine, shown.count, shown.message)
-        state, deliveries = run_build(plan, tools)
+        state, deliveries = run_build(_open_build(folder, read, path.parent, caller, shown), from_, shown.message)
     return BuildResult(folder, state.steps, deliveries)
+
+
+def _open_build(folder: Path, recipe: Recipe, home: Path, caller: ModelCaller, shown: Progress) -> Build:
+    from ragbed.builder.build_context import Build, BuildServices
+    from ragbed.builder.model_calls import CALLS
+
+    _check_models(recipe, caller, has_responses=(folder / CALLS).is_dir())
+    today, client = datetime.now(UTC).date(), open_client(folder / CALLS, caller)
+    return Build(folder, recipe, today, client, BuildServices(variables()), shown.count, caller.engine, home)
 
 
 def open_client(folder: Path, caller: ModelCaller) -> BuildModelClient:
     """Return the client through which build steps call models; it stores the responses in a folder."""
-    from ragbed.builder.model_client import BuildModelClient
+    from ragbed.builder.model_calls import BuildModelClient
 
     def call(folder: Path, request: Request, sampling: Sampling, budget: Budget | None) -> None:
         plan = CallPlan(
@@ -160,15 +161,14 @@ def open_client(folder: Path, caller: ModelCaller) -> BuildModelClient:
     )
 
 
-def _check_models(plan: BuildPlan, caller: ModelCaller) -> None:
+def _check_models(recipe: Recipe, caller: ModelCaller, *, has_responses: bool) -> None:
     """Check API keys and prices before the build starts, because a build may take hours.
 
     A resumed build may already have stored every response, in which case it needs no key.
     """
     from ragbed.builder.recipe import models_of
 
-    models = sorted(models_of(plan.recipe))
-    has_responses = (plan.folder / _CALLS).is_dir()
+    models = sorted(models_of(recipe))
     for model in models:
         parse_model(model) if has_responses else check_reader(model)
     if models:
@@ -189,13 +189,12 @@ class RecipeResult:
     path: Path
     recipe: Mapping[str, Any]
     survey: Survey | None = None
-    trial: Trial | None = None
+    trial: RecipeTrial | None = None
 
 
 @checked
 def build_init(
     documents: str | Path,
-    brief: str = "",
     *,
     out: str | Path | None = None,
     model: str | None = None,
@@ -206,8 +205,7 @@ def build_init(
     """Inspect your documents, try the model on a few of them, and write a recipe with the estimated number of items.
 
     Args:
-        documents: A folder, or a .jsonl, .warc or .txt file. Only a folder can be tried.
-        brief: Description of the questions to build (number, kinds and topic), in English or Chinese.
+        documents: A folder, or a .jsonl or .txt file. Only a folder can be tried.
         out: Recipe file to write; by default, named after `documents`.
         model: Model that writes the questions; required.
         trial: Number of documents to write questions about; 0 writes the recipe without a trial and calls no model.
@@ -218,14 +216,12 @@ def build_init(
         >>> from pathlib import Path
         >>> Path("docs").mkdir()
         >>> _ = Path("docs/office.txt").write_text("The office opens at nine.")
-        >>> recipe = ragbed.build_init("docs", "5 English questions", model="scripted/echo", out="office.toml", trial=0)
+        >>> recipe = ragbed.build_init("docs", model="scripted/echo", out="office.toml", trial=0)
         >>> recipe.recipe["wanted"]["base"]
-        5
+        20
     """
-    from ragbed.builder.brief import asks_for_number, write_recipe
+    from ragbed.builder.new_recipe import ask_for_model, survey_folder, try_recipe, write_recipe
     from ragbed.builder.recipe import read_recipe
-    from ragbed.builder.survey import survey_folder
-    from ragbed.builder.working_models import ask_for_model
 
     if model is None:
         raise UsageError(ask_for_model(variables(), Path()))
@@ -235,45 +231,28 @@ def build_init(
         raise UsageError(f"{target} already exists. Delete it, or choose another file with `out`.")
     survey = survey_folder(source) if source.is_dir() else None
     name = "" if out is None else target.stem
-    text = write_recipe(brief, source, model, survey=survey, name=name, home=target.parent)
-    write_file(target, text.encode())
-    tried = None
+
+    def write(items: int) -> Recipe:
+        text = write_recipe(source, model, survey=survey, items=items, name=name, home=target.parent)
+        write_file(target, text.encode())
+        return read_recipe(target)
+
+    recipe, tried = write(_ITEMS), None
     if trial and survey is not None and survey.documents:
         try:
-            tried = _try_recipe(read_recipe(target), source, trial, survey, progress, calls)
+            with (
+                tempfile.TemporaryDirectory(prefix="ragbed-trial-") as temporary,
+                open_progress(progress) as shown,
+                open_caller(with_defaults(calls), shown) as caller,
+            ):
+                build = _open_build(Path(temporary), recipe, Path(temporary), caller, shown)
+                tried = try_recipe(build, source, trial, survey.documents)
         except BaseException:
             target.unlink()  # so that the same command can be repeated
             raise
-        if tried.expected and not asks_for_number(brief):
-            each = max(1, round(tried.expected / len(read_recipe(target).langs)))
-            text = re.sub(r"^base = \d+", f"base = {each}", text, flags=re.MULTILINE)
-            write_file(target, text.encode())
-    return RecipeResult(target, tomllib.loads(text), survey, tried)
-
-
-def _try_recipe(
-    recipe: Recipe,
-    source: Path,
-    count: int,
-    survey: Survey,
-    progress: bool | Progress,
-    calls: CallKeywords,
-) -> Trial:
-    import tempfile
-
-    from ragbed.builder.build_context import BuildServices
-    from ragbed.builder.run_build import BuildPlan, BuildTools
-    from ragbed.builder.trial import try_recipe
-
-    with (
-        tempfile.TemporaryDirectory(prefix="ragbed-trial-") as temporary,
-        open_progress(progress) as shown,
-        open_caller(with_defaults(calls), shown) as caller,
-    ):
-        _check_models(BuildPlan(recipe, Path(temporary)), caller)
-        client = open_client(Path(temporary) / _CALLS, caller)
-        tools = BuildTools(client, BuildServices(variables()), caller.engine, shown.count, lambda _: None)
-        return try_recipe(recipe, source, count, survey.documents, tools)
+        if tried.expected:
+            recipe = write(max(1, round(tried.expected / len(recipe.langs))))
+    return RecipeResult(target, msgspec.to_builtins(recipe), survey, tried)
 
 
 @dataclass(frozen=True, repr=False)
@@ -303,64 +282,16 @@ class QualityResult(TableResult):
 
 
 @checked
-def build_quality(data: str | Path, *, out: str | Path | None = None) -> QualityResult:
+def build_quality(data: str | Path) -> QualityResult:
     """Measure the quality of a dataset or build folder, and show RGB's values for comparison.
 
     Args:
         data: A dataset, or a build's output folder.
-        out: File for the report, .html or .json.
 
     Example:
         >>> ragbed.build_quality("ragbed-mini-en_base").quality.items
         60
     """
-    from ragbed.builder.quality import reports
+    from ragbed.builder.quality import measure
 
-    target = None if out is None else local_path(out)
-    if target is not None:
-        reports.check_report_path(target)
-    quality = reports.measure(str(data))
-    if target is not None:
-        reports.write_quality(target, quality)
-    return QualityResult(quality)
-
-
-@dataclass(frozen=True, repr=False)
-class RelabelResult(TableResult):
-    """A dataset's recomputed labels, compared with the published ones.
-
-    Attributes:
-        data: Name of the dataset.
-        counts: Number of documents whose new label matches the published one, by rule and published label.
-        disagreements: Documents whose labels differ, with the reason.
-    """
-
-    data: str
-    counts: Relabelling
-    disagreements: Sequence[LabelDisagreement]
-
-    def records(self) -> Records:
-        """Return one row per rule and published label, with the number of documents on which the two agree."""
-        rows = [
-            {"rule": row.way, "published": row.published, "agree": row.agree, "n": row.of} for row in self.counts.rows
-        ]
-        return Records(rows, f"{self.data}: new labels compared with the published ones")
-
-
-@checked
-def build_relabel(data: str | Path) -> RelabelResult:
-    """Relabel the documents of a dataset, and compare the new labels with the published ones. No file is written.
-
-    Args:
-        data: Name or path of a dataset.
-
-    Example:
-        >>> ragbed.build_relabel("ragbed-mini-en_base").records()[0]["rule"]
-        'plain'
-    """
-    from ragbed.builder.relabel import relabel
-    from ragbed.data.catalog import open_data
-
-    (dataset,) = open_data([str(data)])
-    counts, disagreements = relabel(dataset.items())
-    return RelabelResult(dataset.name, counts, disagreements)
+    return QualityResult(measure(str(data)))

@@ -261,8 +261,8 @@ def _open_session(
 
 
 def _apply(session: ReviewSession, folder: Path) -> ReviewResult:
-    from ragbed.builder.run_build import describe_quality
+    from ragbed.builder.quality import write_quality
     from ragbed.ui.review.apply import apply_review
 
     applied = apply_review(session.state, folder)
-    return ReviewResult(folder, applied=applied, quality=describe_quality(folder) if applied.written else None)
+    return ReviewResult(folder, applied=applied, quality=write_quality(folder) if applied.written else None)

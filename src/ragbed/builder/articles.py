@@ -1,35 +1,40 @@
-"""Fetch and read articles from all sources; reject duplicates and unsupported languages, and record the reasons."""
+"""Fetch and read articles from all sources; reject duplicates and unsupported languages, and record the reasons.
+
+Every page and text is stored, so a killed step starts again with its stored pages and texts.
+"""
 
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 from collections import Counter
 from collections.abc import AsyncGenerator, AsyncIterator, Coroutine, Iterable, Iterator
-from contextlib import suppress
+from contextlib import asynccontextmanager, suppress
 from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from ragbed.builder.build_context import Build, Problem, RecordIndex
-from ragbed.builder.fetching import drain, open_fetcher
+from ragbed.builder.build_context import Build, FetchedPage, Problem, RecordIndex
 from ragbed.builder.instructions import find_instruction
 from ragbed.builder.passages import count_tokens
-from ragbed.builder.records import FetchedPage
 from ragbed.builder.search.base import read_day
-from ragbed.builder.sources import SOURCES, STEP, ArticleSource, DocumentFetcher, RawDocument, reject, reject_fetch
-from ragbed.builder.sources.files import find_files
-from ragbed.builder.web.content_types import kind_of
-from ragbed.builder.web.documents import ReadJob
+from ragbed.builder.sources import SOURCES, STEP, ArticleSource, DocumentFetcher, RawDocument, find_files, reject
+from ragbed.builder.web.documents import ReadJob, ReadResult
+from ragbed.builder.web.extract import Extractor
+from ragbed.builder.web.fetch import Fetcher
+from ragbed.builder.web.formats import kind_of
 from ragbed.builder.web.links import Link
-from ragbed.builder.web.ordered_tasks import in_order, take_turns
+from ragbed.builder.web.ordered_tasks import drain, in_order, take_turns
+from ragbed.builder.web.page_cache import PageCache
 from ragbed.errors import UnknownName
 from ragbed.schema import Article, Hit, Reject
 from ragbed.text import storable_name
 
 PAGES_STEP = "pages"
+_FORMAT = 5  # version of the stored texts; increase it when documents are read differently
 _OTHER_ZONES = timedelta(days=1)  # tolerance for future dates, because some time zones are a day ahead
 # Minimum length of an article in tokens; shorter texts, such as captions, contain too few facts for a question.
 MIN_TOKENS = 40
@@ -62,6 +67,28 @@ def make_articles(build: Build) -> Iterator[Article | Reject]:
                 continue
             urls.add(found.url)
         yield found
+
+
+@asynccontextmanager
+async def open_fetcher(build: Build) -> AsyncIterator[DocumentFetcher]:
+    """Yield a document fetcher for a step, and close it on exit."""
+    outside, cores = build.outside, min(build.engine.workers, os.cpu_count() or 1)
+    with PageCache(build.kept / "pages.db") as keep:
+        async with Fetcher(keep, outside.manners, gate=outside.gate) as fetcher, Extractor(cores) as extractor:
+
+            async def extract(job: ReadJob) -> ReadResult:
+                marked = b"\0".join((str(_FORMAT).encode(), b"reading", msgspec.msgpack.encode(job)))
+                key = hashlib.sha256(marked).hexdigest()
+                stored = keep.find_answer(key)
+                if stored is not None:
+                    result = msgspec.msgpack.decode(stored, type=ReadResult)
+                    if result.outcome == "ok":  # failures are retried, because the machine may have been busy
+                        return result
+                result = await extractor.extract(job)
+                keep.keep_answer(key, msgspec.msgpack.encode(result))
+                return result
+
+            yield DocumentFetcher(fetcher, extract)
 
 
 async def _collect(build: Build) -> AsyncGenerator[Article | Reject, None]:
@@ -145,7 +172,7 @@ async def fetch_article(link: Link, source: ArticleSource, documents: DocumentFe
     fetched = await documents.fetcher.fetch(link.url)
     page = fetched.page
     if page is None:
-        return reject_fetch(fetched)
+        return reject(fetched.url, fetched.outcome, fetched.reason)
     kind = kind_of(page.content_type, page.body)
     raw = RawDocument(page.final_url, page.body, kind, page.content_type, link.title, link.date, link.licence or None)
     return await _read(raw, source, documents, today)
@@ -154,7 +181,7 @@ async def fetch_article(link: Link, source: ArticleSource, documents: DocumentFe
 async def _read(raw: RawDocument, source: ArticleSource, documents: DocumentFetcher, today: date) -> Article | Reject:
     """Read a document. A title, date or licence from its source takes precedence over one in the document."""
     job = ReadJob(kind=raw.kind, body=raw.body, content_type=raw.content_type, url=raw.url)
-    read = await documents.extractor.extract(job)
+    read = await documents.extract(job)
     if read.outcome != "ok":
         return reject(raw.url, read.outcome, read.reason)
     if count_tokens(read.text) < MIN_TOKENS:

@@ -1,4 +1,4 @@
-"""The context of a build: its folder, its recipe and the services that its steps use."""
+"""The context of a build: its folder, its recipe, its services, and the records that its steps exchange."""
 
 from __future__ import annotations
 
@@ -7,21 +7,21 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
-from typing import Generic, Self, TypeAlias, TypeVar
+from typing import Generic, Literal, Self, TypeAlias, TypeVar
 
 import msgspec
 
-from ragbed.builder.model_requests import Ask
+from ragbed.builder.model_calls import Ask
 from ragbed.builder.recipe import Recipe
-from ragbed.builder.web.addresses import AddressFilter
-from ragbed.builder.web.limits import FetchLimits
-from ragbed.errors import MALFORMED_JSON, DataError
+from ragbed.builder.web.client import AddressFilter, FetchLimits
+from ragbed.errors import MALFORMED_JSON, DataError, RagbedError
 from ragbed.io.jsonl import read_lines
-from ragbed.io.locations import check_regular
+from ragbed.io.locations import check_regular, read_regular
 from ragbed.runs.engines import Engine
 from ragbed.runs.engines.local import LocalEngine
-from ragbed.schema import Reject
+from ragbed.schema import Answer, Article, Lang, Passage, Question, Record, Reject
 
+LOCK = "build.lock"
 Thing = TypeVar("Thing", bound=msgspec.Struct)
 Problem: TypeAlias = tuple[str, str]  # the outcome and the reason for a rejection
 
@@ -75,11 +75,6 @@ class Build:
     def locate(self, place: str) -> str:
         """Resolve the path of a file or folder named in the recipe; URLs are returned unchanged."""
         return place if place.startswith(("http://", "https://")) else str(self.home / place)
-
-    @property
-    def recorded(self) -> Path | None:
-        """The path of the recorded search results to replay, or None if the recipe does not specify any."""
-        return None if self.recipe.search.recorded is None else self.home / self.recipe.search.recorded
 
     def file_of(self, step: str) -> Path:
         """Return the path of a step's records file."""
@@ -155,3 +150,106 @@ def hash_file(path: Path) -> str:
     check_regular(path, follow_links=True)
     with open(path, "rb") as source:
         return hashlib.file_digest(source, "sha256").hexdigest()
+
+
+class Draft(Question, frozen=True, kw_only=True):
+    """A question that passed the rules but has not been verified yet."""
+
+    id: str  # hash of the language and the question
+    origin: Literal["article", "known"]  # from an article, or from the generator's own knowledge (counterfactual items)
+    context: str = ""  # title and headings of the section
+    section: tuple[int, int] = (0, 0)  # character offsets of the section in the article's text
+    sentence: str = ""  # the sentence of the section that states the answer
+    date: str | None = None  # ISO date of the article
+
+
+class AcceptedQuestion(Record, frozen=True, kw_only=True):
+    """A question that passed the checks of a step; `question` is the ID of the draft."""
+
+    question: str
+
+
+class Probe(Record, frozen=True, kw_only=True):
+    """The result of asking reference models a question without documents; `question` is the ID of the draft."""
+
+    question: str
+    known_by: tuple[str, ...] = ()
+    asked: tuple[str, ...] = ()
+
+    @property
+    def is_known(self) -> bool:
+        """Whether most of the models know the answer."""
+        return 2 * len(self.known_by) > len(self.asked)
+
+
+class FetchedPage(Record, frozen=True, kw_only=True):
+    """A page found by a search. `hit` is the URL from the search results, before redirects."""
+
+    hit: str
+    article: Article
+
+
+class Candidate(Record, frozen=True, kw_only=True):
+    """A passage or snippet for a question."""
+
+    text: str
+    url: str
+    title: str
+    page: str | None = None
+    date: str | None = None
+    licence: str | None = None
+    score: float | None = None  # similarity computed by the encoder; None for snippets
+    is_snippet: bool = False
+
+
+class Ranked(Record, frozen=True, kw_only=True):
+    """A question's passages, nearest first, followed by its search snippets."""
+
+    question: str
+    candidates: tuple[Candidate, ...]
+
+
+class LabelledPool(Record, frozen=True, kw_only=True):
+    """A question's passages with their relevance labels."""
+
+    question: str
+    passages: tuple[Passage, ...]
+
+
+class Combination(Record, frozen=True, kw_only=True):
+    """A question that combines two drafts. `parts` contains their IDs."""
+
+    id: str
+    question: str
+    lang: Lang
+    parts: tuple[str, ...]
+
+
+class Edited(Record, frozen=True, kw_only=True):
+    """A supporting passage edited to state the false answer. `of` is the index of the original passage in its pool."""
+
+    of: int
+    text: str
+    spans: tuple[tuple[int, int], ...]  # start and end offsets of each occurrence of the false answer
+
+
+class Falsehood(Record, frozen=True, kw_only=True):
+    """A false answer and the passages that state it."""
+
+    question: str
+    fake: Answer
+    edits: tuple[Edited, ...]
+
+
+class _Files(msgspec.Struct, frozen=True):
+    """The part of a lock that lists the item files."""
+
+    files: dict[str, str]
+
+
+def listed_files(folder: Path) -> dict[str, str]:
+    """Return the names and hashes of the item files in a folder's lock, or an empty dict if the lock cannot be read."""
+    try:
+        return msgspec.json.decode(read_regular(folder / LOCK), type=_Files).files
+    except (OSError, RagbedError, *MALFORMED_JSON):
+        return {}

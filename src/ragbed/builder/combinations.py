@@ -10,15 +10,13 @@ from itertools import combinations
 from math import ceil, comb
 from typing import TypeAlias
 
-from ragbed.builder.build_context import Build, Problem, reject
-from ragbed.builder.model_requests import make_case, write_prompt
+from ragbed.builder.build_context import Build, Combination, Draft, Problem, reject
+from ragbed.builder.model_calls import make_case, write_prompt
+from ragbed.builder.pools import read_verified
 from ragbed.builder.question_rules import is_given_away
 from ragbed.builder.questions import ask_for_fields
 from ragbed.builder.recipe import wanted_of
-from ragbed.builder.records import Combination, Draft
-from ragbed.builder.statements import find_answer
-from ragbed.builder.topic_terms import find_anchors, find_years, share_of
-from ragbed.builder.verified import read_verified
+from ragbed.builder.statements import find_anchors, find_answer, find_years, share_of
 from ragbed.retrieval.near_duplicates import Distinct
 from ragbed.schema import Answer, Passage, Question, Reject
 from ragbed.scoring.robust.normalise import fold

@@ -8,12 +8,11 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path, PurePath
 
 from ragbed.builder.passages import HEADING, split_article, split_sections
-from ragbed.builder.sources.base import RawDocument, reject
-from ragbed.builder.sources.files import find_files, read_file
-from ragbed.builder.web.content_types import MARKDOWN, TEXT
-from ragbed.builder.web.documents import ReadJob
+from ragbed.builder.sources import RawDocument, find_files, read_file, reject
+from ragbed.builder.web.documents import ReadJob, ReadResult
 from ragbed.builder.web.extract import Extractor
-from ragbed.builder.web.reader_process import ReadResult, read
+from ragbed.builder.web.formats import MARKDOWN, TEXT
+from ragbed.builder.web.reader_process import read
 from ragbed.data.evidence import SourceChunk, SourceDocument
 from ragbed.errors import UsageError
 from ragbed.schema import Article, Reject

@@ -9,12 +9,11 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from ragbed.builder.build_context import Build, Thing, decode_line
+from ragbed.builder.build_context import AcceptedQuestion, Build, Draft, Probe, Thing, decode_line
 from ragbed.builder.items import KINDS
 from ragbed.builder.pipeline import Done, State
 from ragbed.builder.questions import drafts_wanted
 from ragbed.builder.recipe import wanted_of
-from ragbed.builder.records import Draft, Probe, Verified
 from ragbed.io.jsonl import read_lines
 from ragbed.schema import Article, Item, Lang, Reject
 
@@ -92,7 +91,7 @@ def _explain(build: Build, state: State, lang: Lang, kind: str) -> str:
     articles = sum(article.lang == lang for article in build.read("articles", Article))
     drafts = {draft.id for draft in build.read("questions", Draft) if draft.lang == lang}
     known = {probe.question: probe.is_known for probe in build.read("probes", Probe) if probe.question in drafts}
-    verified = {record.question for record in build.read("answers", Verified)} & drafts
+    verified = {record.question for record in build.read("answers", AcceptedQuestion)} & drafts
     counts = (
         f"{articles:,} articles produced {len(drafts):,} questions, of which {len(known):,} passed the review and "
         f"{sum(known.values()):,} can be answered without documents; {len(verified):,} were verified"
@@ -120,36 +119,22 @@ def _explain(build: Build, state: State, lang: Lang, kind: str) -> str:
     return f"{counts}. {advice.strip()}"
 
 
-class Sample(Struct, frozen=True, kw_only=True):
-    """An accepted or rejected question, shown as an example."""
+def draw_samples(folder: Path, most: int) -> list[tuple[str, str, str]]:
+    """Return examples of accepted items and of rejected questions, evenly spread over their files.
 
-    question: str
-    answer: str = ""
-    check: str = ""  # why the question was rejected; empty if it was accepted
-    reason: str = ""
-
-
-def draw_samples(folder: Path, most: int) -> tuple[list[Sample], list[Sample]]:
-    """Return examples of accepted items and of rejected questions, evenly spread over their files."""
-    items = [
-        Sample(question=item.question, answer="; ".join(aliases[0] for aliases in item.answer))
-        for item in _read_lines(folder / "steps" / "items.jsonl", Item)
+    Each has "accepted" or the failed check, the question, and the answer or the reason for the rejection.
+    """
+    items = _read_lines(folder, "items", Item)
+    accepted = [("accepted", item.question, "; ".join(aliases[0] for aliases in item.answer)) for item in items]
+    rejected = [
+        (record.outcome, record.what, record.reason)
+        for step in _QUESTION_STEPS
+        for record in _read_lines(folder, f"{step}.rejects", Reject)
     ]
-    rejects = [
-        Sample(question=record.what, check=record.outcome, reason=record.reason)
-        for step in (*_QUESTION_STEPS, "items")
-        for record in _read_lines(folder / "steps" / f"{step}.rejects.jsonl", Reject)
-        if record.outcome != "surplus"
-    ]
-    return _spread(items, most), _spread(rejects, most)
+    return [row for rows in (accepted, rejected) for row in rows[:: max(1, len(rows) // most)][:most]]
 
 
-def _read_lines(path: Path, kind: type[Thing]) -> Iterator[Thing]:
-    decoder = msgspec.json.Decoder(kind)
+def _read_lines(folder: Path, name: str, kind: type[Thing]) -> Iterator[Thing]:
+    path, decoder = folder / "steps" / f"{name}.jsonl", msgspec.json.Decoder(kind)
     for number, line in read_lines(path) if path.exists() else ():
-        yield decode_line(decoder, line, path, number, path.name.split(".")[0])
-
-
-def _spread(samples: list[Sample], most: int) -> list[Sample]:
-    step = max(1, len(samples) // most)
-    return samples[::step][:most]
+        yield decode_line(decoder, line, path, number, name.split(".", maxsplit=1)[0])

@@ -11,14 +11,21 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from ragbed.builder.build_context import Build, RecordIndex, reject
-from ragbed.builder.edits import check_edit, check_fake, edit_passage
+from ragbed.builder.counterfactuals import check_edit, check_fake, edit_passage
 from ragbed.builder.instructions import find_instruction
 from ragbed.builder.items import make_candidates
 from ragbed.builder.pools import find_shortcuts
 from ragbed.builder.question_rules import find_faults, is_alias, is_given_away, slot_of
-from ragbed.builder.records import CheckedRecord
-from ragbed.builder.statements import agrees, find_answer, gives_answer, label_passage, states_answer
-from ragbed.builder.topic_terms import find_anchors, find_years, share_of
+from ragbed.builder.statements import (
+    agrees,
+    find_anchors,
+    find_answer,
+    find_years,
+    gives_answer,
+    label_passage,
+    share_of,
+    states_answer,
+)
 from ragbed.builder.web.language_detection import detect_language
 from ragbed.retrieval.near_duplicates import find_near, unspaced
 from ragbed.schema import Article, Item, Lang, Passage, Question, Reject
@@ -107,19 +114,19 @@ class CheckedItem:
         return found
 
 
-def make_checks(build: Build) -> Iterator[CheckedRecord | Reject]:
+def make_checks(build: Build) -> Iterator[Item | Reject]:
     """Yield the items that pass every check."""
     with RecordIndex(build, "articles", Article) as articles:
         candidates = list(make_candidates(build))
-        used = {item.article for _, item in candidates}
+        used = {item.article for item in candidates}
         places = {article.id: place for place, article in articles.scan() if article.id in used}
-        for number, (kind, item) in enumerate(candidates):
+        for number, item in enumerate(candidates):
             build.watch(STEP, number, len(candidates))
             text = articles.read(places[item.article]).text if item.article in places else ""
             if found := next(check_item(CheckedItem(item, text)), None):
                 yield reject(STEP, item.question, *found)
             else:
-                yield CheckedRecord(kind=kind, item=item)
+                yield item
 
 
 def check_question(checked: CheckedItem) -> Iterator[str]:

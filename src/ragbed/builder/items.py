@@ -7,13 +7,13 @@ from collections.abc import Iterator, Sequence
 
 from msgspec.structs import replace
 
-from ragbed.builder.build_context import Build, reject
+from ragbed.builder.build_context import Build, Combination, Draft, Falsehood, reject
 from ragbed.builder.combinations import merge_pools
+from ragbed.builder.pools import VerifiedQuestions, of_stance, read_verified
 from ragbed.builder.question_rules import is_alias
 from ragbed.builder.recipe import wanted_of
-from ragbed.builder.records import CheckedRecord, Combination, Draft, Falsehood
 from ragbed.builder.statements import WEAK, find_answer
-from ragbed.builder.verified import VerifiedQuestions, of_stance, read_verified
+from ragbed.data import kind_of
 from ragbed.schema import Answer, Item, Passage, Question, Reject
 from ragbed.text import plain, squeezed
 
@@ -55,25 +55,25 @@ def _forms(question: Question, text: str) -> Iterator[str]:
             yield form
 
 
-def make_candidates(build: Build) -> Iterator[tuple[str, Item]]:
-    """Yield the kind and the item for every verified question, combined question and false answer."""
+def make_candidates(build: Build) -> Iterator[Item]:
+    """Yield the item for every verified question, combined question and false answer."""
     records = read_verified(build)
     for name, draft in records.drafts.items():
         if not records.probes[name].is_known:
-            yield "base", _item(records, draft, records.pools[name])
+            yield _item(records, draft, records.pools[name])
     for combination in build.read("combinations", Combination):
-        yield "int", _integration(records, combination)
+        yield _integration(records, combination)
     for false in build.read("falsehoods", Falsehood):
-        yield "fact", _counterfactual(records, false)
+        yield _counterfactual(records, false)
 
 
 def make_items(build: Build) -> Iterator[Item | Reject]:
     """Yield the requested number of items per language and kind from the items that passed every check."""
     recipe = build.recipe
-    scored = list(build.read("checks", CheckedRecord))
+    checked = list(build.read("checks", Item))
     for lang in recipe.langs:
         for kind, name in KINDS.items():
-            own = [record.item for record in scored if record.item.lang == lang and record.kind == kind]
+            own = [item for item in checked if item.lang == lang and kind_of(item) == name]
             yield from _pick(own, f"{lang}-{kind}", wanted_of(recipe, name, lang))
 
 

@@ -18,8 +18,7 @@ from itertools import islice
 from math import ceil
 from typing import NamedTuple
 
-from ragbed.builder.build_context import Build
-from ragbed.builder.records import FetchedPage
+from ragbed.builder.build_context import Build, FetchedPage
 from ragbed.schema import Article, Chunk
 from ragbed.text import split_sentences
 

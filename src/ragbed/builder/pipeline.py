@@ -25,21 +25,18 @@ from ragbed.builder.combinations import make_combinations
 from ragbed.builder.counterfactuals import make_falsehoods
 from ragbed.builder.item_checks import make_checks
 from ragbed.builder.items import make_items
-from ragbed.builder.model_requests import closed_book_hash, prompt_hash
+from ragbed.builder.model_calls import closed_book_hash, prompt_hash
 from ragbed.builder.passages import make_passages
-from ragbed.builder.pools import make_pools
-from ragbed.builder.probes import make_probes
-from ragbed.builder.question_checks import make_review
+from ragbed.builder.pools import make_answers, make_pools
+from ragbed.builder.question_checks import make_probes, make_review
 from ragbed.builder.questions import make_questions
-from ragbed.builder.ranking import make_ranking
+from ragbed.builder.ranking import make_hits, make_ranking
 from ragbed.builder.recipe import Recipe
-from ragbed.builder.search_hits import make_hits, mark_recorded
-from ragbed.builder.verified import make_answers
 from ragbed.errors import MALFORMED_JSON, DataError, UnknownName
-from ragbed.io.jsonl import write_whole
+from ragbed.io.jsonl import read_lines, write_whole
 from ragbed.schema import Reject
 
-_CODE = 11  # version of the steps; increase it when any step creates different records from the same input
+_CODE = 12  # version of the steps; increase it when any step creates different records from the same input
 _STATE = "done.json"
 # Outcomes that may differ in another build, because a model, an engine or a host failed. The next build repeats every
 # step with such an outcome.
@@ -88,7 +85,7 @@ STEPS: dict[str, BuildStep] = {
         lambda recipe: (recipe.gate, recipe.generator, recipe.wanted, closed_book_hash()),
     ),
     "hits": BuildStep(
-        make_hits, ("probes", "questions", "articles"), lambda recipe: recipe.search, files=mark_recorded
+        make_hits, ("probes", "questions", "articles"), lambda recipe: recipe.search
     ),
     "pages": BuildStep(make_pages, ("hits", "articles"), lambda recipe: recipe.search.engine),
     "passages": BuildStep(make_passages, ("pages",), lambda recipe: recipe.ranking.tokens),
@@ -208,7 +205,7 @@ def _run(build: Build, name: str, step: BuildStep, stamp: str) -> Done:
                 records.write(encoder.encode(found) + b"\n")
     return Done(
         stamp="" if _TRANSIENT & rejected.keys() else stamp,
-        entered=_count_lines(build.file_of(step.reads[0])) if step.reads else made + rejected.total(),
+        entered=sum(1 for _ in read_lines(build.file_of(step.reads[0]))) if step.reads else made + rejected.total(),
         made=made,
         rejected=dict(sorted(rejected.items())),
     )
@@ -219,8 +216,3 @@ def _stamp(build: Build, step: BuildStep) -> str:
     files = filter(None, [step.files(build)])
     parts = (_CODE, step.settings(build.recipe), prompt_hash(*step.prompts), inputs, *files)
     return hashlib.sha256(msgspec.json.encode(parts, order="sorted")).hexdigest()
-
-
-def _count_lines(path: Path) -> int:
-    with open(path, "rb") as source:
-        return sum(1 for _ in source)

@@ -1,18 +1,39 @@
-"""Label ranked passages for their question, and drop duplicates and passages that cannot be in the same item."""
+"""Label the passages for a question, and verify that only the supporting ones answer it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
-from ragbed.builder.build_context import Build, reject
-from ragbed.builder.records import Candidate, Draft, LabelledPool, Ranked
-from ragbed.builder.statements import STANCES, WEAK, find_answer, label_passage
-from ragbed.retrieval.near_duplicates import find_near, unspaced
-from ragbed.schema import Labelling, Passage, Question, Reject
+from msgspec.structs import replace
 
-STEP = "stances"
+from ragbed.builder.build_context import (
+    AcceptedQuestion,
+    Build,
+    Candidate,
+    Draft,
+    LabelledPool,
+    Probe,
+    Problem,
+    Ranked,
+    reject,
+)
+from ragbed.builder.model_calls import WITHOUT_REPLY, unique_cases
+from ragbed.builder.question_checks import VERDICTS, ask_checker, reader_case, says_yes, states_case
+from ragbed.builder.recipe import RecipePools
+from ragbed.builder.responses import is_nothing
+from ragbed.builder.statements import STANCES, WEAK, agrees, find_answer, label_passage, states_answer
+from ragbed.retrieval.local_index import host_of
+from ragbed.retrieval.near_duplicates import find_near, unspaced
+from ragbed.schema import Case, Labelling, Passage, Question, Reject
+from ragbed.text import squeezed
+
+LABELS_STEP, ANSWERS_STEP = "stances", "answers"
 _UNRELATED = "random"  # label of unrelated passages, which are not noise in the paper's sense
+_SHOWN = 5  # maximum number of distracting passages in the reader's prompt; equals the number of documents in a case
+_MAX_OTHER = 60  # maximum number of characters in a response that may be another answer; a longer one is an explanation
 
 
 def sift(texts: Sequence[str], labellings: Sequence[Labelling]) -> list[str]:
@@ -72,7 +93,7 @@ def make_pools(build: Build) -> Iterator[LabelledPool | Reject]:
     ranked = list(build.read("ranking", Ranked))
     jobs = (_Job(drafts[one.question], one.candidates, build.recipe.pools.distracts) for one in ranked)
     for number, found in enumerate(build.engine.spread(_make_pool, jobs)):
-        build.watch(STEP, number, len(ranked))
+        build.watch(LABELS_STEP, number, len(ranked))
         yield from found
 
 
@@ -91,7 +112,7 @@ def _make_pool(job: _Job) -> list[LabelledPool | Reject]:
         missing -= is_unrelated
         outcome, _, why = (reason or unrelated).partition(": ")
         if outcome:
-            found.append(reject(STEP, candidate.url, outcome, f"for {draft.question!r}: {why}"))
+            found.append(reject(LABELS_STEP, candidate.url, outcome, f"for {draft.question!r}: {why}"))
         else:
             passages.append(_passage(candidate, labelling))
     return [*found, LabelledPool(question=draft.id, passages=tuple(passages))]
@@ -111,3 +132,132 @@ def _passage(candidate: Candidate, labelling: Labelling) -> Passage:
         page=candidate.page,
         licence=candidate.licence,
     )
+
+
+class _Complete(NamedTuple):
+    """A question with enough passages, and the call that looks for an answer in the distracting ones."""
+
+    draft: Draft
+    passages: tuple[Passage, ...]
+    case: Case
+
+
+def make_answers(build: Build) -> Iterator[AcceptedQuestion | Reject]:
+    """Yield the questions that have enough passages and that only the supporting passages answer."""
+    drafts = {draft.id: draft for draft in build.read("questions", Draft)}
+    complete = []
+    for pool in build.read("stances", LabelledPool):
+        draft = drafts[pool.question]
+        passages = usable_passages(draft, pool.passages, build.recipe.pools.per_source)
+        if problem := _find_shortage(passages, build.recipe.pools):
+            yield reject(ANSWERS_STEP, draft.question, *problem)
+        else:
+            documents = "\n\n".join(passage.text for passage in of_stance(passages, "distracts")[:_SHOWN])
+            complete.append(_Complete(draft, passages, reader_case(draft, documents)))
+    responses = ask_checker(build, "reader", unique_cases(one.case for one in complete))
+    others: dict[str, tuple[str, Case]] = {}  # by question: another answer, and the call that checks it
+    for one in complete:
+        completion = responses[one.case.case][0]
+        if completion.outcome == "ok" and (found := _find_other(one, (completion.reply or "").strip())):
+            others[one.draft.id] = found
+    confirmed = ask_checker(build, "states", unique_cases(case for _, case in others.values()), VERDICTS)
+    for one in complete:
+        completion = responses[one.case.case][0]
+        other, case = others.get(one.draft.id, ("", None))
+        if completion.outcome != "ok":
+            reason = completion.error or WITHOUT_REPLY[completion.outcome]
+            yield reject(
+                ANSWERS_STEP, one.draft.question, completion.outcome, f"the call to the checking model: {reason}"
+            )
+        elif agrees(one.draft, completion.reply or ""):
+            reason = f"the model finds {one.draft.answer[0][0]!r} in the distracting passages alone"
+            yield reject(ANSWERS_STEP, one.draft.question, "in-distractors", reason)
+        elif case is not None and says_yes(confirmed[case.case]):
+            yield reject(
+                ANSWERS_STEP, one.draft.question, "other-answer", f"another passage gives another answer: {other!r}"
+            )
+        else:
+            yield AcceptedQuestion(question=one.draft.id)
+
+
+def _find_other(one: _Complete, reply: str) -> tuple[str, Case] | None:
+    """Return another answer that a distracting passage contains, and the call that checks it, or None."""
+    if is_nothing(reply) or len(reply) > _MAX_OTHER or agrees(one.draft, reply):
+        return None
+    asked = replace(one.draft, answer=((reply,),))
+    for passage in of_stance(one.passages, "distracts")[:_SHOWN]:
+        if squeezed(reply) in squeezed(passage.text) or any(find_answer(asked, passage.text)):
+            return reply, states_case(one.draft, passage.text, reply)
+    return None
+
+
+def source_of(passage: Passage) -> str:
+    """Return the source of a passage: the host of its web page, or its file name."""
+    url = passage.url or ""
+    return host_of(url) or url
+
+
+def usable_passages(draft: Question, passages: Sequence[Passage], most: int) -> tuple[Passage, ...]:
+    """Drop supporting passages that only mention the answer, and keep `most` passages per source and label; 0: all."""
+    seen: Counter[tuple[str, str]] = Counter()
+    kept = []
+    for passage in passages:
+        if passage.stance == "supports" and not states_answer(draft, passage):
+            continue
+        key = source_of(passage), passage.stance
+        seen[key] += 1
+        if not most or seen[key] <= most:
+            kept.append(passage)
+    return tuple(kept)
+
+
+def of_stance(passages: Sequence[Passage], stance: str) -> list[Passage]:
+    """Return the passages with the given relevance label."""
+    return [passage for passage in passages if passage.stance == stance]
+
+
+@dataclass(frozen=True)
+class VerifiedQuestions:
+    """The records of verified questions, keyed by question ID."""
+
+    drafts: dict[str, Draft]
+    probes: dict[str, Probe]
+    pools: dict[str, tuple[Passage, ...]]
+    events: dict[str, str]  # event ID by question ID; questions that share a supporting page have the same event
+
+
+def read_verified(build: Build) -> VerifiedQuestions:
+    """Read the records of all verified questions, with at most `per_source` passages per source."""
+    verified = {record.question for record in build.read(ANSWERS_STEP, AcceptedQuestion)}
+    drafts = {draft.id: draft for draft in build.read("questions", Draft) if draft.id in verified}
+    read = {pool.question: pool.passages for pool in build.read("stances", LabelledPool) if pool.question in verified}
+    most = build.recipe.pools.per_source
+    pools = {name: usable_passages(draft, read[name], most) for name, draft in drafts.items()}
+    probes = {probe.question: probe for probe in build.read("probes", Probe) if probe.question in verified}
+    return VerifiedQuestions(drafts, probes, pools, _find_events(pools))
+
+
+def _find_events(pools: Mapping[str, Sequence[Passage]]) -> dict[str, str]:
+    """Map each question to its event; the ID of the first question about an event identifies the event."""
+    by_page: dict[str, str] = {}
+    events = {}
+    for name, passages in pools.items():
+        pages = [passage.page for passage in of_stance(passages, "supports") if passage.page]
+        events[name] = next((by_page[page] for page in pages if page in by_page), name)
+        for page in pages:
+            by_page.setdefault(page, events[name])
+    return events
+
+
+def _find_shortage(passages: Sequence[Passage], required: RecipePools) -> Problem | None:
+    supports, distracts = of_stance(passages, "supports"), of_stance(passages, "distracts")
+    checks = (
+        ("few-supports", len(supports), required.supports, "supporting passages"),
+        ("few-distracts", len(distracts), required.distracts, "distracting passages"),
+        ("one-source", len(set(map(source_of, supports))), required.sources, "sources that support the answer"),
+        ("one-sided", len(set(map(source_of, passages))), required.spread, "sources in total"),
+    )
+    return next(
+        ((outcome, f"{count} {name}; the minimum is {least}") for outcome, count, least, name in checks
+         if count < least), None,
+    )  # fmt: skip

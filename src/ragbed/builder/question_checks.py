@@ -1,7 +1,8 @@
-"""Have a model check each question: is it clear without its text, and does the text answer it as stated?
+"""Have models check each question: is it clear without its text, does the text answer it as stated, and is it known?
 
 Three short calls decide: could somebody who has not seen the text understand the question, what does the model answer
-from the passage alone, and does the passage state exactly this answer to exactly this question?
+from the passage alone, and does the passage state exactly this answer to exactly this question? For the questions that
+pass, reference models are called without documents.
 """
 
 from __future__ import annotations
@@ -9,17 +10,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from ragbed.builder.build_context import Build, Problem, RecordIndex, reject
-from ragbed.builder.model_requests import WITHOUT_REPLY, Request, make_case, spell, unique_cases, write_prompt
-from ragbed.builder.recipe import checker_of
-from ragbed.builder.records import Draft, ReviewedQuestion
+from ragbed.builder.build_context import AcceptedQuestion, Build, Draft, Probe, Problem, RecordIndex, reject
+from ragbed.builder.model_calls import WITHOUT_REPLY, Request, closed_book, make_case, spell, unique_cases, write_prompt
+from ragbed.builder.recipe import checker_of, reference_models, wanted_of
 from ragbed.builder.statements import agrees
 from ragbed.schema import Article, Case, Completion, Reject
+from ragbed.scoring.robust import score
+from ragbed.testbeds.prompts.requests import case_of
 from ragbed.testbeds.prompts.verdict import find_verdict
 
-STEP = "review"
+REVIEW_STEP = "review"
 VERDICTS = ("yes", "no")
 _TEMPERATURE = 0.7  # at temperature 0, all votes would be identical
+PROBES_STEP = "probes"
 
 
 class _Cases(NamedTuple):
@@ -31,14 +34,14 @@ class _Cases(NamedTuple):
     states: Case
 
 
-def make_review(build: Build) -> Iterator[ReviewedQuestion | Reject]:
+def make_review(build: Build) -> Iterator[AcceptedQuestion | Reject]:
     """Yield the questions that pass all checks. Questions from the generator's own knowledge have no text to check."""
     left, rejected = [], list[Reject]()
     with RecordIndex(build, "articles", Article) as index:
         places = {article.id: offset for offset, article in index.scan()}
         for draft in build.read("questions", Draft):
             if draft.origin == "known":
-                yield ReviewedQuestion(question=draft.id)
+                yield AcceptedQuestion(question=draft.id)
             else:
                 left.append(_cases_of(draft, index.read(places[draft.article or ""]).text))
     for name, problem_of in (("clear", _find_unclear), ("reader", _find_disagreement), ("states", _find_unstated)):
@@ -52,10 +55,10 @@ def make_review(build: Build) -> Iterator[ReviewedQuestion | Reject]:
             if problem is None:
                 passed.append(one)
             else:
-                rejected.append(reject(STEP, one.draft.question, *problem))
+                rejected.append(reject(REVIEW_STEP, one.draft.question, *problem))
         left = passed
     yield from rejected
-    yield from (ReviewedQuestion(question=one.draft.id) for one in left)
+    yield from (AcceptedQuestion(question=one.draft.id) for one in left)
 
 
 def ask_checker(
@@ -82,11 +85,8 @@ def states_case(draft: Draft, documents: str, answer: str) -> Case:
 
 def says_yes(completions: Sequence[Completion]) -> bool:
     """Check that more than half of the responses say yes."""
-    return _count(completions, "yes") * 2 > len(completions)
-
-
-def _count(completions: Sequence[Completion], word: str) -> int:
-    return sum(find_verdict(completion.reply or "", VERDICTS) == word for completion in completions)
+    yes = sum(find_verdict(completion.reply or "", VERDICTS) == "yes" for completion in completions)
+    return 2 * yes > len(completions)
 
 
 def _cases_of(draft: Draft, text: str) -> _Cases:
@@ -119,3 +119,41 @@ def _find_unstated(draft: Draft, completions: Sequence[Completion]) -> Problem |
     if says_yes(completions):
         return None
     return "not-stated", f"the text does not state {draft.answer[0][0]!r} as the answer to exactly {draft.question!r}"
+
+
+def make_probes(build: Build) -> Iterator[Probe | Reject]:
+    """Yield the models that answer each question without documents. Reject questions that should not be known."""
+    gate, models = build.recipe.gate, reference_models(build.recipe)
+    passed = {record.question for record in build.read("review", AcceptedQuestion)}
+    cases = [(draft, _case(draft)) for draft in build.read("questions", Draft) if draft.id in passed]
+    temperature = _TEMPERATURE if gate.samples > 1 else 0.0
+    requested = [case for _, case in cases]
+    responses = {
+        model: build.ask(Request(PROBES_STEP, model, requested, gate.samples, temperature)) for model in models
+    }
+    for draft, case in cases:
+        samples = {model: responses[model][case.case] for model in models}
+        if failed := next((one for some in samples.values() for one in some if one.outcome == "error"), None):
+            yield reject(PROBES_STEP, draft.question, "error", f"the call to a model failed: {failed.error}")
+            continue
+        known_by = tuple(model for model, completions in samples.items() if _knows(case, completions))
+        probe = Probe(question=draft.id, known_by=known_by, asked=tuple(models))
+        if draft.origin == "known" and not probe.is_known:
+            reason = f"most models do not answer {draft.answer[0][0]!r} without documents"
+            yield reject(PROBES_STEP, draft.question, "unknown", reason)
+        elif probe.is_known and not wanted_of(build.recipe, "counterfactual", draft.lang):
+            reason = f"most models answer {draft.answer[0][0]!r} without documents"
+            yield reject(PROBES_STEP, draft.question, "known", reason)
+        else:
+            yield probe
+
+
+def _case(draft: Draft) -> Case:
+    messages = closed_book(draft.lang, draft.question)
+    return case_of("build", PROBES_STEP, draft.lang, messages, question=draft.question, answer=draft.answer)
+
+
+def _knows(case: Case, completions: Sequence[Completion]) -> bool:
+    """Check that most responses are correct; a response that the provider filtered counts as incorrect."""
+    correct = (score(case, one.reply or "")["correct"] is True for one in completions if one.outcome == "ok")
+    return 2 * sum(correct) > len(completions)

@@ -8,8 +8,7 @@ from collections.abc import Iterator
 
 from ragbed.builder.build_context import Problem
 from ragbed.builder.responses import is_nothing
-from ragbed.builder.statements import WEAK, find_answer
-from ragbed.builder.topic_terms import find_anchors
+from ragbed.builder.statements import WEAK, find_anchors, find_answer
 from ragbed.schema import Lang, Question
 from ragbed.scoring.robust.gold import GoldSlot, prepare
 from ragbed.scoring.robust.normalise import fold
@@ -78,17 +77,13 @@ def find_faults(question: str, answer: str, lang: Lang, context: str = "") -> It
         yield "long-answer", f"{answer!r} is not a short fact"
     if is_given_away(question, answer, lang):
         yield "in-question", f"{question!r} contains its answer, {answer}"
-    is_named = _NAMED.search(question) is not None if lang == "en" else shares_word(question, context)
+    topics = find_anchors(context, "zh") if lang == "zh" and context.strip() else frozenset()
+    shares_topic = not topics or not topics.isdisjoint(find_anchors(question, "zh"))
+    is_named = _NAMED.search(question) is not None if lang == "en" else shares_topic
     if size(question) < _MIN_QUESTION[lang] or not is_named:
         yield "vague", f"{question!r} does not name what it is about"
     if reference := _find_reference(question, lang):
         yield "vague", f"{question!r} cannot be understood on its own: {reference!r}"
-
-
-def shares_word(question: str, context: str) -> bool:
-    """Check that a Chinese question shares a word of two characters with the title or a heading, if there is any."""
-    words = find_anchors(context, "zh") if context.strip() else frozenset()
-    return not words or not words.isdisjoint(find_anchors(question, "zh"))
 
 
 def _find_reference(question: str, lang: Lang) -> str:

@@ -14,12 +14,11 @@ from dataclasses import dataclass, field
 from math import ceil
 from typing import NamedTuple, TypeAlias
 
-from ragbed.builder.build_context import Build, Problem, RecordIndex, reject
-from ragbed.builder.model_requests import WITHOUT_REPLY, Request, make_case, unique_cases, write_prompt
+from ragbed.builder.build_context import Build, Draft, Problem, RecordIndex, reject
+from ragbed.builder.model_calls import WITHOUT_REPLY, Request, make_case, unique_cases, write_prompt
 from ragbed.builder.passages import split_sections
 from ragbed.builder.question_rules import find_faults, fold_words, form_in, locate_quote
 from ragbed.builder.recipe import wanted_of
-from ragbed.builder.records import Draft
 from ragbed.builder.responses import SCHEMA, read_blocks
 from ragbed.models.providers.dialects import enforces_schema
 from ragbed.schema import Article, Case, Completion, Lang, Question, Reject
@@ -91,7 +90,9 @@ class _Language:
 def make_questions(build: Build) -> Iterator[Draft | Reject]:
     """Yield drafts from articles in random order until there are enough for each language."""
     with RecordIndex(build, "articles", Article) as index:
-        order = sorted((_rank(build, article.id), article.lang, offset) for offset, article in index.scan())
+        # An article's pseudo-random sort key does not change when articles are added.
+        keys = ((f"{build.recipe.seed}\0{article.id}", article.lang, offset) for offset, article in index.scan())
+        order = sorted((hashlib.sha256(key.encode()).digest(), lang, offset) for key, lang, offset in keys)
         for lang in build.recipe.langs:
             offsets = [offset for _, own, offset in order if own == lang][: build.recipe.questions.articles]
             language = _Language(build, lang, index, offsets)
@@ -107,11 +108,6 @@ def drafts_wanted(build: Build, lang: Lang) -> int:
     counts = {kind: wanted_of(build.recipe, kind, lang) for kind in ("base", "integration", "counterfactual")}
     most = max(counts["base"], 2 * counts["integration"], counts["counterfactual"])
     return ceil(build.recipe.questions.surplus * most)
-
-
-def _rank(build: Build, name: str) -> bytes:
-    """Return an article's pseudo-random sort key, which does not change when articles are added."""
-    return hashlib.sha256(f"{build.recipe.seed}\0{name}".encode()).digest()
 
 
 def _from_articles(language: _Language) -> Iterator[Draft | Reject]:

@@ -1,31 +1,132 @@
-"""Encode passages on an engine's workers, and rank them for each question, with search snippets last."""
+"""Search documents for each question, and rank their passages, with search snippets last."""
 
 from __future__ import annotations
 
 import hashlib
 from array import array
 from collections import defaultdict
-from collections.abc import AsyncGenerator, AsyncIterator, Coroutine, Iterable, Iterator, Set
+from collections.abc import AsyncGenerator, Iterable, Iterator, Sequence, Set
+from contextlib import ExitStack
 from functools import lru_cache, partial
-from typing import Any
 
 import msgspec
 import numpy as np
 
-from ragbed.builder.build_context import Build, RecordIndex, hash_file, reject
-from ragbed.builder.fetching import closing_worker, drain
+from ragbed.builder.build_context import (
+    Build,
+    Candidate,
+    Draft,
+    FetchedPage,
+    Probe,
+    Ranked,
+    RecordIndex,
+    hash_file,
+    reject,
+)
+from ragbed.builder.passages import MAX_TOKENS, SPLITTER_VERSION, split_article
 from ragbed.builder.recipe import encoder_of
-from ragbed.builder.records import Candidate, Draft, FetchedPage, Ranked
-from ragbed.builder.web.ordered_tasks import in_order
-from ragbed.errors import UsageError
+from ragbed.builder.search import Query, SearchContext, SearchEngine, SearchFailed, open_engine
+from ragbed.builder.web.ordered_tasks import drain
+from ragbed.builder.web.page_cache import PageCache
+from ragbed.errors import RagbedError, UsageError
 from ragbed.retrieval import open_encoder
-from ragbed.retrieval.base import Encoder, Matrix, TokenEncoder
+from ragbed.retrieval.base import Encoder, Matrix, Role, TokenEncoder
+from ragbed.retrieval.local_index import VERSION, IndexedPassage, LocalIndex
 from ragbed.retrieval.ranking import best, rank
-from ragbed.runs.engines import Engine
 from ragbed.schema import Article, Chunk, Hit, Reject
 
-STEP = "ranking"
+HITS_STEP = "hits"
+# The key or URL is invalid, or the engine is unreachable, so every other search would fail too.
+_FATAL = frozenset({"auth", "connect", "protocol"})
+_MAX_FATAL = 3  # number of consecutive fatal search failures after which the build stops
+RANKING_STEP = "ranking"
 _BATCH = 256  # number of passages to encode and store at a time
+
+
+def make_hits(build: Build) -> Iterator[Hit | Reject]:
+    """Yield the search results for each question that passed the probes."""
+    passed = {probe.question for probe in build.read("probes", Probe)}
+    drafts = [draft for draft in build.read("questions", Draft) if draft.id in passed]
+    with ExitStack() as stack:
+        yield from drain(_search_all(build, _open(build, stack), drafts))
+
+
+def check_engine(build: Build) -> None:
+    """Open the search engine if the build has no results yet, to report a missing key before the first step."""
+    if build.recipe.search.engine != "local" and not build.file_of(HITS_STEP).exists():
+        with ExitStack() as stack:
+            _open(build, stack)
+
+
+async def _search_all(build: Build, engine: SearchEngine, drafts: list[Draft]) -> AsyncGenerator[Hit | Reject, None]:
+    search, fatal = build.recipe.search, 0
+    limits = Query(
+        text="",
+        lang="en",
+        after=search.after,
+        before=search.before,
+        include=search.include,
+        exclude=search.exclude,
+        count=search.hits,
+    )
+    for draft in build.shown(HITS_STEP, drafts):
+        try:
+            hits = await engine.search(msgspec.structs.replace(limits, text=draft.question, lang=draft.lang))
+        except SearchFailed as failed:
+            fatal = fatal + 1 if failed.outcome in _FATAL else 0
+            if fatal >= min(_MAX_FATAL, len(drafts)):
+                times = f"{failed.outcome}, {fatal} searches in a row"
+                raise RagbedError(f"Searching with {engine.name} failed: {failed.reason} ({times}).") from failed
+            yield reject(HITS_STEP, draft.question, failed.outcome, failed.reason)
+            continue
+        fatal = 0
+        if not hits:
+            yield reject(HITS_STEP, draft.question, "no-hits", f"{engine.name} returned no results")
+        for hit in hits:
+            yield msgspec.structs.replace(hit, question=draft.id)
+
+
+def _open(build: Build, stack: ExitStack) -> SearchEngine:
+    search = build.recipe.search
+    keep = stack.enter_context(PageCache(build.kept / "pages.db"))
+    index = stack.enter_context(_index(build)) if search.engine == "local" else None
+    setting = SearchContext(keep, build.today, build.outside.environ, search.quota, index)
+    return open_engine(search.engine, setting)
+
+
+def _index(build: Build) -> LocalIndex:
+    """Build the lexical and semantic indexes of the build's articles.
+
+    The file name contains a hash of the inputs. An index left by a killed build is completed, and others are deleted.
+    """
+    name = build.recipe.search.encoder
+    encoder = open_once(name) if name else None
+    if encoder is not None and not isinstance(encoder, Encoder):
+        raise UsageError(
+            f"search.encoder {name!r} produces token-level embeddings only; "
+            'choose another encoder, or "" for lexical search only.'
+        )
+    versions = (VERSION, SPLITTER_VERSION, MAX_TOKENS)
+    parts = (*map(str, versions), hash_file(build.file_of("articles")), name, encoder.identity() if encoder else "")
+    digest = hashlib.sha256("\0".join(parts).encode()).hexdigest()[:12]
+    path = build.kept / f"index-{digest}.db"
+    for other in build.kept.glob("index*"):
+        if not other.name.startswith(path.name):
+            other.unlink()
+    index = LocalIndex(path, partial(_encode, encoder) if encoder else None)
+    index.add(_indexed_articles(build))
+    return index
+
+
+def _encode(encoder: Encoder, texts: Sequence[str], role: Role) -> Matrix:
+    return encoder.encode(texts, role).vectors
+
+
+def _indexed_articles(build: Build) -> Iterator[IndexedPassage]:
+    for number, article in enumerate(build.read("articles", Article)):
+        build.watch("index", number, None)
+        texts = [chunk.text for chunk in split_article(article)]
+        yield IndexedPassage(article.url, article.title, article.lang, texts, article.date)
 
 
 def make_ranking(build: Build) -> Iterator[Ranked | Reject]:
@@ -40,7 +141,7 @@ def make_ranking(build: Build) -> Iterator[Ranked | Reject]:
         own = [draft for draft in drafts if draft.lang == lang]
         readable = {page.id for page in pages.values() if page.lang == lang}
         with _Passages(build, open_once(encoder_of(build.recipe, lang)), readable) as passages:
-            for draft in build.shown(STEP, own):
+            for draft in build.shown(RANKING_STEP, own):
                 yield from _rank(build, draft, [(hit, pages.get(hit.url)) for hit in hits[draft.id]], passages)
 
 
@@ -51,13 +152,13 @@ def _rank(
     for _, page in found:
         if page is not None and page.lang != draft.lang:
             yield reject(
-                STEP,
+                RANKING_STEP,
                 page.url,
                 "language",
                 f"the page's language is {page.lang}, but {draft.question!r} is in {draft.lang}",
             )
     if not own:
-        yield reject(STEP, draft.question, "no-pages", "none of the search results could be fetched and read")
+        yield reject(RANKING_STEP, draft.question, "no-pages", "none of the search results could be fetched and read")
         return
     nearest = [_candidate(own[chunk.article], chunk, near) for chunk, near in passages.nearest(draft, own)]
     snippets = [_snippet(hit, page) for hit, page in found if hit.snippet.strip()]
@@ -70,37 +171,6 @@ def _rank(
 def open_once(name: str) -> Encoder | TokenEncoder:
     """Load the encoder with the given name once, and keep it loaded."""
     return open_encoder(name)
-
-
-class _EncodingWorker:
-    room, spare = 2, 1  # the worker encodes one batch while another waits in its queue
-
-    def __init__(self, name: str, cores: int) -> None:  # noqa: ARG002 - the libraries choose the number of threads
-        encoder = open_once(name)
-        if not isinstance(encoder, Encoder):
-            raise UsageError(f"{name} produces token-level embeddings only; choose a passage encoder.")
-        self._encoder = encoder
-
-    async def begin(self) -> str:
-        return self._encoder.identity()  # all workers must use the same encoder
-
-    async def do(self, texts: list[str]) -> bytes:
-        return self._encoder.encode(texts, "passage").vectors.astype(np.float32).tobytes()
-
-    async def close(self) -> None:
-        """Do nothing, because the encoder stays loaded for the next step."""
-
-
-async def encode_all(engine: Engine, name: str, batches: Iterator[list[str]]) -> AsyncGenerator[bytes, None]:
-    """Yield the vectors for batches of texts, in order."""
-
-    async def tasks() -> AsyncIterator[Coroutine[Any, Any, bytes]]:
-        for texts in batches:
-            yield worker.do(texts)
-
-    async with closing_worker(engine.staff(partial(_EncodingWorker, name))) as worker:
-        async for rows in in_order(tasks(), engine.workers + 1):
-            yield rows
 
 
 class _Passages(RecordIndex[Chunk]):
@@ -135,12 +205,10 @@ class _Passages(RecordIndex[Chunk]):
         done = path.stat().st_size // (4 * width) if path.exists() else 0
         with open(path, "ab") as sink:
             sink.truncate(done * 4 * width)  # remove the partial row left by a killed build
-            starts = range(done, count, _BATCH)
-            batches = ([self._chunk(place).text for place in range(start, min(start + _BATCH, count))]
-                       for start in starts)  # fmt: skip
-            for start, rows in zip(starts, drain(encode_all(build.engine, encoder.name, batches)), strict=True):
-                build.watch(STEP, start, count)
-                sink.write(rows)
+            for start in range(done, count, _BATCH):
+                texts = [self._chunk(place).text for place in range(start, min(start + _BATCH, count))]
+                sink.write(encoder.encode(texts, "passage").vectors.astype(np.float32).tobytes())
+                build.watch(RANKING_STEP, start + len(texts), count)
         return np.memmap(path, np.float32, "r", shape=(count, width)) if count else np.zeros((0, width), np.float32)
 
     def _mark(self, build: Build, encoder: Encoder) -> str:

@@ -20,8 +20,6 @@ from ragbed.retrieval import find_encoder
 from ragbed.schema import Lang
 
 _MAX_NUMBER = 10_000_000  # upper limit for counts of items or tokens, higher than any build needs
-_MAX_DAYS = 36_500
-_LAST_DAY = "9000-01-01"  # latest date to which a margin can be added without an overflow
 
 
 class _Part(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -61,12 +59,10 @@ class RecipeChecks(_Part, frozen=True, kw_only=True):
 
 
 class RecipeGate(_Part, frozen=True, kw_only=True):
-    """Requirements for models' prior knowledge. For counterfactual items, models must know the answer."""
+    """The models that must not know the answers; for counterfactual items, they must know them."""
 
     models: tuple[str, ...] = ()  # reference models for closed-book calls; by default, the generator
     samples: int = 1  # number of responses per model and question; the majority decides
-    cutoffs: dict[str, str] = {}  # knowledge cut-off date per model; events must be later than the latest cut-off
-    margin_days: int = 30  # number of days to add to a cut-off, because announced events are known before they happen
 
 
 class RecipeSearch(_Part, frozen=True, kw_only=True):
@@ -82,7 +78,6 @@ class RecipeSearch(_Part, frozen=True, kw_only=True):
     include: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
     quota: int | None = None  # maximum total number of calls to the search engine
-    recorded: str | None = None  # file with the recorded hits for the `replay` engine
 
 
 class RecipeRanking(_Part, frozen=True, kw_only=True):
@@ -199,12 +194,8 @@ def _check(path: Path, recipe: Recipe) -> None:
     for encoder in (*searching, *(encoder_of(recipe, lang) for lang in recipe.langs)):
         find_encoder(encoder)
     days = {"since": recipe.since, "search.after": recipe.search.after, "search.before": recipe.search.before}
-    for name, day in (days | recipe.gate.cutoffs).items():
+    for name, day in days.items():
         check_day(day, f"{path}: {name}")
-    for model, day in recipe.gate.cutoffs.items():
-        if day > _LAST_DAY:
-            problem = f"{day} is too late; the latest allowed date is {_LAST_DAY}"
-            raise DataError(path, problem, field=f"gate.cutoffs.{model}")
 
 
 def _check_numbers(path: Path, recipe: Recipe) -> None:
@@ -213,11 +204,10 @@ def _check_numbers(path: Path, recipe: Recipe) -> None:
         raise DataError(path, f"{recipe.seed} is too large; the maximum is {_MAX_NUMBER:,}", field="seed")
     for table in ("wanted", "questions", "checks", "gate", "search", "ranking", "pools"):
         for field, value in structs.asdict(getattr(recipe, table)).items():
-            least = 0 if table in ("wanted", "pools") or field in ("margin_days", "quota") else 1
-            most = _MAX_DAYS if field == "margin_days" else _MAX_NUMBER
+            least = 0 if table in ("wanted", "pools") or field == "quota" else 1
             for number in value.values() if isinstance(value, dict) else (value,):
-                if isinstance(number, int | float) and not least <= number <= most:  # this also rejects NaN
-                    problem = f"{number} is not a number from {least:,} to {most:,}"
+                if isinstance(number, int | float) and not least <= number <= _MAX_NUMBER:  # this also rejects NaN
+                    problem = f"{number} is not a number from {least:,} to {_MAX_NUMBER:,}"
                     raise DataError(path, problem, field=f"{table}.{field}")
     kinds = recipe.wanted.__struct_fields__
     if not any(wanted_of(recipe, kind, lang) for kind in kinds for lang in recipe.langs):

@@ -1,8 +1,8 @@
 """Decide whether a text states the answer to a question, and where.
 
 `label_passage` is the one function that decides it: the text must contain the answer in some form, assert it, and be
-about the question's subject. `label_plainly` is RGB's rule: a document that contains the answer is positive, and any
-other is negative. `agrees` compares a response with the answer.
+about the question's subject. `contains_answer` is RGB's rule: a document that contains the answer supports it.
+`agrees` compares a response with the answer.
 
 Answers are compared by value, so that "12 percent" equals "12%" and "$44bn" equals "44 billion dollars".
 """
@@ -18,9 +18,9 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from ragbed.builder.model_requests import make_case
-from ragbed.builder.topic_terms import find_anchors, find_years, share_of
-from ragbed.schema import Answer, Label, Labelling, Lang, Passage, Question, Stance
+from ragbed.builder.model_calls import make_case
+from ragbed.data import kind_of
+from ragbed.schema import Answer, Item, Label, Labelling, Lang, Passage, Question, Stance
 from ragbed.scoring.robust import score
 from ragbed.scoring.robust.assertion import judge_mention
 from ragbed.scoring.robust.gold import Gold, GoldSlot, prepare
@@ -28,6 +28,21 @@ from ragbed.scoring.robust.match import FoldedResponse, Mention, find_mentions
 from ragbed.scoring.robust.normalise import fold, origins
 from ragbed.text import holds_answer, plain, split_sentences, term_pattern
 
+_LATIN = re.compile(r"[a-z]+(?:'[a-z]+)?|[0-9]+(?:[.,][0-9]+)*")
+_RUN = re.compile(r"[a-z]+|[0-9]+(?:\.[0-9]+)?|[\u4e00-\u9fff]+")
+# Matches years up to 2049; later ones occur in titles such as Cyberpunk 2077.
+_YEAR = re.compile(r"(?<![0-9.,])(?:19[0-9]|20[0-4])[0-9](?![0-9])(?![.,][0-9])")
+_ENDINGS = re.compile(r"(?:'s|ies|ing|ers?|ed|es|s|e|y)$")
+# Question words, function words, and general nouns that passages rarely repeat.
+_STOP_EN = re.compile(
+    r"\b(?:an?|and|any|are|as|at|be|been|by|did|do|does|for|from|had|has|have|how|in|into|is|its?|many|much|named|of|on"
+    r"|or|so|that|the|their|there|they|this|to|was|were|what|when|where|which|who|whom|whose|why|will|with|would|after"
+    r"|before|during|than|then|through|about|according|between|date|time|year|month|day|place|name|number)\b"
+)
+_STOP_ZH = re.compile(
+    "多少|什么|哪[些里位个国年天家]?|何时|何地|几[个名位次月号日]?|谁|是否|分别|怎[么样]|如何|为何|[的了是在和与及或于有被将会为从到由对中内后前其这那吗呢啊把让给当都也]"
+    "|时间|日期|地点|名称|内容|人数|数量|情况|结果"
+)
 # The pool for each label. Mentions belong to no pool, because they contain the answer but do not support it.
 STANCES: dict[Label, Stance | None] = {
     "positive": "supports",
@@ -68,6 +83,40 @@ _MIN_DIGITS = 3
 _SHARE = re.compile(r"%|％|\bper ?cent|百分|分之|[半成]|half|halves|quarter|third|fifth|tenth", re.IGNORECASE)
 _WORD = re.compile(r"[\u3400-\u9fff]|[^\W\u3400-\u9fff]+")
 _SAME = 0.8  # minimum F1 score of the words of two answers that count as the same, e.g. with another article or plural
+# If a passage has different labels for the parts of an answer, the label that comes first in this list is used.
+_ORDER: tuple[Label, ...] = ("positive", "mention", "contradicting", "partial", "outdated", "related", "random")
+
+
+@lru_cache(maxsize=4096)
+def find_anchors(question: str, lang: Lang) -> frozenset[str]:
+    """Return the word stems (English) or character bigrams (Chinese) of a question, without stop words and years."""
+    folded = _YEAR.sub(" ", fold(question, lang))
+    if lang == "en":
+        return frozenset(_stem(word) for word in _LATIN.findall(_STOP_EN.sub(" ", folded)))
+    runs = [run for part in _STOP_ZH.split(folded) for run in _RUN.findall(part)]
+    return frozenset(term for run in runs for term in _bigrams(run))
+
+
+def find_years(text: str) -> frozenset[str]:
+    """Return the years in a normalised text."""
+    return frozenset(_YEAR.findall(text))
+
+
+def share_of(anchors: frozenset[str], text: str, lang: Lang) -> float:
+    """Return the share of a question's terms that occur in a normalised text, or 1 if the question has no terms."""
+    if not anchors:
+        return 1.0
+    if lang == "en":
+        return len(anchors & {_stem(word) for word in _LATIN.findall(text)}) / len(anchors)
+    return sum(anchor in text for anchor in anchors) / len(anchors)
+
+
+def _bigrams(run: str) -> list[str]:
+    return [run] if run.isascii() or len(run) == 1 else [run[at : at + 2] for at in range(len(run) - 1)]
+
+
+def _stem(word: str) -> str:
+    return _ENDINGS.sub("", word) if len(word) > 4 else word.removesuffix("'s")
 
 
 class AnswerMention(NamedTuple):
@@ -221,15 +270,10 @@ class _View(NamedTuple):
         return wanted, find_years(self.read(around))
 
 
-def label_plainly(answer: Answer, text: str) -> Labelling:
-    """Label a passage by RGB's rule: a supporting passage contains every part of the answer, ignoring case."""
-    parts = tuple(number for number, aliases in enumerate(answer) if holds_answer(plain(text), (aliases,)))
-    if len(parts) == len(answer):
-        return Labelling(
-            label="positive", rule="contains", reason="the passage contains every part of the answer", parts=parts
-        )
-    lacking = next(aliases[0] for number, aliases in enumerate(answer) if number not in parts)
-    return Labelling(label="related", rule="contains", reason=f"the passage does not contain {lacking}", parts=parts)
+def contains_answer(item: Item, text: str) -> bool:
+    """Apply RGB's rule: a supporting passage contains every part of the answer (or a part, for integration items)."""
+    found = (holds_answer(plain(text), (aliases,)) for aliases in item.answer)
+    return any(found) if kind_of(item) == "integration" else all(found)
 
 
 def label_passage(question: Question, text: str, *, title: str = "", fake: Answer | None = None) -> Labelling:
@@ -298,3 +342,20 @@ def _label_without(view: _View) -> Labelling:
 
 def _describe_years(wanted: frozenset[str], years: frozenset[str]) -> str:
     return f"the years in the passage are {', '.join(sorted(years))}, but the question has {', '.join(sorted(wanted))}"
+
+
+def label_again(item: Item, passage: Passage) -> Labelling:
+    """Relabel a passage for its item's question or, in an integration item, for the part that the passage fits best."""
+    if kind_of(item) != "integration":
+        fake = item.fake if passage.stance == "contradicts" else None
+        return label_passage(item, passage.text, title=passage.title or "", fake=fake)
+    # Integration items from a build have a subquestion for each part of the answer. RGB's items do not, so their main
+    # question is used for every part.
+    questions = item.sub_questions or (item.question,) * len(item.answer)
+    found = [
+        label_passage(
+            Question(question=question, lang=item.lang, answer=(aliases,)), passage.text, title=passage.title or ""
+        )
+        for question, aliases in zip(questions, item.answer, strict=True)
+    ]
+    return min(found, key=lambda labelling: _ORDER.index(labelling.label))

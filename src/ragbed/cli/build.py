@@ -15,7 +15,6 @@ from ragbed.cli.build_output import print_funnel, show_survey, show_trial, show_
 from ragbed.cli.console import print_json, quoted, say
 from ragbed.cli.keywords import call_keywords
 from ragbed.cli.quality import quality
-from ragbed.cli.relabel import relabel
 from ragbed.errors import DataError, RagbedError, Stopped, UsageError
 
 if TYPE_CHECKING:
@@ -39,7 +38,6 @@ def build() -> None:
 
 @build.command(cls=help_groups.GroupedCommand)
 @click.argument("documents", type=options.LocalPath(), metavar="DOCUMENTS")
-@click.argument("brief", metavar="[BRIEF]", default="")
 @options.option(
     "--out",
     "-o",
@@ -58,39 +56,33 @@ def build() -> None:
 )
 @asking_options
 @options.config_option
-def init(
-    documents: Path, brief: str, out: Path | None, model: str | None, trial: int, **chosen: Unpack[CallKeywords]
-) -> None:
+def init(documents: Path, out: Path | None, model: str | None, trial: int, **chosen: Unpack[CallKeywords]) -> None:
     """Examine your documents, try the model on five of them, and write a recipe.
 
-    DOCUMENTS is a folder, or a .jsonl, .warc or .txt file. BRIEF describes, in English or
-    Chinese, how many questions to generate, of which kind and about what; by default, as many as the trial
-    suggests.
+    DOCUMENTS is a folder, or a .jsonl or .txt file. The recipe requests as many items as the trial
+    suggests; edit it to change their number, kinds, languages or topic.
 
     \b
     Examples:
       ragbed build init docs/ -m openai/gpt-4o-mini
-      ragbed build init docs/ "50 English questions about our handbook" -m openai/gpt-4o -o handbook.toml
+      ragbed build init docs/ -m openai/gpt-4o --trial 10 -o handbook.toml
     """
     from ragbed.api import building
-    from ragbed.builder.web.limits import need_extra
+    from ragbed.builder.web import need_extra
     from ragbed.cli.console_progress import ConsoleProgress
 
-    if not documents.exists() and brief and Path(brief).exists():
-        raise UsageError(f"DOCUMENTS and BRIEF are swapped. Use: ragbed build init {brief} {str(documents)!r}")
     if model is not None:
         need_extra("protego", "trafilatura", "feedparser", "pypdf")
     with ConsoleProgress() as progress:
         written = building.build_init(
-            documents, brief, out=out, model=model, trial=trial, progress=progress, **call_keywords(chosen)
+            documents, out=out, model=model, trial=trial, progress=progress, **call_keywords(chosen)
         )
     if written.survey is not None:
         say(show_survey(written.survey))
     if written.trial is not None:
         for line in show_trial(written.trial):
             say(line)
-    about = written.recipe["about"] or "anything"
-    say(f"Recipe: {show_wanted(written.recipe)}; topic: {about}; generator: {model}.")
+    say(f"Recipe: {show_wanted(written.recipe)}; generator: {model}.")
     say(f"Recipe written to {written.path}. Check it, then run: ragbed build run {written.path}")
 
 
@@ -126,7 +118,7 @@ def run(
     """Build a benchmark from a recipe.
 
     DIR receives the files {lang}_base.jsonl, {lang}_int.jsonl and {lang}_fact.jsonl; a build.lock with the hashes of
-    all inputs; quality.html and quality.json; and, in steps/, the output and the rejected records of every step, with
+    all inputs; quality.json; and, in steps/, the output and the rejected records of every step, with
     reasons.
 
     Rerun the command to resume a build that was stopped: pages, responses and finished steps are reused. If you change
@@ -194,7 +186,6 @@ def qa(questions: Path, docs: Path, out: Path, data_lang: str | None, json: bool
 
 
 build.add_command(quality)
-build.add_command(relabel)
 
 
 @contextmanager

@@ -10,8 +10,7 @@ from ragbed.text import counted
 
 if TYPE_CHECKING:
     from ragbed.api.building import BuildResult
-    from ragbed.builder.survey import Survey
-    from ragbed.builder.trial import Trial
+    from ragbed.builder.new_recipe import RecipeTrial, Survey
 
 
 def show_survey(survey: Survey) -> str:
@@ -23,7 +22,7 @@ def show_survey(survey: Survey) -> str:
     return f"Found: {found} ({langs}{size})." + (f" Skipped: {skipped}." if skipped else "")
 
 
-def show_trial(trial: Trial) -> list[str]:
+def show_trial(trial: RecipeTrial) -> list[str]:
     """Return sentences with the result of a trial: the yield, the estimate, the cost and the main loss."""
     documents = counted(trial.documents, "document")
     lines = [f"Trial on {documents}: {trial.drafts} questions written, {counted(trial.items, 'item')} passed."]
@@ -59,7 +58,5 @@ def print_funnel(result: BuildResult, *, to_stderr: bool) -> None:
     print_table("Steps", ("step", "in", "out", "rejected", "reasons"), rows, to_stderr=to_stderr)
     files = [(file.file, file.wanted, file.made) for file in result.files]
     print_table("Items", ("file", "wanted", "delivered"), files, to_stderr=to_stderr)
-    accepted, rejected = result.samples()
-    samples = [("accepted", sample.question, sample.answer) for sample in accepted]
-    samples += [(sample.check, sample.question, sample.reason) for sample in rejected]
-    print_table("Samples", ("check", "question or source", "answer or reason"), samples, to_stderr=to_stderr)
+    columns = ("check", "question or source", "answer or reason")
+    print_table("Samples", columns, result.samples(), to_stderr=to_stderr)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from ragbed.cli.console import print_json, print_table, say
-from ragbed.cli.options import DataName, LocalPath, config_option, json_option, option
+from ragbed.cli.options import DataName, config_option, json_option
 from ragbed.text import counted
 
 if TYPE_CHECKING:
@@ -17,30 +16,24 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("data", type=DataName())
-@option("--out", "-o", type=LocalPath(), metavar="FILE", help="Report file to write (.html or .json).")
 @json_option
 @config_option
-def quality(
-    data: str,
-    out: Path | None,
-    json: bool,
-) -> None:
+def quality(data: str, json: bool) -> None:
     """Measure the quality of a dataset or a build folder.
 
-    Each value is shown with RGB's value and its gate. The exit code is 4 if a gate fails.
+    Each value is shown with RGB's value and its gate; for a build, also the counts of each step, and accepted and
+    rejected questions. The exit code is 4 if a gate fails.
 
     \b
     Examples:
-      ragbed build quality en_fact -o quality.html
-      ragbed build quality builds/news
+      ragbed build quality en_fact
+      ragbed build quality builds/news --json
     """
     from ragbed.api import building
-    from ragbed.builder.quality.reports import quality_values
+    from ragbed.builder.quality import quality_values
 
-    result = building.build_quality(data, out=out)
+    result = building.build_quality(data)
     _print(result.quality, to_stderr=json)
-    if out is not None:
-        say(f"{out} written.")
     if json:
         print_json(quality_values(result.quality))
     if not result.ok:
@@ -49,7 +42,7 @@ def quality(
 
 
 def _print(quality: Quality, *, to_stderr: bool) -> None:
-    from ragbed.builder.quality.page import show_value
+    from ragbed.builder.quality import show_value
 
     names = ", ".join(quality.data)
     rows = [
@@ -67,3 +60,8 @@ def _print(quality: Quality, *, to_stderr: bool) -> None:
     ]
     title = f"{names}: {counted(quality.items, 'item')}, {counted(quality.passages, 'passage')}"
     print_table(title, ["figure", "value", "of", "gate", "", "note", "RGB"], rows, to_stderr=to_stderr)
+    if quality.steps:
+        counts = [[name, entered, made] for name, (entered, made) in quality.steps.items()]
+        print_table("Steps", ["step", "in", "out"], counts, to_stderr=to_stderr)
+        columns = ["check", "question or source", "answer or reason"]
+        print_table("Samples", columns, [list(sample) for sample in quality.samples], to_stderr=to_stderr)

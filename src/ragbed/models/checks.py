@@ -156,7 +156,7 @@ EXTRAS: dict[str, tuple[str, tuple[str, ...]]] = {
     "serve": ("browser interface: view, review", ("starlette", "uvicorn")),
     "build": (
         "building datasets from feeds, pages and PDF files",
-        ("feedparser", "protego", "pypdf", "trafilatura", "warcio"),
+        ("feedparser", "protego", "pypdf", "trafilatura"),
     ),
     "figures": ("figures in PNG and PDF format", ("vl-convert-python",)),
     "prices": ("costs and budgets", ("genai-prices",)),

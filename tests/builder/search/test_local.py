@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import date
 from pathlib import Path
 
@@ -157,26 +156,6 @@ def test_vectors_find_what_words_do_not(tmp_path: Path) -> None:
     assert urls(path, "ohueb horrat arem ktt de mveo", encode=letters)[0] == "notes/market.md"
     assert urls(path, "footbridge opened", encode=letters, count=1) == ["http://news.test/bridge"]
     assert set(urls(path, "x", encode=letters, include=("bay.test",))) == {"http://bay.test/rain"}
-
-
-def test_what_is_added_while_an_engine_is_open_is_found(tmp_path: Path) -> None:
-    with PageCache(tmp_path / "kept.db") as keep, LocalIndex(tmp_path / "dense.db", letters) as index:
-        index.add(ENTRIES[:2])
-        engine = open_engine("local", SearchContext(keep, date(2026, 11, 15), index=index))
-        query = Query(text="market moved to the harbour", lang="en", count=1)
-        assert asyncio.run(engine.search(query))[0].url != "notes/market.md"
-        index.add(ENTRIES[2:])
-        assert asyncio.run(engine.search(query))[0].url == "notes/market.md"
-
-
-def test_a_document_that_takes_the_id_of_a_replaced_one_is_found(tmp_path: Path) -> None:
-    with PageCache(tmp_path / "kept.db") as keep, LocalIndex(tmp_path / "dense.db", letters) as index:
-        index.add([ENTRIES[0], ENTRIES[-1]])  # the last one has the highest IDs
-        engine = open_engine("local", SearchContext(keep, date(2026, 11, 15), index=index))
-        query = Query(text="ohueb horrat arem ktt de mveo", lang="en", count=1)  # found by vectors only
-        assert asyncio.run(engine.search(query))[0].url == ENTRIES[0].url
-        index.add([ENTRIES[3], replace(ENTRIES[-1], passages=("学校停课。",))])
-        assert asyncio.run(engine.search(query))[0].url == "notes/market.md"
 
 
 def test_filters_reach_passages_after_the_first_thousand(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""The five engines that are asked over HTTP, against wire doubles that speak as documented, and badly."""
+"""The four engines that are asked over HTTP, against wire doubles that speak as documented, and badly."""
 
 from __future__ import annotations
 
@@ -12,17 +12,15 @@ from pathlib import Path
 import pytest
 
 from ragbed.builder.search import ENGINES, Query, SearchContext, SearchFailed, open_engine
-from ragbed.builder.search.served import HttpSearchEngine, SearchRetryPolicy, SearchService
+from ragbed.builder.search.served import HttpSearchEngine, SearchService
 from ragbed.builder.web.page_cache import PageCache
 from ragbed.errors import UnknownName, UsageError
+from ragbed.io.retry import RetryPolicy
 from ragbed.schema import Hit
 from tests.builder.search.engine_server import EngineServer, Reply, reply, running_engine
 
 KEY = "key-that-is-secret-0123456789"
-ENVIRON = {
-    **dict.fromkeys(("BRAVE_API_KEY", "SERPER_API_KEY", "TAVILY_API_KEY", "GOOGLE_API_KEY"), KEY),
-    "GOOGLE_CSE_ID": "engine-1",
-}
+ENVIRON = dict.fromkeys(("BRAVE_API_KEY", "SERPER_API_KEY", "TAVILY_API_KEY"), KEY)
 TODAY = date(2026, 11, 15)
 FULL = Query(
     text="who opened the bridge",
@@ -33,7 +31,7 @@ FULL = Query(
     exclude=("bad.news.test",),
 )
 SITES = "who opened the bridge (site:news.test OR site:bay.test) -site:bad.news.test"
-QUICK = SearchRetryPolicy(total_s=10, tries=2, pause_s=0)
+QUICK = RetryPolicy(attempt_s=10, attempts=2, first_pause_s=0)
 
 
 @dataclass(frozen=True)
@@ -66,14 +64,6 @@ def _serper(rows: list[tuple[str, str, str, str]]) -> object:
 def _tavily(rows: list[tuple[str, str, str, str]]) -> object:
     results = [{"url": u, "title": t, "content": s, "score": 0.9, "published_date": d} for u, t, s, d in rows]
     return {"query": "q", "results": results, "response_time": 1.2}
-
-
-def _google(rows: list[tuple[str, str, str, str]]) -> object:
-    items = [
-        {"link": u, "title": t, "snippet": s, "pagemap": {"metatags": [{"article:published_time": d}], "x": [1]}}
-        for u, t, s, d in rows
-    ]
-    return {"kind": "customsearch#search", "items": items}
 
 
 def _searxng(rows: list[tuple[str, str, str, str]]) -> object:
@@ -109,12 +99,6 @@ DOUBLES = {
         "Authorization",
         {"results": []},
     ),
-    "google": Double(
-        _google,
-        {"q": SITES, "lr": "lang_en", "sort": "date:r:20261001:20261110", "start": "1", "key": KEY, "cx": "engine-1"},
-        None,
-        {"kind": "customsearch#search"},
-    ),
     "searxng": Double(
         _searxng,
         {"q": SITES, "language": "en", "time_range": "year", "format": "json", "pageno": "1"},
@@ -148,7 +132,7 @@ def wire(_engine: EngineServer, monkeypatch: pytest.MonkeyPatch) -> EngineServer
 
 def ask(wire: EngineServer, folder: Path, name: str, *queries: Query, quota: int | None = None) -> list[list[Hit]]:
     async def run() -> list[list[Hit]]:
-        urls = {f"{variable}_BASE_URL": wire.url for variable in ("BRAVE", "SERPER", "TAVILY", "GOOGLE_CSE", "SEARXNG")}
+        urls = {f"{variable}_BASE_URL": wire.url for variable in ("BRAVE", "SERPER", "TAVILY", "SEARXNG")}
         with PageCache(folder / "kept.db") as keep:
             service = ENGINES[name](SearchContext(keep, TODAY, {**ENVIRON, **urls}))
             assert isinstance(service, SearchService)
@@ -169,10 +153,7 @@ def test_a_query_is_put_in_the_engines_words_and_its_answer_in_ours(
     double = DOUBLES[name]
     wire.script = [reply(double.answer(ROWS)), reply(double.nothing)]
     (hits,) = ask(wire, tmp_path, name, FULL)
-    assert [(hit.rank, hit.url, hit.title, hit.snippet, hit.date) for hit in hits] == [
-        (1, *ROWS[0]),
-        (2, *ROWS[1]),
-    ]
+    assert [(hit.rank, hit.url, hit.title, hit.snippet, hit.date) for hit in hits] == [(1, *ROWS[0]), (2, *ROWS[1])]
     assert {(hit.question, hit.engine) for hit in hits} == {(FULL.text, name)}
     asked = wire.asked[0]
     said = {**asked.params, **asked.body}
@@ -218,10 +199,7 @@ BAD: dict[str, tuple[Reply, str]] = {
     "HTML": (reply(HTML), "protocol"),
     "nothing at all": (reply(b""), "protocol"),
     "a list": (reply([]), "protocol"),
-    "wrong types": (
-        reply(dict.fromkeys(("type", "web", "organic", "results", "kind", "items"), 7)),
-        "protocol",
-    ),
+    "wrong types": (reply(dict.fromkeys(("type", "web", "organic", "results", "kind", "items"), 7)), "protocol"),
     "cut JSON": (reply(b'{"results": [{"url"'), "protocol"),
     "bytes that are no text": (reply(b'{"kind": "\xff\xfe"}'), "protocol"),
     "depth 100,000": (reply(b"[" * 100_000), "protocol"),
@@ -232,7 +210,7 @@ BAD: dict[str, tuple[Reply, str]] = {
 }
 
 
-@pytest.mark.parametrize("name", ["brave", "google"])
+@pytest.mark.parametrize("name", ["brave", "searxng"])
 @pytest.mark.parametrize(("bad", "outcome"), BAD.values(), ids=BAD)
 def test_a_bad_answer_has_a_name_shows_no_key_and_is_not_cached(
     wire: EngineServer, tmp_path: Path, name: str, bad: Reply, outcome: str
@@ -307,7 +285,7 @@ def test_an_engine_that_is_not_there_is_named_without_its_address(tmp_path: Path
         assert isinstance(service, SearchService)
         with pytest.raises(SearchFailed, match="cannot connect to searxng; check the base URL") as caught:
             asyncio.run(
-                HttpSearchEngine(service, keep, patience=SearchRetryPolicy(tries=1)).search(Query(text="x", lang="en"))
+                HttpSearchEngine(service, keep, policy=RetryPolicy(attempts=1)).search(Query(text="x", lang="en"))
             )
     assert caught.value.outcome == "connect"
 
@@ -327,11 +305,7 @@ def test_without_key_and_network_what_was_asked_before_is_answered_again(
 
 def test_missing_keys_and_unknown_names_are_said_at_once(tmp_path: Path) -> None:
     with PageCache(tmp_path / "kept.db") as keep:
-        for name, variable in (
-            ("brave", "BRAVE_API_KEY"),
-            ("google", "GOOGLE_API_KEY"),
-            ("searxng", "SEARXNG_BASE_URL"),
-        ):
+        for name, variable in (("brave", "BRAVE_API_KEY"), ("searxng", "SEARXNG_BASE_URL")):
             with pytest.raises(UsageError, match=f"{variable} is not set"):
                 open_engine(name, SearchContext(keep, TODAY))
         with pytest.raises(UsageError, match="contains characters that are not allowed in an API key"):

@@ -9,9 +9,8 @@ from pathlib import Path
 
 from aiohttp.abc import AbstractResolver, ResolveResult
 
-from ragbed.builder.web.addresses import AddressFilter
+from ragbed.builder.web.client import AddressFilter, FetchLimits
 from ragbed.builder.web.fetch import Fetched, Fetcher
-from ragbed.builder.web.limits import FetchLimits
 from ragbed.builder.web.page_cache import PageCache
 
 QUICK = FetchLimits(per_host_s=0, connect_s=10, idle_s=10, total_s=30, max_bytes=1 << 20, tries=2)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ragbed.builder.web.addresses import AddressFilter, ForbiddenAddress, is_public
+from ragbed.builder.web.client import AddressFilter, ForbiddenAddress, is_public
 from tests.builder.web.fetching import HTML, Names, fetch
 from tests.servers.faulty_site import FaultServer, page, redirect
 

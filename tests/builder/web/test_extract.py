@@ -13,10 +13,9 @@ import pytest
 from pypdf import PdfWriter
 from pypdf.generic import DictionaryObject, NameObject, StreamObject
 
-from ragbed.builder.web.content_types import DOCX, HTML, MARKDOWN, PDF, TEXT
-from ragbed.builder.web.documents import ReadJob
+from ragbed.builder.web.documents import ReadJob, ReadResult
 from ragbed.builder.web.extract import Extractor, ReaderLimits
-from ragbed.builder.web.reader_process import ReadResult
+from ragbed.builder.web.formats import DOCX, HTML, MARKDOWN, PDF, TEXT
 
 SENTENCES = [
     "The council of Marrow Bay opened its new footbridge on Tuesday, two months later than it had planned.",

@@ -15,11 +15,13 @@ from typing import Any
 
 import pytest
 
-from ragbed.builder.web.addresses import AddressFilter
-from ragbed.builder.web.content_types import KINDS, LISTS
+from ragbed.builder.web import need_extra
+from ragbed.builder.web.client import AddressFilter
 from ragbed.builder.web.fetch import Fetched, Fetcher
+from ragbed.builder.web.formats import KINDS, LISTS
 from ragbed.builder.web.ordered_tasks import in_order
 from ragbed.builder.web.page_cache import PageCache
+from ragbed.errors import UsageError
 from tests.builder.web.fetching import HTML, QUICK, Names, fetch
 from tests.servers.faulty_site import (
     Exchange,
@@ -69,17 +71,17 @@ def test_what_can_be_had_is_brought_and_kept(server: FaultServer, tmp_path: Path
 
 BADLY: dict[str, tuple[list[Fault], str, str]] = {
     "404": ([status(404)], "status", "the server returned HTTP 404 Not Found"),
-    "500 for ever": ([status(500)], "status", "the server returned HTTP 500"),
+    "500 for ever": ([status(500)], "server", "the server returned HTTP 500"),
     "an image": ([page(b"GIF89a", "image/gif")], "type", "documents of type 'image/gif' are not supported"),
     "bytes of no kind": ([page(b"\0\1\2", "")], "type", "'application/octet-stream' are not supported"),
     "nothing": ([page(b"")], "empty", "the response has no body"),
-    "too long, and says so": ([page(bytes(2 << 20))], "size", "larger than 1,048,576 bytes"),
-    "endless": ([endless], "size", "larger than 1,048,576 bytes"),
-    "a bomb": ([bomb], "size", "larger than 1,048,576 bytes"),
-    "a bomb inside a bomb": ([page(b"x", Content_Encoding="gzip, gzip")], "encoding", "'gzip, gzip'"),
-    "brotli": ([page(b"x", Content_Encoding="br")], "encoding", "encoding 'br', which was not requested"),
-    "packed, it says": ([page(HTML, Content_Encoding="gzip")], "encoding", "cannot be decompressed"),
-    "packed and cut": ([page(gzip.compress(HTML)[:-9], Content_Encoding="gzip")], "cut", "is incomplete"),
+    "too long, and says so": ([page(bytes(2 << 20))], "size", "larger than 1,024 KiB"),
+    "endless": ([endless], "size", "larger than 1,024 KiB"),
+    "a bomb": ([bomb], "size", "larger than 1,024 KiB"),
+    "a bomb inside a bomb": ([page(b"x", Content_Encoding="gzip, gzip")], "protocol", "'gzip, gzip'"),
+    "brotli": ([page(b"x", Content_Encoding="br")], "protocol", "encoding 'br', which was not requested"),
+    "packed, it says": ([page(HTML, Content_Encoding="gzip")], "protocol", "cannot be decompressed"),
+    "packed and cut": ([page(gzip.compress(HTML)[:-9], Content_Encoding="gzip")], "protocol", "is truncated"),
     "cut for ever": ([cut_after(10, page(HTML))], "cut", "the connection was lost"),
     "reset for ever": ([reset_after(0)], "cut", "the connection was lost"),
     "no HTTP": ([no_http], "protocol", "the response is not valid HTTP"),
@@ -275,3 +277,9 @@ def test_every_address_of_many_has_one_outcome(server: FaultServer, tmp_path: Pa
     found = _fetch_all(tmp_path, urls, Names())
     assert [one.url for one in found] == urls
     assert [one.outcome for one in found].count("ok") == 20
+
+
+def test_a_missing_library_is_named_with_the_command_that_installs_it() -> None:
+    need_extra("trafilatura")
+    with pytest.raises(UsageError, match=r"requires nowhere_to_be_found: pip install 'ragbed\[build\]'"):
+        need_extra("nowhere_to_be_found")

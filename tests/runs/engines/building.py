@@ -1,4 +1,4 @@
-"""The parts of a build that an engine runs: reading pages, and chunking and encoding passages."""
+"""The part of a build that an engine runs: splitting pages into passages."""
 
 from __future__ import annotations
 
@@ -9,12 +9,9 @@ from pathlib import Path
 import msgspec
 
 from ragbed.builder.articles import make_articles
-from ragbed.builder.build_context import Build
-from ragbed.builder.fetching import drain
+from ragbed.builder.build_context import Build, FetchedPage
 from ragbed.builder.passages import make_passages
-from ragbed.builder.ranking import encode_all
 from ragbed.builder.recipe import read_recipe
-from ragbed.builder.records import FetchedPage
 from ragbed.runs.engines import Engine
 from ragbed.schema import Article, Chunk
 
@@ -40,8 +37,8 @@ def write_pages(folder: Path, count: int) -> None:
         )
 
 
-def build_with(engine: Engine, pages: Path, folder: Path, encoded: int = 0) -> tuple[str, int, int]:
-    """Read, chunk and optionally encode pages as a build does; return a hash and the numbers of articles and chunks."""
+def build_with(engine: Engine, pages: Path, folder: Path) -> tuple[str, int, int]:
+    """Read and split pages as a build does; return a hash and the numbers of articles and chunks."""
     (folder / "steps").mkdir(parents=True)
     (folder / "recipe.toml").write_text(_RECIPE.format(place=pages))
     build = Build(
@@ -58,8 +55,4 @@ def build_with(engine: Engine, pages: Path, folder: Path, encoded: int = 0) -> t
     for chunk in make_passages(build):
         digest.update(msgspec.json.encode(chunk))
         passages.append(chunk)
-    texts = [chunk.text for chunk in passages[:encoded]]
-    batches = iter([texts[start : start + 8] for start in range(0, len(texts), 8)])
-    for rows in drain(encode_all(engine, "e5-static", batches)) if texts else ():
-        digest.update(rows)
     return digest.hexdigest(), articles, len(passages)

@@ -17,7 +17,7 @@ import msgspec
 import pytest
 import ray.util
 
-from ragbed.builder.records import LabelledPool
+from ragbed.builder.build_context import LabelledPool
 from ragbed.errors import DataError, RagbedError
 from ragbed.models import ModelConfig
 from ragbed.runs.engines.local import LocalEngine

@@ -22,7 +22,6 @@ from ray._raylet import GcsClient  # type: ignore[attr-defined]  # compiled
 import psutil  # type: ignore[import-untyped]  # Ray adds its copy to the import path
 
 from ragbed import __version__
-from ragbed.builder.fetching import documents_at_once
 from ragbed.data.native import to_line
 from ragbed.errors import RagbedError
 from ragbed.models import ModelConfig
@@ -290,12 +289,11 @@ def test_a_cluster_of_another_version_is_named_with_both(nodes: Nodes) -> None:
 
 
 @pytest.mark.slow
-def test_a_build_reads_cuts_and_encodes_to_the_same_bytes(nodes: Nodes, tmp_path: Path) -> None:
+def test_a_build_splits_to_the_same_bytes(nodes: Nodes, tmp_path: Path) -> None:
     write_pages(tmp_path / "pages", 40)
-    here = build_with(LocalEngine(1), tmp_path / "pages", tmp_path / "here", encoded=40)
+    here = build_with(LocalEngine(1), tmp_path / "pages", tmp_path / "here")
     with closing(_open(nodes)) as engine:
-        assert build_with(engine, tmp_path / "pages", tmp_path / "there", encoded=40) == here
-        assert documents_at_once(LocalEngine(64)) < documents_at_once(engine) <= 256, "more travel, in bounds"
+        assert build_with(engine, tmp_path / "pages", tmp_path / "there") == here
     assert here[1] == 40
 
 

@@ -9,7 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from ragbed.builder.build_context import hash_file
-from ragbed.builder.quality.review_results import read_reviewed
+from ragbed.builder.quality import read_reviewed
 from ragbed.data import Dataset
 from ragbed.errors import UsageError
 from ragbed.ui.review.apply import apply_review

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from ragbed.builder.edits import check_edit
+from ragbed.builder.counterfactuals import check_edit
 from ragbed.data import Dataset
 from ragbed.data.native import to_line
 from ragbed.schema import Item

@@ -11,7 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 from playwright.sync_api import expect
 
-from ragbed.builder.records import Draft
+from ragbed.builder.build_context import Draft
 from ragbed.schema import Article, Hit, Item, Passage
 from tests.browser import open_page
 from tests.payloads import PAYLOADS

@@ -1,7 +1,7 @@
-"""Open search engines by name. Each engine has its own module.
+"""Open search engines by name.
 
-To add an engine, write a module with a function that opens it, and add one line to ENGINES. For an engine with
-an HTTP API, the function returns a `SearchService`, which describes the API; caching, counting and pacing are shared.
+To add an engine, write a function that opens it, and add one line to ENGINES. For an engine with an HTTP API, the
+function returns a `SearchService`, which describes the API; caching, counting and pacing are shared.
 Other packages register their engines in the entry point group `ragbed.search` (docs/reference/plugins.md).
 """
 
@@ -11,14 +11,9 @@ from collections.abc import Callable
 
 from ragbed import plugins
 from ragbed.builder.search.base import Query, SearchContext, SearchEngine, SearchFailed
-from ragbed.builder.search.brave import open_brave
-from ragbed.builder.search.google import open_google
+from ragbed.builder.search.engines import open_brave, open_searxng, open_serper, open_tavily
 from ragbed.builder.search.local import open_local
-from ragbed.builder.search.replay import open_replay
-from ragbed.builder.search.searxng import open_searxng
-from ragbed.builder.search.serper import open_serper
 from ragbed.builder.search.served import HttpSearchEngine, SearchService
-from ragbed.builder.search.tavily import open_tavily
 
 ENGINES: dict[str, Callable[[SearchContext], SearchEngine | SearchService]] = {
     "local": open_local,
@@ -26,8 +21,6 @@ ENGINES: dict[str, Callable[[SearchContext], SearchEngine | SearchService]] = {
     "brave": open_brave,
     "serper": open_serper,
     "tavily": open_tavily,
-    "google": open_google,
-    "replay": open_replay,
 }
 
 __all__ = ["ENGINES", "Query", "SearchContext", "SearchEngine", "SearchFailed", "find_engine", "open_engine"]

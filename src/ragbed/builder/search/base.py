@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import date
 from email.utils import parsedate
-from pathlib import Path
 from typing import Literal, NamedTuple, Protocol, TypeAlias
 
 from msgspec import Struct
@@ -26,7 +25,6 @@ SearchOutcome: TypeAlias = Literal[
     "connect",
     "request",  # the engine rejected the query
     "protocol",  # the response does not match the engine's documentation
-    "missing",  # the `replay` engine has no recorded results for the query
 ]
 
 
@@ -55,8 +53,6 @@ class SearchContext:
         environ: Keys and base URLs.
         quota: Maximum number of calls to the engine in total; None means no limit.
         index: Index that the local engine searches.
-        recorded: File with recorded hits for the `replay` engine.
-        questions: Questions by id. A build's hits contain ids instead of questions.
     """
 
     keep: PageCache
@@ -64,8 +60,6 @@ class SearchContext:
     environ: Mapping[str, str] = field(default_factory=dict, repr=False)
     quota: int | None = None
     index: LocalIndex | None = None
-    recorded: Path | None = None
-    questions: Mapping[str, str] = field(default_factory=dict)
 
     def key(self, name: str) -> str:
         """Return an API key from the environment, or an empty string if no calls are allowed."""

@@ -37,7 +37,6 @@ class _LocalSearchEngine:
     def __init__(self, index: LocalIndex) -> None:
         self._index = index
         self._vectors: dict[Lang, tuple[array[int], list[np.ndarray]]] = {}
-        self._read: dict[Lang, tuple[int, int]] = {}  # the state of the index file when the vectors were read
 
     async def search(self, query: Query) -> list[Hit]:
         terms = list(dict.fromkeys(words_of(query.text)))[:_MAX_TERMS]
@@ -45,8 +44,7 @@ class _LocalSearchEngine:
         first, copies = list[SearchResult](), list[SearchResult]()
         for passage in _merge(self._by_words(query, terms), self._by_vectors(query)):
             ((url, title, date, text),) = self._index.rows(
-                f"SELECT url, title, date, text {_OF} WHERE passages.id = ?",
-                passage,
+                f"SELECT url, title, date, text {_OF} WHERE passages.id = ?", passage
             )
             if url in seen:
                 continue
@@ -113,23 +111,19 @@ class _LocalSearchEngine:
         return [number for number in passages if number in kept]
 
     def _load(self, lang: Lang) -> tuple[array[int], list[np.ndarray]]:
-        """Return the IDs and vectors of all passages in a language, reading only new passages from the file."""
+        """Return the IDs and vectors of all passages in a language, reading them from the file only once."""
         import numpy as np  # noqa: PLC0415 - slow to import
 
-        numbers, blocks = self._vectors.setdefault(lang, (array("q"), []))
-        ((version,),) = self._index.rows("PRAGMA data_version")  # changes when another connection writes to the file
-        state = (version, self._index.file.total_changes)
-        while state != self._read.get(lang) and (
-            rows := self._index.rows(
+        if lang not in self._vectors:
+            numbers, blocks = self._vectors[lang] = array("q"), list[np.ndarray]()
+            while rows := self._index.rows(
                 f"SELECT passages.id, vector {_OF} WHERE lang = ? AND passages.id > ? "
                 f"ORDER BY passages.id LIMIT {_BLOCK}",
                 *(lang, numbers[-1] if numbers else 0),
-            )
-        ):
-            numbers.extend(number for number, _ in rows)
-            blocks.append(np.frombuffer(b"".join(vector for _, vector in rows), np.float16).reshape(len(rows), -1))
-        self._read[lang] = state
-        return numbers, blocks
+            ):
+                numbers.extend(number for number, _ in rows)
+                blocks.append(np.frombuffer(b"".join(vector for _, vector in rows), np.float16).reshape(len(rows), -1))
+        return self._vectors[lang]
 
 
 def _filters(query: Query) -> tuple[str, list[str]]:

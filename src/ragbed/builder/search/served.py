@@ -1,4 +1,4 @@
-"""Call search engines over HTTP with caching, a quota, pacing and retries; each engine's module describes its API.
+"""Call search engines over HTTP with caching, a quota, pacing and retries; `engines.py` describes their APIs.
 
 Redirects are not followed, so that no key reaches another host. Text from servers is never shown.
 """
@@ -6,19 +6,16 @@ Redirects are not followed, so that no key reaches another host. Text from serve
 from __future__ import annotations
 
 import hashlib
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-import aiohttp
 import msgspec
 
 from ragbed.builder.search.base import Query, SearchFailed, SearchOutcome, SearchResult, make_hits
 from ragbed.builder.web.client import HostPacer
-from ragbed.builder.web.decompress import ACCEPT_ENCODING, read_body
-from ragbed.builder.web.limits import USER_AGENT, FetchFailed
 from ragbed.builder.web.page_cache import PageCache
-from ragbed.io.retry import capped_retry_after_s
+from ragbed.io.http import ACCEPT_ENCODING, HttpClient, HttpRequest, HttpResponse, parse_url
+from ragbed.io.retry import HttpFailure, RetryPolicy, capped_retry_after_s
 from ragbed.schema import Hit
 
 _FORMAT = 1  # version of the cache format; increase it when an engine's results are parsed differently
@@ -60,15 +57,6 @@ class SearchService:
     interval_s: float
 
 
-@dataclass(frozen=True)
-class SearchRetryPolicy:
-    """The settings for timeouts and retries. The pause between attempts doubles each time."""
-
-    total_s: float = 30
-    tries: int = 3
-    pause_s: float = 1.0
-
-
 class HttpSearchEngine:
     """A search engine with an HTTP API.
 
@@ -76,20 +64,16 @@ class HttpSearchEngine:
         service: Its API.
         keep: Cache for results and counter for calls.
         quota: Maximum number of calls in all builds that share the cache; None means no limit.
-        patience: Timeout and retries.
+        policy: Time limits and retries.
     """
 
     def __init__(
-        self,
-        service: SearchService,
-        keep: PageCache,
-        quota: int | None = None,
-        patience: SearchRetryPolicy | None = None,
+        self, service: SearchService, keep: PageCache, quota: int | None = None, policy: RetryPolicy | None = None
     ) -> None:
         self.name = service.name
         self._service, self._keep, self._quota = service, keep, quota
-        self._patience = patience or SearchRetryPolicy()
-        self._pace = HostPacer(service.interval_s, time.monotonic)
+        self._policy = policy or RetryPolicy(attempt_s=30, attempts=3, first_pause_s=1.0, max_bytes=_MAX_BYTES)
+        self._pace = HostPacer(service.interval_s)
 
     async def search(self, query: Query) -> list[Hit]:
         """Return at most `query.count` hits, best first; see `SearchEngine.search`."""
@@ -105,7 +89,8 @@ class HttpSearchEngine:
         return hits
 
     async def _page(self, query: Query, page: int) -> list[SearchResult]:
-        key = _key(self.name, query, page)
+        # The cache key includes neither the API key nor the URL.
+        key = hashlib.sha256(msgspec.json.encode((_FORMAT, self.name, query, page))).hexdigest()
         cached = self._keep.find_answer(key)
         if cached is not None:
             return msgspec.json.decode(cached, type=list[SearchResult])
@@ -120,23 +105,24 @@ class HttpSearchEngine:
         return results
 
     async def _call_with_retries(self, ask: SearchRequest) -> list[SearchResult]:
-        tries = 0
+        attempt = 1
         while True:
-            tries += 1
             try:
                 return await self._call(ask)
             except SearchFailed as failed:
-                if not failed.passing or tries >= self._patience.tries:
+                if not failed.passing or attempt >= self._policy.attempts:
                     raise
-                self._pace.postpone(self.name, max(failed.pause_s, self._patience.pause_s * 2 ** (tries - 1)))
+                self._pace.postpone(self.name, self._policy.pause_s(attempt, failed.pause_s))
+            attempt += 1
 
     async def _call(self, ask: SearchRequest) -> list[SearchResult]:
         async with self._pace.turn(self.name):
             if not self._keep.count_call(self.name, self._quota):
                 raise SearchFailed("quota", f"the quota of {self._quota} calls to {self.name} has been used up")
-            body = await self._send(ask)
+            response = await self._send(ask)
+        _refuse_status(self.name, response)
         try:
-            return self._service.read(body)
+            return self._service.read(response.body)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             raise SearchFailed(
                 "protocol",
@@ -144,44 +130,33 @@ class HttpSearchEngine:
                 passing=True,
             ) from error
 
-    async def _send(self, ask: SearchRequest) -> bytes:
-        own = {"User-Agent": USER_AGENT, "Accept-Encoding": ACCEPT_ENCODING, "Accept": "application/json"}
-        session = aiohttp.ClientSession(
-            timeout=aiohttp.ClientTimeout(total=self._patience.total_s), trust_env=True, auto_decompress=False
-        )
-        request = session.request(
-            ask.method,
-            ask.url,
-            params=ask.params,
-            json=ask.body,
-            headers={**own, **ask.headers},
-            allow_redirects=False,
-        )
+    async def _send(self, ask: SearchRequest) -> HttpResponse:
+        headers = {"Accept": "application/json", "Accept-Encoding": ACCEPT_ENCODING, **ask.headers}
+        body = None
+        if ask.body is not None:
+            headers["Content-Type"], body = "application/json", msgspec.json.encode(ask.body)
+        client = HttpClient(self._policy, trust_env=True)
         try:
-            async with session, request as response:
-                _refuse_status(self.name, response)
-                return await read_body(response, _MAX_BYTES)
-        except (aiohttp.ClientError, TimeoutError, FetchFailed, ValueError) as error:
-            failed = _failure(self.name, error)
+            url = parse_url(ask.url).update_query(ask.params)
+            return await client.send(HttpRequest(ask.method, url, headers, body), self._policy.attempt_s)
+        except HttpFailure as failure:
+            failed = _failure(self.name, failure)
+        finally:
+            await client.close()
         raise failed  # raised here to drop the original error, whose URL may contain the API key
 
 
-def _failure(name: str, error: Exception) -> SearchFailed:
-    match error:
-        case TimeoutError():
+def _failure(name: str, failure: HttpFailure) -> SearchFailed:
+    match failure.kind:
+        case "timeout":
             return SearchFailed("timeout", f"{name} did not respond in time", passing=True)
-        case aiohttp.InvalidURL() | ValueError():
-            return SearchFailed(
-                "connect", f"the base URL of {name} is not valid; it must start with http:// or https://"
-            )
-        case aiohttp.ClientConnectorError():
-            return SearchFailed(
-                "connect", f"cannot connect to {name}; check the base URL and the network connection", passing=True
-            )
+        case "connect" | "tls":
+            reason = f"cannot connect to {name}; check the base URL and the network connection"
+            return SearchFailed("connect", reason, passing=failure.again)
     return SearchFailed("protocol", f"the response from {name} is not valid HTTP; check the base URL", passing=True)
 
 
-def _refuse_status(name: str, response: aiohttp.ClientResponse) -> None:
+def _refuse_status(name: str, response: HttpResponse) -> None:
     status = response.status
     if status == 200:
         return
@@ -194,8 +169,3 @@ def _refuse_status(name: str, response: aiohttp.ClientResponse) -> None:
         outcome: SearchOutcome = "rate" if status == 429 else "server"
         raise SearchFailed(outcome, reason, passing=True, pause_s=capped_retry_after_s(response.headers))
     raise SearchFailed("request", reason)
-
-
-def _key(name: str, query: Query, page: int) -> str:
-    """Return the cache key for a page of results; the cache key includes neither the API key nor the URL."""
-    return hashlib.sha256(msgspec.json.encode((_FORMAT, name, query, page))).hexdigest()

@@ -13,12 +13,13 @@ import re
 import zipfile
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from msgspec import Struct
 
-from ragbed.builder.web.charset import decode_page
-from ragbed.builder.web.content_types import DOCX, HTML, MARKDOWN, PDF, TEXT
+from ragbed.builder.web.formats import DOCX, HTML, MARKDOWN, PDF, TEXT, decode_page
+from ragbed.builder.web.links import Link
+from ragbed.schema import Lang
 
 if TYPE_CHECKING:
     from lxml.html import HtmlElement
@@ -56,6 +57,20 @@ _TITLES = ("//meta[@property='og:title']/@content", "//article//h1", "//h1", "//
 _LICENCES = ("//*[self::a or self::link][contains(concat(' ', @rel, ' '), ' license ')]/@href",)
 
 
+ReadOutcome: TypeAlias = Literal[
+    "ok",
+    "type",  # there is no reader for this type of document
+    "size",  # the page is larger than allowed
+    "charset",  # the content cannot be decoded
+    "encrypted",
+    "broken",  # the file is not a valid document of its type
+    "empty",  # the document has no text
+    "time",  # reading took too long
+    "memory",  # reading needed too much memory
+    "crashed",  # the reader process exited
+]
+
+
 class ReadJob(Struct, frozen=True, kw_only=True):
     """A document to read."""
 
@@ -66,13 +81,17 @@ class ReadJob(Struct, frozen=True, kw_only=True):
     wants_links: bool = False  # whether to extract URLs instead of the text
 
 
-class ExtractedText(Struct, frozen=True, kw_only=True):
-    """A document's text and the metadata that the document contains."""
+class ReadResult(Struct, frozen=True, kw_only=True):
+    """The result of reading one document."""
 
-    text: str
+    outcome: ReadOutcome
+    reason: str = ""
+    text: str = ""
     title: str = ""
     date: str | None = None
-    licence: str = ""
+    licence: str | None = None
+    lang: Lang | None = None  # None if the text is too short or in an unsupported language
+    links: tuple[Link, ...] = ()
 
 
 class Unreadable(Exception):
@@ -88,7 +107,8 @@ def _empty(node: HtmlElement) -> None:
         node.tail = node.tail.lstrip()
 
 
-def _read_html(job: ReadJob) -> ExtractedText:
+def _read_html(job: ReadJob) -> ReadResult:
+    from htmldate import find_date
     from trafilatura import bare_extraction, load_html
 
     page = _decode(job)
@@ -107,8 +127,13 @@ def _read_html(job: ReadJob) -> ExtractedText:
     found: Any = None if tree is None else bare_extraction(tree, include_comments=False)
     if found is None or not (found.text or "").strip():
         raise Unreadable("empty", "no article text was found on the page")
-    return ExtractedText(
-        text=found.text, title=_first(tree, _TITLES), date=_date_of(tree, job.url), licence=_first(tree, _LICENCES)
+    return ReadResult(
+        outcome="ok",
+        text=found.text,
+        title=_first(tree, _TITLES),
+        # Only the page's head, time elements and URL are searched for a date, not its text.
+        date=find_date(tree, url=job.url or None, extensive_search=False, original_date=True),
+        licence=_first(tree, _LICENCES) or None,
     )
 
 
@@ -123,22 +148,15 @@ def _first(tree: HtmlElement, places: Sequence[str]) -> str:
     return next((text for text in texts if text.strip()), "")
 
 
-def _date_of(tree: HtmlElement, url: str) -> str | None:
-    """Return the date from a page's head, time elements or URL; the text is not searched for dates."""
-    from htmldate import find_date
-
-    return find_date(tree, url=url or None, extensive_search=False, original_date=True)
-
-
-def _read_plain(job: ReadJob) -> ExtractedText:
+def _read_plain(job: ReadJob) -> ReadResult:
     """Read a text file; take the title from the first line, unless it is a paragraph of the text."""
     text = _decode(job)
     first = next((line.strip() for line in text.splitlines() if line.strip()), "")
     is_title = len(first) <= _TITLE_CHARS and not _FULL_STOP.search(first)
-    return ExtractedText(text=text, title=first if is_title else "")
+    return ReadResult(outcome="ok", text=text, title=first if is_title else "")
 
 
-def _read_markdown(job: ReadJob) -> ExtractedText:
+def _read_markdown(job: ReadJob) -> ReadResult:
     """Read a Markdown file; take the title, date and licence from the front matter, or the title from a heading."""
     text = _decode(job)
     front = _FRONT_MATTER.match(text)
@@ -148,7 +166,7 @@ def _read_markdown(job: ReadJob) -> ExtractedText:
     title = _unquoted(fields.get("title", heading[1] if heading else ""))
     licence = _unquoted(fields.get("licence") or fields.get("license", ""))
     day = _unquoted(fields.get("date", "")) or None
-    return ExtractedText(text=body, title=title[:_TITLE_CHARS], date=day, licence=licence)
+    return ReadResult(outcome="ok", text=body, title=title[:_TITLE_CHARS], date=day, licence=licence or None)
 
 
 def _unquoted(value: str) -> str:
@@ -158,7 +176,7 @@ def _unquoted(value: str) -> str:
     return value[1:-1].strip() if is_quoted else value
 
 
-def _read_pdf(job: ReadJob) -> ExtractedText:
+def _read_pdf(job: ReadJob) -> ReadResult:
     """Read all pages of a PDF file; scanned pages have no text."""
     from pypdf import PdfReader
 
@@ -169,8 +187,11 @@ def _read_pdf(job: ReadJob) -> ExtractedText:
     about, made = reader.metadata, None
     with suppress(ValueError):  # some programs write dates in other formats
         made = about.creation_date if about else None
-    return ExtractedText(
-        text=text, title=(about.title if about else None) or "", date=made.date().isoformat() if made else None
+    return ReadResult(
+        outcome="ok",
+        text=text,
+        title=(about.title if about else None) or "",
+        date=made.date().isoformat() if made else None,
     )
 
 
@@ -180,7 +201,7 @@ def _is_superscript(node: Any) -> bool:  # noqa: ANN401 - lxml has no types
     return align is not None and align.get(f"{_WORD}val") == "superscript"
 
 
-def _read_docx(job: ReadJob) -> ExtractedText:
+def _read_docx(job: ReadJob) -> ReadResult:
     from lxml import etree
 
     strict = etree.XMLParser(resolve_entities=False, no_network=True)
@@ -194,10 +215,11 @@ def _read_docx(job: ReadJob) -> ExtractedText:
         # A paragraph may contain a text box with further paragraphs; text belongs to the innermost paragraph.
         if (line := next(node.iterancestors(f"{_WORD}p"), None)) is not None:
             lines[line] += _WORD_TEXT[node.tag](node)
-    return ExtractedText(text="\n".join(lines.values()), title=about.get("title", ""), date=_day(about.get("created")))
+    day, text = _ISO_DAY.search(about.get("created", "")), "\n".join(lines.values())
+    return ReadResult(outcome="ok", text=text, title=about.get("title", ""), date=day and day[0])
 
 
-READERS: dict[str, Callable[[ReadJob], ExtractedText]] = {
+READERS: dict[str, Callable[[ReadJob], ReadResult]] = {
     HTML: _read_html,
     TEXT: _read_plain,
     MARKDOWN: _read_markdown,
@@ -215,8 +237,3 @@ def _decode(job: ReadJob) -> str:
             f"{decoded.charset}",
         )
     return decoded.text.replace("\r\n", "\n").replace("\r", "\n")
-
-
-def _day(text: str | None) -> str | None:
-    found = _ISO_DAY.search(text or "")
-    return found[0] if found else None

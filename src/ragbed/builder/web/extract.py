@@ -14,9 +14,9 @@ from typing import Self
 import msgspec
 
 from ragbed import environment
-from ragbed.builder.web.documents import ReadJob
-from ragbed.builder.web.limits import MAX_PAGE_BYTES, need_extra
-from ragbed.builder.web.reader_process import LENGTH_BYTES, ReadResult
+from ragbed.builder.web import MAX_PAGE_BYTES, need_extra
+from ragbed.builder.web.documents import ReadJob, ReadResult
+from ragbed.builder.web.reader_process import LENGTH_BYTES
 
 _KILLED = -9
 # Exit codes of a process that exceeded its CPU limit; SIGXCPU does not exist on Windows.

@@ -16,14 +16,21 @@ import aiohttp
 from aiohttp.abc import AbstractResolver
 from yarl import URL
 
-from ragbed.builder.web.addresses import AddressFilter
-from ragbed.builder.web.client import Client, find_redirect, parse_page_url, refuse_status
-from ragbed.builder.web.content_types import KINDS, has_type, kind_of
-from ragbed.builder.web.decompress import read_body
-from ragbed.builder.web.limits import FetchFailed, FetchLimits, FetchOutcome, need_extra
+from ragbed.builder.web import need_extra
+from ragbed.builder.web.client import (
+    AddressFilter,
+    Client,
+    FetchFailed,
+    FetchLimits,
+    FetchOutcome,
+    find_redirect,
+    parse_page_url,
+    refuse_status,
+)
+from ragbed.builder.web.formats import KINDS, has_type, kind_of
 from ragbed.builder.web.page_cache import CachedPage, PageCache
 from ragbed.builder.web.robots import Robots
-from ragbed.io.http import hide_user
+from ragbed.io.http import hide_user, read_body
 
 
 @dataclass(frozen=True)

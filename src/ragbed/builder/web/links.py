@@ -15,8 +15,8 @@ from urllib.parse import urljoin
 
 from msgspec import Struct
 
-from ragbed.builder.web.charset import decode_page
-from ragbed.builder.web.limits import MAX_PAGE_BYTES
+from ragbed.builder.web import MAX_PAGE_BYTES
+from ragbed.builder.web.formats import decode_page
 
 _MAGIC, _GZIP = b"\x1f\x8b", 16 + zlib.MAX_WBITS
 _HEAD = 4096
@@ -47,7 +47,8 @@ def read_links(body: bytes, content_type: str, url: str) -> list[Link]:
     elif b"<rss" in head or b"<feed" in head or b"<rdf" in head:
         found = list(_read_feed(body, url))
     elif b"<" not in head:
-        found = list(_read_lines(decode_page(body, content_type).text))
+        lines = filter(None, map(str.strip, decode_page(body, content_type).text.splitlines()))
+        found = [Link(url=line.split()[0]) for line in lines if not line.startswith("#")]
     else:
         raise ValueError("the file is not a feed, a sitemap or a list of URLs")
     if not found:
@@ -115,9 +116,3 @@ def _title_of(entry: Any) -> str:  # noqa: ANN401 - feedparser has no types
     title: str = entry.get("title", "")
     is_html = bool(title) and entry["title_detail"]["type"] in ("text/html", "application/xhtml+xml")
     return str(html.fragment_fromstring(title, create_parent="p").text_content()) if is_html else title
-
-
-def _read_lines(text: str) -> Iterator[Link]:
-    for line in text.splitlines():
-        if line.strip() and not line.lstrip().startswith("#"):
-            yield Link(url=line.split()[0])

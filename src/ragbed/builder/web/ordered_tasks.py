@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections import defaultdict, deque
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, Iterable, Iterator
+from contextlib import suppress
 from typing import Any, TypeVar
 
 Thing = TypeVar("Thing")
@@ -38,3 +39,40 @@ def take_turns(things: Iterable[Thing], url_of: Callable[[Thing], str]) -> Itera
             yield queues[host].popleft()
             if not queues[host]:
                 del queues[host]
+
+
+def drain(stream: AsyncGenerator[Thing, None]) -> Iterator[Thing]:
+    """Yield an asynchronous generator's items synchronously, and close the generator at the end."""
+    received: list[Thing] = []
+
+    # Do not return the item: `asyncio.Runner` calls `repr` on a task's result, which is slow for a large item.
+    async def receive() -> None:
+        received.append(await anext(stream))
+
+    with asyncio.Runner() as runner:
+        try:
+            while True:
+                try:
+                    runner.run(receive())
+                except StopAsyncIteration:
+                    return
+                except (SystemExit, KeyboardInterrupt):
+                    _end_tasks(runner)
+                    raise
+                yield received.pop()
+        finally:
+            runner.run(stream.aclose())
+
+
+def _end_tasks(runner: asyncio.Runner) -> None:
+    """Cancel the tasks of an event loop that a signal handler interrupted, so that the loop can close its resources."""
+
+    async def cancel_others() -> None:
+        others = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in others:
+            task.cancel()
+        await asyncio.gather(*others, return_exceptions=True)
+
+    with suppress(RuntimeError):  # a callback that the interrupted task left behind may stop the loop's next run
+        runner.run(asyncio.sleep(0))
+    runner.run(cancel_others())

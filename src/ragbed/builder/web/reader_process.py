@@ -13,43 +13,17 @@ import re
 import sys
 from collections.abc import Callable
 from functools import partial
-from typing import Any, BinaryIO, Literal, TypeAlias
+from typing import Any, BinaryIO
 
 import msgspec
 
-from ragbed.builder.web.documents import READERS, ReadJob, Unreadable
+from ragbed.builder.web.documents import READERS, ReadJob, ReadResult, Unreadable
 from ragbed.builder.web.language_detection import detect_language
-from ragbed.builder.web.links import Link, read_links
-from ragbed.schema import Lang
+from ragbed.builder.web.links import read_links
 
-ReadOutcome: TypeAlias = Literal[
-    "ok",
-    "type",  # there is no reader for this type of document
-    "size",  # the page is larger than allowed
-    "charset",  # the content cannot be decoded
-    "encrypted",
-    "broken",  # the file is not a valid document of its type
-    "empty",  # the document has no text
-    "time",  # reading took too long
-    "memory",  # reading needed too much memory
-    "crashed",  # the reader process exited
-]
 LENGTH_BYTES = 4
 # Control characters and unpaired surrogates; UTF-8 cannot encode the latter.
 _INVALID = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
-
-
-class ReadResult(msgspec.Struct, frozen=True, kw_only=True):
-    """The result of reading one document."""
-
-    outcome: ReadOutcome
-    reason: str = ""
-    text: str = ""
-    title: str = ""
-    date: str | None = None
-    licence: str | None = None
-    lang: Lang | None = None  # None if the text is too short or in an unsupported language
-    links: tuple[Link, ...] = ()
 
 
 def read(job: ReadJob) -> ReadResult:
@@ -70,8 +44,7 @@ def read(job: ReadJob) -> ReadResult:
     text, title = _INVALID.sub("", found.text).strip(), " ".join(found.title.split())
     if not text:
         return ReadResult(outcome="empty", reason="the document has no text")
-    lang = detect_language(text)
-    return ReadResult(outcome="ok", text=text, title=title, date=found.date, licence=found.licence or None, lang=lang)
+    return msgspec.structs.replace(found, text=text, title=title, lang=detect_language(text))
 
 
 def _allow_cpu(resource: Any, seconds: int) -> None:  # noqa: ANN401 - a module that Windows does not have

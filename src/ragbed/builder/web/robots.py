@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING
 
 from yarl import URL
 
-from ragbed.builder.web.client import Client, find_redirect, lane_of
-from ragbed.builder.web.decompress import read_beginning
-from ragbed.builder.web.limits import NAME, FetchFailed
+from ragbed.builder.web.client import Client, FetchFailed, find_redirect, lane_of, refuse_status
+from ragbed.io.http import read_pieces
 
 if TYPE_CHECKING:
     from protego import Protego
 
+_AGENT = "ragbed"  # the user agent matched in robots.txt
 _MAX_BYTES = 512 << 10  # RFC 9309, 2.5: read at least 500 KiB
 _MAX_REDIRECTS = 5  # RFC 9309, 2.3.1.2: follow at least five redirects
 _VALID_S = 86_400  # RFC 9309, 2.4: use a cached file for at most a day
@@ -34,7 +34,9 @@ _MAX_RULES = 50_000
 # of a second. With 100 kB of rules and a URL of 200 characters, the product is a tenth of the limit.
 _MAX_COMPARED = 200_000_000
 _UNREACHED = frozenset({"address", "private", "dns", "connect", "tls"})
-_TEMPORARY = frozenset({"timeout", "cut", "protocol"})  # failures after which the next build requests the pages again
+_TEMPORARY = frozenset(
+    {"timeout", "cut", "protocol", "server"}
+)  # failures after which the next build requests the pages again
 
 
 @dataclass(frozen=True)
@@ -76,9 +78,9 @@ class Robots:
             return 0.0
         if rules.wild_chars * len(str(url)) > _MAX_COMPARED:
             raise FetchFailed("robots", f"the robots.txt file of {url.host} is too long to check")
-        if not rules.parser.can_fetch(str(url), NAME):
+        if not rules.parser.can_fetch(str(url), _AGENT):
             raise FetchFailed("robots", f"the robots.txt file of {url.host} disallows this URL")
-        pause_s = rules.parser.crawl_delay(NAME) or 0.0
+        pause_s = rules.parser.crawl_delay(_AGENT) or 0.0
         if pause_s > self._client.manners.longest_delay_s:
             raise FetchFailed(
                 "robots",
@@ -105,9 +107,13 @@ class Robots:
                 return target
             if 400 <= response.status < 500 and response.status != 429:
                 return _Rules(self._clock() + _VALID_S)
-            if response.status != 200:
-                raise FetchFailed("status", f"the server returned HTTP {response.status}")
-            text = (await read_beginning(response, _MAX_BYTES))[:_MAX_BYTES].decode("utf-8", "replace")
+            refuse_status(response)
+            body = bytearray()
+            async for piece in read_pieces(response, _MAX_BYTES):
+                body += piece
+                if len(body) > _MAX_BYTES:
+                    break
+        text = body[:_MAX_BYTES].decode("utf-8", "replace")
         if _count_rules(text) > _MAX_RULES:
             raise FetchFailed("size", "robots.txt contains too many rules")
         wild = sum(len(line) for line in text.splitlines() if "*" in line and not _names_agent(line))

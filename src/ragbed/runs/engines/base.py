@@ -18,7 +18,7 @@ Result_co = TypeVar("Result_co", covariant=True)
 
 
 class Worker(Protocol[Job_contra, Result_co]):
-    """A worker for one type of job, e.g. a model, or a process that reads documents."""
+    """A worker for one type of job, e.g. a model."""
 
     @property
     def room(self) -> int:
@@ -51,12 +51,7 @@ class ReplicaSpec(Struct, frozen=True):
 
 
 class Engine(Protocol):
-    """An engine for long-running work; only the main process writes files.
-
-    `shares_disk` says whether workers can open this process's files.
-    """
-
-    shares_disk: bool
+    """An engine for long-running work; only the main process writes files."""
 
     @property
     def workers(self) -> int:
@@ -66,12 +61,6 @@ class Engine(Protocol):
         """Apply a pure function to jobs and yield the results in order, computing only a few results in advance.
 
         The function must be at module level, and jobs and results must be picklable.
-        """
-
-    def staff(self, make: Callable[[int], Worker[Job, Result]]) -> Worker[Job, Result]:
-        """Return a worker, or a pool that acts as one; `make` creates each worker, given a number of cores.
-
-        If a worker dies, another one repeats its jobs, so jobs must be idempotent.
         """
 
     def open_model(self, spec: str, wish: ModelConfig) -> Model:

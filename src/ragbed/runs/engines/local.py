@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, TypeVar
 from msgspec.structs import replace
 
 from ragbed.errors import RagbedError
-from ragbed.runs.engines.base import Worker
 
 if TYPE_CHECKING:
     from concurrent.futures import Future, ProcessPoolExecutor
@@ -35,8 +34,6 @@ class LocalEngine:
         alone_s: Seconds of CPU time in this process before more processes are started.
     """
 
-    shares_disk = True
-
     def __init__(self, workers: int | None = None, alone_s: float = _ALONE_S) -> None:
         self.workers, self._alone_s = workers or os.cpu_count() or 1, alone_s
         self._pool: ProcessPoolExecutor | None = None
@@ -51,10 +48,6 @@ class LocalEngine:
             yield result
             if self.workers > 1 and spent_s >= self._alone_s:
                 yield from self._spread_wide(work, remaining)
-
-    def staff(self, make: Callable[[int], Worker[Job, Result]]) -> Worker[Job, Result]:
-        """Return a single worker that uses all cores."""
-        return make(self.workers)
 
     def open_model(self, spec: str, wish: ModelConfig) -> Model:
         """Open a model in this process; see `Engine`."""

@@ -36,7 +36,7 @@ from ragbed.runs.engines.actor_pool import (
     lacks_ragbed,
     shorten,
 )
-from ragbed.runs.engines.base import ReplicaSpec, Worker
+from ragbed.runs.engines.base import ReplicaSpec
 from ragbed.runs.engines.model_replicas import ModelWorker, ReplicatedModel, share_wish
 
 INSTALL = "pip install 'ragbed[ray]'"
@@ -64,8 +64,6 @@ class RayEngine:
     Raises:
         UsageError: Ray is not installed, or there is no such cluster.
     """
-
-    shares_disk = False
 
     def __init__(self, address: str | None, share: ReplicaSpec, tell: Callable[[str], None]) -> None:
         self._share, self._tell = share, tell
@@ -96,10 +94,6 @@ class RayEngine:
         finally:
             for left in waiting:
                 self._ray.cancel(left, force=True)
-
-    def staff(self, make: Callable[[int], Worker[Job, Result]]) -> Worker[Job, Result]:
-        """Return a pool with one worker per core."""
-        return ActorPool(self._ray, partial(make, 1), ReplicaSpec(self.workers), self._tell, _RETRIES)
 
     def open_model(self, spec: str, wish: ModelConfig) -> Model:
         """Open as many replicas of the model as the user requested."""

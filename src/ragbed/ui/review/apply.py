@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from ragbed.builder.quality.review_results import PLACE, Reviewed, ReviewSample
+from ragbed.builder.quality import PLACE, Reviewed, ReviewSample
 from ragbed.data import Dataset
 from ragbed.data.native import to_line
 from ragbed.errors import RagbedError, UsageError

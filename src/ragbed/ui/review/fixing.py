@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from msgspec.structs import replace
 
-from ragbed.builder.edits import check_edit, check_fake
+from ragbed.builder.counterfactuals import check_edit, check_fake
 from ragbed.builder.statements import spans_of
 from ragbed.data import kind_of
 from ragbed.schema import Item, Passage, Stance

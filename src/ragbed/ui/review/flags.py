@@ -10,9 +10,8 @@ from msgspec import Struct
 
 from ragbed import __version__
 from ragbed.analysis.linting import DatasetCheck, choose_rules
-from ragbed.builder.edits import check_edit, check_fake
-from ragbed.builder.relabel import label_again
-from ragbed.builder.statements import STANCES
+from ragbed.builder.counterfactuals import check_edit, check_fake
+from ragbed.builder.statements import STANCES, label_again
 from ragbed.data import Dataset
 from ragbed.io.jsonl import write_file
 from ragbed.io.locations import check_regular, open_regular
@@ -81,7 +80,7 @@ def flag_item(item: Item) -> Iterator[Flag]:
             for fault in check_edit(item, item.fake, item.passages[passage.edit_of].text, passage.text):
                 yield Flag("edit", where, fault)
         elif passage.stance != "contradicts":
-            found = label_again(item, passage, "support")
+            found = label_again(item, passage)
             if STANCES[found.label] != passage.stance:
                 yield Flag(
                     "label", where, f"the rules assign the label {found.label}, not {passage.stance}: {found.reason}"

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from ragbed.builder.relabel import label_again
-from ragbed.builder.statements import find_answer, spans_of
+from ragbed.builder.statements import find_answer, label_again, spans_of
 from ragbed.schema import Answer, Hit, Item, Kind, Labelling, Lang, Passage
 from ragbed.ui.review.flags import Flag
 from ragbed.ui.review.points import is_edit, points_of
@@ -120,7 +119,7 @@ def _show_passage(item: Item, passage: Passage, provenance: Provenance) -> Shown
     return ShownPassage(
         passage=passage,
         is_edit=is_edit(passage),
-        label=label_again(item, passage, "support"),
+        label=label_again(item, passage),
         spans=spans,
         sha256=provenance.page_hash(passage.url),
     )

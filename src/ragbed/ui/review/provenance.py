@@ -9,7 +9,7 @@ from typing import TypeVar
 import msgspec
 from msgspec import Struct
 
-from ragbed.builder.records import Draft
+from ragbed.builder.build_context import Draft
 from ragbed.errors import MALFORMED_JSON, DataError
 from ragbed.io.jsonl import read_lines
 from ragbed.io.locations import read_regular

@@ -10,8 +10,8 @@ import pytest
 from msgspec.structs import replace
 
 from ragbed.builder.build_context import Build
-from ragbed.builder.delivery import write_files
 from ragbed.builder.recipe import Recipe, RecipeSource
+from ragbed.builder.run_build import write_files
 from tests.items import base_item
 
 RECIPE = Recipe(name="n", generator="m/x", sources=(RecipeSource(kind="folder", place="."),))

@@ -9,9 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from ragbed.builder import model_client
-from ragbed.builder.model_client import BuildModelClient
-from ragbed.builder.model_requests import Request
+from ragbed.builder import model_calls
+from ragbed.builder.model_calls import BuildModelClient, Request, find_identities
 from ragbed.models.base import Sampling
 from ragbed.runs.budget import Budget
 from ragbed.runs.execution import run
@@ -57,13 +56,13 @@ def _one_cent_per_call(monkeypatch: pytest.MonkeyPatch) -> None:
 def reads(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
     """How often the results of each task were read."""
     counts: Counter[str] = Counter()
-    read = model_client._results
+    read = model_calls._results
 
     def counted(folder: Path) -> Iterator[StoredResult]:
         counts[folder.name.rpartition("-")[0]] += (folder / "run.sqlite").is_file()
         return read(folder)
 
-    monkeypatch.setattr(model_client, "_results", counted)
+    monkeypatch.setattr(model_calls, "_results", counted)
     return counts
 
 
@@ -106,4 +105,4 @@ def test_complete_responses_are_reused(tmp_path: Path) -> None:
     calls = Calls(tmp_path)
     first = calls.client(_request("task-0"))
     assert (calls.client(_request("task-0")), calls.tasks) == (first, ["task-0"])
-    assert calls.client.identities([MODEL]) == {MODEL: "1"}
+    assert find_identities(tmp_path, [MODEL]) == {MODEL: "1"}

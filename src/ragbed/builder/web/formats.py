@@ -1,9 +1,10 @@
-"""Decode a page's bytes, trying byte order marks and UTF-8 first, then the declared charset, then the likeliest one.
+"""Determine the type and the charset of a document.
 
-Servers and pages often declare the wrong charset, especially for GBK. Bytes that are valid UTF-8 are nearly always
-UTF-8, and multi-byte charsets reject most bytes of other charsets. Single-byte charsets accept any bytes, so declaring
-one proves nothing. `charset-normalizer` is not used because it ignores the Content-Type header and takes about 12 times
-as long.
+The type is that of the Content-Type header, or of the first bytes if the header is not specific. To decode the bytes,
+byte order marks and UTF-8 are tried first, then the declared charset, then the likeliest one, because servers and pages
+often declare the wrong charset, especially for GBK. Bytes that are valid UTF-8 are nearly always UTF-8, and multi-byte
+charsets reject most bytes of other charsets. Single-byte charsets accept any bytes, so declaring one proves nothing.
+`charset-normalizer` is not used because it ignores the Content-Type header and takes about 12 times as long.
 """
 
 from __future__ import annotations
@@ -14,6 +15,38 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import NamedTuple
 
+HTML = "text/html"
+TEXT = "text/plain"
+MARKDOWN = "text/markdown"
+PDF = "application/pdf"
+DOCX = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
+XML = "application/xml"
+GZIP = "application/gzip"
+
+KINDS = frozenset({HTML, TEXT, MARKDOWN, PDF, DOCX})  # types of documents from which text is extracted
+LISTS = frozenset({XML, HTML, TEXT, GZIP})  # types of feeds, sitemaps and URL lists; many are served as text or HTML
+
+_SAME = {
+    "application/xhtml+xml": HTML,
+    "text/xml": XML,
+    "application/rss+xml": XML,
+    "application/atom+xml": XML,
+    "application/rdf+xml": XML,
+    "text/x-markdown": MARKDOWN,
+    "application/x-pdf": PDF,
+    "application/x-gzip": GZIP,
+}
+_UNKNOWN = frozenset({"", "application/octet-stream", "binary/octet-stream", "application/x-download"})
+SUFFIXES = {
+    ".html": HTML,
+    ".htm": HTML,
+    ".xhtml": HTML,
+    ".txt": TEXT,
+    ".md": MARKDOWN,
+    ".markdown": MARKDOWN,
+    ".pdf": PDF,
+    ".docx": DOCX,
+}
 _BOMS = {
     codecs.BOM_UTF8: "utf-8",
     codecs.BOM_UTF32_LE: "utf-32-le",  # must precede UTF-16, whose byte order mark is a prefix of this one
@@ -41,6 +74,29 @@ _BROKEN = 0.005  # maximum share of invalid characters; truncated pages have a f
 # Characters that make up 12 to 20% of Chinese text, but are rare in text decoded with the wrong charset.
 _FREQUENT = "的一是不了在有人我他这這中大来來上个個国國和为為日月年"
 _LIKELY = 0.04
+
+
+def has_type(content_type: str) -> bool:
+    """Check whether a Content-Type header names a specific type."""
+    return kind_of(content_type) not in _UNKNOWN
+
+
+def kind_of(content_type: str, body: bytes | None = None) -> str:
+    """Return a document's type based on its Content-Type header, or on its bytes if the header is not specific."""
+    kind = content_type.partition(";")[0].strip().lower()
+    return _SAME.get(kind, kind) if body is None or kind not in _UNKNOWN else _sniff(body)
+
+
+def _sniff(body: bytes) -> str:
+    head = body[:512].lstrip(b"\xef\xbb\xbf \t\r\n").lower()
+    for magic, kind in ((b"%pdf-", PDF), (b"\x1f\x8b", GZIP), (b"pk\x03\x04", DOCX)):
+        if head.startswith(magic):
+            return kind
+    if head.startswith((b"<?xml", b"<rss", b"<feed", b"<urlset", b"<sitemapindex")) and b"<html" not in head:
+        return XML
+    if head.startswith(b"<"):
+        return HTML
+    return "application/octet-stream" if b"\0" in body[:512] else TEXT
 
 
 class Decoded(NamedTuple):

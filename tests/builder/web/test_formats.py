@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ragbed.builder.web.charset import decode_page
+from ragbed.builder.web.formats import decode_page
 
 SIMPLE = (
     "据中央气象台消息，今天夜间到明天白天，我国南方地区的雨势将逐渐减弱，但是部分地区仍有大雨，请市民注意出行安全。" * 3

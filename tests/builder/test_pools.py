@@ -1,4 +1,4 @@
-"""When a pool is good enough for an item, and when another passage answers the question."""
+"""Pools: what may stand in one item together, when a pool is good enough, and what else answers the question."""
 
 from __future__ import annotations
 
@@ -6,11 +6,47 @@ from pathlib import Path
 
 import pytest
 
-from ragbed.builder.model_requests import Request
-from ragbed.builder.records import LabelledPool, Verified
-from ragbed.builder.verified import make_answers, usable_passages
-from ragbed.schema import Case, Reject
+from ragbed.builder.build_context import AcceptedQuestion, LabelledPool
+from ragbed.builder.model_calls import Request
+from ragbed.builder.pools import find_shortcuts, make_answers, sift, usable_passages
+from ragbed.schema import Case, Label, Labelling, Question, Reject
 from tests.builder.steps import draft, lay_out, make_build, passage, write
+
+GIVES = "The Orbis group paid 44 billion for Tidewater Radio, its chief said on Monday in Lund."
+NEARLY = "The Orbis group paid a lot for Tidewater Radio, its chief said on Monday in Lund."
+OTHER = "Tidewater Radio plays songs from the sea all night, and many people listen to it."
+
+
+def _labels(*labels: Label) -> list[Labelling]:
+    return [Labelling(label=label, rule="test", reason="as told") for label in labels]
+
+
+@pytest.mark.parametrize(
+    ("texts", "labels", "reasons"),
+    [
+        ([GIVES, OTHER], ("positive", "related"), ["", ""]),
+        ([GIVES, GIVES], ("positive", "positive"), ["", "duplicate"]),
+        ([GIVES, GIVES.replace(" ", "\n")], ("positive", "positive"), ["", "duplicate"]),
+        ([NEARLY, GIVES], ("related", "positive"), ["near-duplicate", ""]),  # evidence is taken first
+        ([OTHER, OTHER + " Or so they say."], ("related", "outdated"), ["", "near-duplicate"]),
+        ([GIVES, OTHER], ("mention", "related"), ["mention", ""]),
+        (["44", "44", "45"], ("positive", "positive", "related"), ["", "duplicate", ""]),  # too short for grams
+        ([" \n", OTHER], ("random", "related"), ["blank", ""]),
+        ([], (), []),
+    ],
+)
+def test_each_passage_stays_or_has_a_reason(texts: list[str], labels: tuple[Label, ...], reasons: list[str]) -> None:
+    assert [reason.partition(":")[0] for reason in sift(texts, _labels(*labels))] == reasons
+
+
+def test_a_passage_with_all_parts_is_a_shortcut() -> None:
+    question = Question(
+        question="Who directed and who wrote Low Tide, and for how much?",
+        lang="en",
+        answer=(("Ada Brandt",), ("$44 billion",)),
+    )
+    texts = ["Ada Brandt directed it.", "Ada Brandt made it for $44bn.", "It cost $44bn."]
+    assert find_shortcuts(question, texts) == [1]
 
 
 def pool(supports: str, distracts: str, question: str = "q") -> LabelledPool:
@@ -40,7 +76,7 @@ def test_an_answer_is_verified_or_has_one_word_for_why_not(
         assert isinstance(found, Reject)
         assert found.outcome == outcome
     else:
-        assert found == Verified(question="q", supports=2, distracts=4, sources=2)
+        assert found == AcceptedQuestion(question="q")
 
 
 @pytest.mark.parametrize(("verdict", "outcome"), [("VERDICT: yes", "other-answer"), ("VERDICT: no", "")])

@@ -1,4 +1,4 @@
-"""What a build will find in a folder and need."""
+"""What a build will find in a folder, and the recipe that it gets."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from typing import IO
 
 import pytest
 
-from ragbed.builder.survey import survey_folder
+from ragbed.builder.new_recipe import survey_folder, write_recipe
+from ragbed.builder.recipe import RecipeCounts, read_recipe
 from ragbed.io.locations import open_regular
 
 
@@ -37,7 +38,20 @@ def test_a_file_that_cannot_be_read_is_counted_as_unreadable(tmp_path: Path, mon
             raise PermissionError(13, "Permission denied", str(path))
         return open_regular(path, follow_links=follow_links)
 
-    monkeypatch.setattr("ragbed.builder.survey.open_regular", open_others)
+    monkeypatch.setattr("ragbed.builder.new_recipe.open_regular", open_others)
     survey = survey_folder(tmp_path)
     assert (survey.documents, survey.skipped) == (1, {"empty": 1, ".jpg": 1, "unreadable": 1})
     assert survey.langs == {"zh": 1.0}
+
+
+def test_a_folder_becomes_a_recipe_that_can_be_read(tmp_path: Path) -> None:
+    docs, target = tmp_path / "My docs", tmp_path / "recipe.toml"
+    docs.mkdir()
+    (docs / "a.md").write_text("The council opened the bridge on Tuesday, and the mayor was glad of it. " * 3)
+    survey = survey_folder(docs)
+    target.write_text(write_recipe(docs, "openai/gpt-4o", survey=survey, items=7))
+    recipe = read_recipe(target)
+    assert (recipe.name, recipe.langs, recipe.wanted) == ("My-docs", ("en",), RecipeCounts(base=7))
+    assert (recipe.sources[0].kind, Path(recipe.sources[0].place)) == ("folder", docs)
+    target.write_text(write_recipe(docs, "openai/gpt-4o", survey=None, items=7, home=tmp_path))
+    assert (read_recipe(target).sources[0].place, read_recipe(target).langs) == ("My docs", ("en", "zh"))
