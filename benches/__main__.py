@@ -19,6 +19,7 @@ from benches import ROOT
 
 # Each module has a `main` function, and the first line of its docstring describes what it measures.
 MEMBERS = {
+    "ablate_scorer": "benches.ablate_scorer",
     "build_items": "benches.build_items",
     "build_oracle": "benches.build_oracle",
     "core": "benches.core",
@@ -34,6 +35,7 @@ MEMBERS = {
     "run": "benches.run",
     "score": "benches.score",
     "scorer": "benches.scorer",
+    "scorer_calibrate": "benches.scorer_calibrate",
     "scorer_train": "benches.scorer_train",
     "search": "benches.search",
     "sequential": "benches.sequential",

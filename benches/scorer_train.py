@@ -40,7 +40,7 @@ PENALTIES = {"sentence": 0.08, "response": 3.0, "mention": 2.0}  # how strongly 
 # Added to the log odds of a flag and of a refusal; a cross-validation by set had the fewest errors near them.
 SHIFTS = {"flagged": 0.25, "refused": 0.4}
 # Responses that regression tests check count more than once.
-COPIES = {"adversarial": 5.0, "phrasings": 2.0, "labelled": 2.0}
+COPIES = {"adversarial": 5.0, "phrasings": 2.0, "training": 2.0, "labelled": 2.0}
 MIN_COUNT = 2  # a feature of fewer sentences, responses or mentions is left out
 
 Floats: TypeAlias = NDArray[np.float64]

@@ -10,7 +10,7 @@ import pytest
 
 from ragbed.errors import DataError
 from ragbed.interop.exports.frozen import MANIFEST, read_frozen
-from ragbed.runs.checksum import seal_of
+from ragbed.runs.database import seal_of
 from tests.cli.typed import type_command
 from tests.interop.exports.runs import make_run
 

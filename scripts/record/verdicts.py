@@ -23,7 +23,7 @@ def record() -> dict[str, Any]:
     """Return the scorer's version, and for each language the hash and the errors and rows of each stratum."""
     hashes = {lang: hashlib.sha256() for lang in get_args(Lang)}
     counts: dict[str, dict[str, Counter[str]]] = defaultdict(lambda: defaultdict(Counter))
-    for stratum, case, response, labels in _read_rows():
+    for stratum, case, response, labels in read_rows_of_all_sets():
         values = score(case, response)
         hashes[case.lang].update(json.dumps([response, values], sort_keys=True).encode())
         is_wrong = any(values[name] != labels[name] for name in _LABELS if name in labels)
@@ -33,7 +33,7 @@ def record() -> dict[str, Any]:
     return {"version": SCORER_VERSION} | results
 
 
-def _read_rows() -> Iterator[tuple[str, Case, str, dict[str, bool]]]:
+def read_rows_of_all_sets() -> Iterator[tuple[str, Case, str, dict[str, bool]]]:
     """Yield the stratum, the case, the response and the labels of each row."""
     for part in get_args(Part):
         labels = read_final_labels(_FOLDER / "validation", part)

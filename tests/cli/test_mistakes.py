@@ -17,8 +17,7 @@ import pytest
 
 import ragbed
 from ragbed.data.catalog import dataset_names
-from ragbed.models import PROVIDERS
-from ragbed.models.suggestions import suggest_model
+from ragbed.models import PROVIDERS, suggest_model
 from tests.cli.typed import type_command
 
 

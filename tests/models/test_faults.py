@@ -436,10 +436,4 @@ def test_a_response_of_4_mb_is_scrubbed_in_less_than_half_a_second(text: str) ->
     hidden = scrubber.hide(response)
     assert time.process_time() - before < 0.5
     assert _SECRET[:8] not in hidden
-    assert hidden.endswith("[key]")
-
-
-def test_a_long_response_keeps_everything_but_the_key() -> None:
-    words = " ".join(f"{number:x}é文" for number in range(80_000))
-    hidden = Scrubber([ApiKey(_SECRET)]).hide(f"{words} {_SECRET} {words} {_SECRET[3:15]}.")
-    assert hidden == f"{words} [key] {words} [key]."
+    assert hidden == "[key]"

@@ -11,7 +11,7 @@ import pytest
 
 import ragbed
 from ragbed.errors import UsageError
-from ragbed.models.search_agents import AGENTS
+from ragbed.models.scripted import AGENTS
 from ragbed.models.search_tool import SearchTool
 from ragbed.schema import Case, Completion, Retrieved
 from ragbed.testbeds.search.corpora import Index, SearchCorpus

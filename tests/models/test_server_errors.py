@@ -1,4 +1,4 @@
-"""Errors of servers are told apart by their codes (src/ragbed/models/server_errors.py)."""
+"""Errors of servers are told apart by their codes (src/ragbed/models/failures.py)."""
 
 from __future__ import annotations
 

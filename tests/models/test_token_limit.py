@@ -108,18 +108,6 @@ def test_a_rejected_limit_is_lowered_and_not_sent_again_for_similar_prompts(erro
     assert asked == again
 
 
-def test_a_limit_that_is_too_high_for_a_long_prompt_is_used_for_shorter_ones() -> None:
-    limit = TokenLimit(Sampling(max_tokens=256, raises_limit=True))
-    long, short = make_case(0, filler="x" * 9_000), make_case(0)
-    limit.thinks = True
-    too_long = Completion(outcome="error", error="too-long: HTTP 400: the prompt is too long", attempts=1)
-    assert limit.lower_for(too_long, THINKING_LIMIT, long) == 2_048
-    truncated = Completion(outcome="truncated", reasoning="Hm", finish="length", attempts=1)
-    assert limit.lower_for(too_long, MAX_LIMIT, long) == 8_192
-    assert limit.raise_for(truncated, 256, long) == 2_048
-    assert limit.raise_for(truncated, 256, short) == MAX_LIMIT
-
-
 def test_a_limit_is_not_lowered_for_later_cases_if_the_server_accepts_no_lower_one() -> None:
     limit = TokenLimit(Sampling(max_tokens=256, raises_limit=True))
     limit.thinks, asked = True, list[int]()
@@ -215,27 +203,6 @@ def test_a_long_prompt_of_a_thinking_model_falls_back_for_its_case_only() -> Non
     calls = ((short, think), (long, overflow), (short, think))
     replies = [asyncio.run(limit.complete(case, call)).reply for case, call in calls]
     assert replies == ["256", "256", str(THINKING_LIMIT)]
-
-
-def test_a_rejection_that_is_not_confirmed_yet_does_not_lower_the_limit_of_other_cases() -> None:
-    limit = TokenLimit(Sampling(max_tokens=256, raises_limit=True))
-    limit.thinks = True
-    rejected = Completion(outcome="error", error="request: HTTP 400: max_tokens and seed are not valid")
-    assert limit.lower_for(rejected, THINKING_LIMIT, make_case(0)) == 2_048
-
-    async def think(max_tokens: int) -> Completion:
-        return Completion(outcome="ok" if max_tokens == MAX_LIMIT else "truncated", reasoning="Hm", attempts=1)
-
-    assert asyncio.run(limit.complete(make_case(1), think)).outcome == "ok"
-
-
-def test_another_repeat_of_a_case_does_not_undo_a_lower_limit() -> None:
-    limit, case = TokenLimit(Sampling(max_tokens=256, raises_limit=True)), make_case(0)
-    rejected = Completion(outcome="error", error="request: HTTP 400: max_tokens is too large: 16384")
-    assert limit.lower_for(rejected, MAX_LIMIT, case) == 8_192
-    limit.settle(Completion(outcome="ok", reply="Paris"), THINKING_LIMIT, case)
-    limit.settle(Completion(outcome="ok", reply="Paris"), 8_192, case)
-    assert limit.highest == 8_192
 
 
 def test_a_long_prompt_does_not_lower_the_limit_for_shorter_ones() -> None:

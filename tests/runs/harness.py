@@ -152,7 +152,7 @@ def _fill(path: Path, worker: int, entries: int, gate: Barrier) -> None:
         for number in range(entries):
             cache.keep(f"{worker}-{number}", "test/m", Completion(outcome="ok", reply=str(number)))
             await asyncio.sleep(0)
-        await cache.close()
+        cache.close()
 
     asyncio.run(fill())
     sys.exit(len(told))

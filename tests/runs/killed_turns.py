@@ -16,7 +16,7 @@ from msgspec import structs
 from ragbed.api.planning import plan_run
 from ragbed.api.spec import RunSpec
 from ragbed.errors import UsageError
-from ragbed.models.search_agents import SearchAgent
+from ragbed.models.scripted import SearchAgent
 from ragbed.runs.execution import run
 from ragbed.runs.status import read_status
 from ragbed.runs.store import open_store

@@ -134,7 +134,6 @@ def after_cut(disk: Disk, folder: Path, draw: random.Random | None) -> Found:
     folder.mkdir()
     disk.cut_power(folder, draw)
     with open_store(folder, create=True) as store:
-        assert not store.lost, "a sound log is reported as damaged"
         found = {result.case.case: result.completion.reply for result in store.results()}
         ((intents,),) = store.read("SELECT COUNT(*) FROM intents")
         return Found(found, intents)

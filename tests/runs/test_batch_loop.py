@@ -169,15 +169,6 @@ def test_cached_responses_are_not_sent(tmp_path: Path, monkeypatch: pytest.Monke
     assert canonical(tmp_path / "one") == canonical(tmp_path / "two")
 
 
-def test_a_monitored_run_looks_between_batches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with _serving(monkeypatch, delay_s=0):
-        run = _run(
-            MODELS[0], tmp_path / "run", batch=True, noise=[0, 0.2, 0.4, 0.6], limit=60, until="noise.accuracy ± 25"
-        )
-    assert run.conditions[0]["state"] == "decided"
-    assert 0 < run.outcomes["ok"] < 240
-
-
 def test_batches_in_progress_are_shown_and_must_be_collected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with _serving(monkeypatch, delay_s=0):
         _run(MODELS[0], tmp_path / "run", batch=True)
@@ -201,9 +192,10 @@ def test_batches_in_progress_are_shown_and_must_be_collected(tmp_path: Path, mon
     [
         ("scripted/oracle", {}, "scripted/oracle does not support batches"),
         (MODELS[0], {"strategies": "quote"}, "Omit `strategies`"),
+        (MODELS[0], {"until": "noise.accuracy ± 25"}, "Omit one of these options"),
     ],
 )
-def test_batches_need_a_provider_and_single_calls(
+def test_batches_need_a_provider_and_single_calls_of_all_cases(
     model: str, options: dict[str, Any], message: str, tmp_path: Path
 ) -> None:
     with pytest.raises(UsageError, match=message):
@@ -245,7 +237,8 @@ def test_errors_of_batches_have_the_user_headers_and_no_secret(
 def test_a_batch_that_is_listed_late_is_not_created_twice(
     model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with _serving(monkeypatch, lost_answers=1, unlisted_s=3) as url:
+    monkeypatch.setattr(batch_loop, "_LISTED_AFTER_S", 120.0)
+    with _serving(monkeypatch, lost_answers=1, unlisted_s=1) as url:
         run = _run(model, tmp_path / "run", batch=True)
         assert _stats(url)["batches"] == 1
     assert run.outcomes == {"ok": CASES}

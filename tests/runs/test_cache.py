@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import sqlite3
 from contextlib import closing
@@ -14,9 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as some
 
 from ragbed.errors import RagbedError
-from ragbed.runs.cache import Cache, key_of, open_cache
-from ragbed.runs.cache_admin import look, prune
-from ragbed.runs.checksum import seal_of
+from ragbed.runs.cache import Cache, key_of, look, open_cache, prune
+from ragbed.runs.database import seal_of
 from ragbed.runs.execution import run
 from ragbed.runs.status import read_status
 from ragbed.schema import Case, Completion
@@ -69,19 +67,17 @@ def test_a_run_can_be_resumed_on_another_server_with_the_same_model(tmp_path: Pa
 def test_a_response_is_found_before_and_after_it_is_written_also_by_another_process(tmp_path: Path) -> None:
     keys = [f"{number:03}" for number in range(200)]
 
-    async def use() -> list[str | None]:
-        first, second = (Cache(tmp_path / "cache", run, pytest.fail) for run in ("first", "second"))
-        assert second.find(keys[0]) is None
-        for key in keys[:100]:  # more than are written at once
-            first.keep(key, "test/talking", Completion(outcome="ok", reply=key, finish="stop"))
-        found = [first.find(key) for key in keys]
-        await first.close()
-        found += [second.find(key) for key in keys]
-        await second.close()
-        assert {each.run for each in found if each is not None} == {"first"}
-        return [None if each is None else each.completion.reply for each in found]
-
-    assert asyncio.run(use()) == 2 * [*keys[:100], *[None] * 100]
+    first, second = (Cache(tmp_path / "cache", run, pytest.fail) for run in ("first", "second"))
+    assert second.find(keys[0]) is None
+    for key in keys[:100]:  # more than are written at once
+        first.keep(key, "test/talking", Completion(outcome="ok", reply=key, finish="stop"))
+    found = [first.find(key) for key in keys]
+    first.close()
+    found += [second.find(key) for key in keys]
+    second.close()
+    assert {each.run for each in found if each is not None} == {"first"}
+    responses = [None if each is None else each.completion.reply for each in found]
+    assert responses == 2 * [*keys[:100], *[None] * 100]
 
 
 def test_a_request_that_cannot_be_created_does_not_affect_the_cases_before_it(tmp_path: Path) -> None:
@@ -237,18 +233,14 @@ def test_a_cache_without_its_table_is_named_with_the_fix(tmp_path: Path) -> None
     path = tmp_path / "replies.db"
     with closing(open_cache(path)) as connection:
         connection.execute("DROP TABLE replies")
-    with pytest.raises(
-        RagbedError, match=r"no such table: replies\. Check the permissions .* If the file is damaged, delete it\."
-    ):
+    with pytest.raises(RagbedError, match=r"no such table: replies\. .* If the file is damaged, delete it\."):
         look(path)
 
 
 def test_another_file_is_no_cache_to_be_pruned(tmp_path: Path) -> None:
     path = tmp_path / "replies.db"
     path.write_text("junk" * 1_000)
-    with pytest.raises(
-        RagbedError, match=r"file is not a database\. Check the permissions .* If the file is damaged, delete it\."
-    ):
+    with pytest.raises(RagbedError, match=r"file is not a database\. .* If the file is damaged, delete it\."):
         prune(path, 0)
 
 

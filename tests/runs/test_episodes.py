@@ -17,7 +17,7 @@ import ragbed
 from ragbed.api.planning import plan_run
 from ragbed.api.spec import RunSpec
 from ragbed.errors import DataError
-from ragbed.models.search_agents import SearchAgent
+from ragbed.models.scripted import SearchAgent
 from ragbed.runs.budget import Budget, BudgetSpent
 from ragbed.runs.execution import Job, run
 from ragbed.runs.merging import merge

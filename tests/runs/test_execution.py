@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 from collections.abc import Iterator
 from decimal import Decimal
@@ -241,26 +240,6 @@ def test_several_models_share_a_run(tmp_path: Path) -> None:
     models = [TalkingModel(agree, f"test/{name}") for name in "abc"]
     run(make_job(tmp_path, 20, *models), ask_nobody)
     assert [(model.model, model.ok) for model in read_status(tmp_path).models] == [(f"test/{n}", 20) for n in "abc"]
-
-
-def test_cases_that_a_model_sets_aside_do_not_hold_up_the_others(tmp_path: Path) -> None:
-    class Parked(TalkingModel):
-        concurrency = 2
-        parked = 0
-        make_room = staticmethod(lambda: None)
-
-        async def complete(self, case: Case, repeat: int = 0) -> Completion:
-            if int(case.item) < 4:
-                self.parked += 1
-                self.make_room()
-                while len(self.asked) < 6:
-                    await asyncio.sleep(0.001)
-                self.parked -= 1
-            return await super().complete(case, repeat)
-
-    model = Parked(agree)
-    run(make_job(tmp_path, 10, model), ask_nobody)
-    assert len(replies(tmp_path)) == 10
 
 
 def test_a_call_whose_worker_ended_is_made_again_and_named_as_maybe_paid_twice(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ragbed.runs.checksum import seal_of
+from ragbed.runs.database import seal_of
 from ragbed.runs.execution import run
 from tests.cli.typed import type_command
 from tests.runs.harness import TalkingModel, agree, ask_nobody, make_job

@@ -177,8 +177,7 @@ def _commits(log: bytes) -> list[int]:
 
 
 @pytest.mark.parametrize("part", [0.0, 0.6])
-def test_a_damaged_log_is_reported_and_its_calls_are_repeated(part: float, tmp_path: Path) -> None:
-    told: list[str] = []
+def test_the_calls_in_the_damaged_part_of_a_log_are_repeated(part: float, tmp_path: Path) -> None:
     with serve(tmp_path / "calls") as endpoint:
         process = start(tmp_path / "run", _CASES, endpoint)
         wait_until_asked(endpoint, 40, process)  # before the first checkpoint, which moves everything to the file
@@ -189,7 +188,5 @@ def test_a_damaged_log_is_reported_and_its_calls_are_repeated(part: float, tmp_p
         commits = _commits(bytes(content))
         content[commits[int(part * (len(commits) - 2))] + 100] ^= 1
         log.write_bytes(content)
-        run(make_job(tmp_path / "run", _CASES, endpoint.model(), tell=told.append), ask_nobody)
-    assert len(told) == 1
-    assert "or more commits: its log is damaged. The calls are repeated." in told[0]
+        run(make_job(tmp_path / "run", _CASES, endpoint.model()), ask_nobody)
     assert read_status(tmp_path / "run").models[0].ok == _CASES

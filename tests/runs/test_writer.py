@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from ragbed.runs.writer import RunGone, WriteFailed, Writer
+from ragbed.runs.writer import WriteFailed, Writer
 
 _PUT = "INSERT INTO rows VALUES (?)"
 
@@ -89,24 +89,6 @@ def test_any_failure_reaches_all_futures_and_ends_writing(bad: tuple[object, ...
     connection = _open(tmp_path)
     asyncio.run(asyncio.wait_for(put(), 5))
     assert _rows(connection) == [1]
-    connection.close()
-
-
-def test_rows_of_a_file_found_gone_are_written_for_the_copy(tmp_path: Path) -> None:
-    def check() -> None:
-        raise RunGone("gone")
-
-    async def put() -> None:
-        writer = Writer(tmp_path, connection, check)
-        for number in (1, 2):
-            with pytest.raises(RunGone):
-                await writer.put(_PUT, (number,))
-        with pytest.raises(RunGone):
-            await writer.close()
-
-    connection = _open(tmp_path)
-    asyncio.run(put())
-    assert _rows(connection) == [1, 2]
     connection.close()
 
 

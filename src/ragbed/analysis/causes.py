@@ -18,7 +18,7 @@ from ragbed.analysis.metrics.cells import CellBuilder
 from ragbed.analysis.run_cells import read_groups
 from ragbed.analysis.trials.columns import CAUSE, Labels, TrialColumns, TrialGroup
 from ragbed.runs.display_names import read_row_names
-from ragbed.runs.scoring import open_scored
+from ragbed.runs.store import open_scored
 from ragbed.schema import Estimate, Lang
 from ragbed.scoring.causes import CAUSES
 from ragbed.testbeds import headline_score

@@ -65,6 +65,20 @@ class ConditionRow(Struct):
         return structs.asdict(self.condition) | counts | {"hits": hits, "rates": rates, "intervals": intervals}
 
 
+def tell_unsure(rows: Sequence[ConditionRow]) -> str:
+    """Return a sentence with the number of unsure verdicts and the range of the accuracy, or nothing if there are none.
+
+    Unsure verdicts count as wrong, so the lower end is the reported accuracy of the conditions with such verdicts.
+    """
+    rates = [rate for row in rows if (rate := row.rates.get("correct")) and rate.unsure and rate.value is not None]
+    unsure, n = sum(rate.unsure for rate in rates), sum(rate.n for rate in rates)
+    if not unsure:
+        return ""
+    least = sum((rate.value or 0) * rate.n for rate in rates) / n
+    verdicts = "1 verdict is unsure and counts" if unsure == 1 else f"{unsure:,} verdicts are unsure and count"
+    return f"{verdicts} as wrong: {least:.0%} to {least + unsure / n:.0%} correct if all of them were wrong or right."
+
+
 def tabulate_run(folder: Path) -> list[ConditionRow]:
     """Score the responses of a run that have no scores yet, and tabulate the run by condition."""
     from ragbed.analysis.trials.table import TrialTable  # noqa: PLC0415 - it loads the scorers

@@ -20,8 +20,7 @@ from ragbed.errors import UsageError
 from ragbed.runs.condition import largest_cluster
 from ragbed.runs.decided import DecidedInterval, read_conditions, read_decided
 from ragbed.runs.display_names import RowNames, read_row_names
-from ragbed.runs.scoring import open_scored
-from ragbed.runs.store import RunStore
+from ragbed.runs.store import RunStore, open_scored
 from ragbed.schema import Estimate
 from ragbed.scoring import open_scorers
 

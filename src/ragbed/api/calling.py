@@ -176,9 +176,7 @@ def check_reader(name: str) -> None:
 
 
 def _refuse_system(model: Model) -> None:
-    from ragbed.models.base import AnsweringAfresh
-
-    if isinstance(model, AnsweringAfresh):
+    if getattr(model, "answers_afresh", False):
         raise UsageError(f"{model.name} is a RAG system, which builds its own prompts. Use a language model instead.")
 
 

@@ -75,8 +75,8 @@ def plan_run(spec: RunSpec, message: Callable[[str], None] = _LOGGER.warning) ->
     from ragbed.runs.circuit_breaker import CHANGE_OPTION
     from ragbed.runs.execution import Job
     from ragbed.runs.lock import check_run_folder
-    from ragbed.runs.scoring import open_scored
     from ragbed.runs.sharding import parse_shard
+    from ragbed.runs.store import open_scored
     from ragbed.runs.turns import EpisodeFactory
     from ragbed.testbeds.feasibility import require_feasible
     from ragbed.testbeds.selection import choose_testbeds, generate_cases, stored_options
@@ -157,6 +157,8 @@ def _check_batch(spec: RunSpec, models: Sequence[Model]) -> None:
             "`batch` supports only the default prompt with a single call per case. Omit `strategies`, "
             "`preset` and confidence=stated."
         )
+    if spec.until:
+        raise UsageError("`batch` sends all cases at once, so `until` cannot stop early. Omit one of these options.")
     for model in models:
         if not isinstance(model, Batching):
             raise UsageError(

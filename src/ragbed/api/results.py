@@ -288,7 +288,7 @@ class Run:
             >>> {row["credit"] for row in run.disagreements("code")}
             {'false'}
         """
-        from ragbed.runs.scoring import open_scored
+        from ragbed.runs.store import open_scored
         from ragbed.scoring.disagreements import find_disagreements
 
         with open_scored(self.folder) as store:

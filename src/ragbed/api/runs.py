@@ -100,7 +100,7 @@ def open_run(folder: str | Path) -> Run:
         >>> ragbed.open_run(folder).outcomes
         {'ok': 5}
     """
-    from ragbed.runs.scoring import open_scored
+    from ragbed.runs.store import open_scored
 
     place = local_path(folder)
     with open_scored(place):

@@ -56,7 +56,7 @@ def check_search_models(models: Sequence[Model], spec: RunSpec, settings: Settin
     Raises:
         UsageError: A model cannot be evaluated with the testbed.
     """
-    from ragbed.models.base import ToolCalling, is_system
+    from ragbed.models.base import is_system
 
     if spec.batch:
         raise UsageError(
@@ -75,7 +75,7 @@ def check_search_models(models: Sequence[Model], spec: RunSpec, settings: Settin
             raise UsageError(
                 f"{model.name} calls the search tool in the current process, so testbeds=search requires engine=local."
             )
-        calls_tools = isinstance(model, ToolCalling) and model.calls_tools
+        calls_tools = getattr(model, "calls_tools", False)
         if settings.search.protocol == "tools" and not calls_tools and not is_system(model):
             raise UsageError(f"{model.name} does not support tool calls with this provider. Use search=protocol=text.")
 

@@ -14,7 +14,7 @@ from ragbed.api.results import Records
 from ragbed.api.tables import TableResult
 from ragbed.environment import cache_file, variables
 from ragbed.errors import RagbedError, UsageError
-from ragbed.runs.cache_admin import CacheSize, look, prune
+from ragbed.runs.cache import CacheSize, look, prune
 from ragbed.testbeds import TESTBEDS
 
 if TYPE_CHECKING:

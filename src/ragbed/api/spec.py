@@ -148,7 +148,7 @@ class RunSpec:
         header: Additional request headers, each as `Name: value`.
         seed_model: Random seed passed to the model.
         context_length: Context length of the models in tokens; a longer case is not sent and ends as `error: too-long`.
-            Default: what the server or the weights report.
+            Default: that of the weights or the server.
         preset: Name of a system in the paper whose prompt format and sampling to use.
         trust_remote_code: Allow running the code in a pinned `hf/` revision.
         max_connections: Maximum number of concurrent requests; default: adaptive, up to 64.
@@ -162,7 +162,7 @@ class RunSpec:
         cache: Whether to reuse cached responses: auto (not those that other runs received from models without an
             identity, which may have changed), reuse (all) or off.
         engine: Where the work runs: local, or ray for a Ray cluster.
-        cluster: Ray cluster to join: HOST:PORT of its head node, or `auto`; default: a new local cluster.
+        cluster: Ray cluster to join: HOST:PORT of its head node; default: a new local cluster.
         replicas: Number of replicas of each model on the cluster; default: 1.
         gpus_per_replica: Number of GPUs per replica; default: 0.
         cpus_per_replica: Number of CPUs per replica; default: 1.

@@ -184,19 +184,18 @@ def _typed(
     is_share = any(map(_SHARE.search, question.answer[0]))
     for mention in mentions:
         start, end = places[mention.start], places[max(mention.start, mention.end - 1)] + 1
-        rule = _rule(mention, mentions, reading, bool(dateline and end <= dateline.end()))
+        rule = _rule(mention, reading, bool(dateline and end <= dateline.end()))
         if is_share and mention.rule == "number.unit" and not _SHARE.search(text[start : end + 10]):
             rule = "figure"  # the answer 60% also matches "three" alone, because 60% can be written as "three fifths"
         yield AnswerMention(start, end, rule)
 
 
-def _rule(mention: Mention, same: list[Mention], reading: FoldedResponse, is_dateline: bool) -> str:
+def _rule(mention: Mention, reading: FoldedResponse, is_dateline: bool) -> str:
     if mention.rule == "name.surname":
         return "surname"
     if mention.rule.startswith("date") and is_dateline:
         return "dateline"
-    status = judge_mention(reading.text, reading.terms, mention, same, ())
-    return "denied" if status in {"denied", "wrong"} else mention.rule
+    return "denied" if judge_mention(reading.text, mention) == "denied" else mention.rule
 
 
 def _reduced(

@@ -21,7 +21,7 @@ engine_options: Decorator = together(
         envvar=["RAGBED_CLUSTER", "RAY_ADDRESS"],
         show_default="a new local cluster that stops when the command exits",
         group=DISTRIBUTED,
-        help="Ray cluster to join: HOST:PORT of its head node, or 'auto' for the cluster running on this machine.",
+        help="Ray cluster to join: HOST:PORT of its head node.",
     ),
 )
 replica_options: Decorator = together(

@@ -150,6 +150,7 @@ def tell_empty(count: int, total: int, models: Iterable[str]) -> str:
 
 def print_cells(cells: Sequence[ConditionRow], folder: Path, *, to_stderr: bool) -> None:
     """Print a table for each model, dataset and profile, with each testbed's headline score by all scorers."""
+    from ragbed.analysis.overview import tell_unsure
     from ragbed.reporting.numbers import FEW
     from ragbed.runs.display_names import read_names
 
@@ -174,9 +175,8 @@ def print_cells(cells: Sequence[ConditionRow], folder: Path, *, to_stderr: bool)
     if empty := sum(cell.empty for cell in cells):
         models = {cell.condition.model for cell in cells if cell.empty}
         say(tell_empty(empty, sum(cell.ok + cell.truncated for cell in cells), models))
-    if unsure := sum(cell.rates["correct"].unsure for cell in cells if cell.asked):
-        verdicts = "1 verdict is unsure and counts" if unsure == 1 else f"{unsure:,} verdicts are unsure and count"
-        say(f"{verdicts} as wrong. Judge these responses with ragbed judge RUN -m MODEL --unsure.")
+    if unsure := tell_unsure(cells):
+        say(f"{unsure} Judge these responses with ragbed judge RUN -m MODEL --unsure.")
     rates = (cell.rates.get(headline_of(cell.condition.testbed, cell.condition.arm)[1]) for cell in cells)
     if any(rate is not None and rate.value is not None and rate.questions < FEW for rate in rates):
         click.echo(f"* fewer than {FEW} questions, so the 95% interval is wide.", err=to_stderr)

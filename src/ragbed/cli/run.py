@@ -62,7 +62,7 @@ if TYPE_CHECKING:
     type=int,
     metavar="N",
     group=help_groups.REQUESTS,
-    show_default="what the server or the weights report",
+    show_default="that of the weights or the server",
     help=(
         "Context length of the models in tokens. Longer prompts are not sent; their cases are counted as `too-long` "
         "errors."

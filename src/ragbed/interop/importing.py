@@ -10,9 +10,7 @@ from ragbed.data import Dataset
 from ragbed.data.catalog import published_settings
 from ragbed.errors import UnusedOption, UsageError
 from ragbed.interop.exports.frozen import read_frozen, read_part
-from ragbed.runs.answer_files import PlainFiles, open_rgb, without_totals
-from ragbed.runs.harness_logs import LmEvalSamples, open_inspect
-from ragbed.runs.importing import AnswerSource
+from ragbed.runs.importing import AnswerSource, LmEvalSamples, PlainFiles, open_inspect, open_rgb, without_totals
 from ragbed.schema import Case
 from ragbed.testbeds.selection import choose_testbeds, generate_cases, stored_options
 from ragbed.testbeds.settings import Settings

@@ -19,19 +19,18 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from ragbed import plugins
-from ragbed.errors import UnknownName, UsageError
+from ragbed.errors import UnknownName, UsageError, nearest_name
 from ragbed.io.retry import RetryPolicy
 from ragbed.models.base import Model, Sampling
 from ragbed.models.presets import Preset
-from ragbed.models.providers.transport import Pacer
+from ragbed.models.providers.dialects import COMPATIBLE, CompatibleProvider, any_provider, find_urls
+from ragbed.models.providers.pacing import Pacer
 from ragbed.models.secrets import ApiKey, without_credentials
-from ragbed.models.suggestions import suggest_model
 from ragbed.plugins import find_part
 from ragbed.text import storable_name
 
 if TYPE_CHECKING:
     from ragbed.data.corpus import Corpora
-    from ragbed.models.providers.dialects import CompatibleProvider
     from ragbed.models.providers.http_model import ServiceConfig
     from ragbed.models.systems import FunctionSystem
 
@@ -126,24 +125,18 @@ class ModelConfig(Struct, frozen=True):
 
         pacer = Pacer(
             self.connections or _DEFAULT_CONNECTIONS * len(urls),
-            adaptive=self.connections is None,
+            slow_s=self.retry_policy.attempt_s / 2 if self.connections is None else None,
             per_s=None if self.per_minute is None else self.per_minute / 60,
             tokens_per_s=None if self.tokens_per_minute is None else self.tokens_per_minute / 60,
             servers=len(urls),
         )
-        to_check = f"the key ({variable})"
-        return ServiceConfig(
-            name, remote, urls, key, self.sampling, pacer, self.retry_policy, to_check, self.environ, self.headers,
-            self.context_length, is_custom, self.fixed,
-        )  # fmt: skip
+        return ServiceConfig(name, remote, urls, key, pacer, f"the key ({variable})", self, is_custom)
 
 
 def _compatible(name: str) -> Callable[[ModelConfig], Model]:
     """Return a function that opens models from the named provider, which must be listed in `dialects.py`."""
 
     def open_compatible(config: ModelConfig) -> Model:
-        from ragbed.models.providers.dialects import COMPATIBLE
-
         return _open_compatible(config, COMPATIBLE[name], f"{name}/{config.model}", config.model)
 
     return open_compatible
@@ -154,8 +147,6 @@ def _openai_api(config: ModelConfig) -> Model:
 
     `<NAME>_BASE_URL` contains one or more URLs, separated by commas, and `<NAME>_API_KEY` contains the key.
     """
-    from ragbed.models.providers.dialects import any_provider
-
     name, _, remote = config.model.partition("/")
     if not name or not remote:
         raise UsageError(
@@ -165,7 +156,6 @@ def _openai_api(config: ModelConfig) -> Model:
 
 
 def _open_compatible(config: ModelConfig, provider: CompatibleProvider, name: str, remote: str) -> Model:
-    from ragbed.models.providers.dialects import find_urls
     from ragbed.models.providers.openai import OpenAIModel
 
     is_custom = bool(config.environ.get(provider.base, "").strip())
@@ -205,8 +195,7 @@ def _hf(config: ModelConfig) -> Model:
 
 
 def _scripted(config: ModelConfig) -> Model:
-    from ragbed.models.scripted import SCRIPTS, ScriptedModel
-    from ragbed.models.search_agents import AGENTS, SearchAgent
+    from ragbed.models.scripted import AGENTS, SCRIPTS, ScriptedModel, SearchAgent
 
     if config.model in AGENTS:
         return SearchAgent(config.model)
@@ -266,13 +255,8 @@ def _replay(config: ModelConfig) -> Model:
     return config.open_replay(config.model)
 
 
-# The provider names in `dialects.py`, repeated here because that module is imported only when a model is opened.
-COMPATIBLE_NAMES = (
-    "openai", "azure", "gemini", "mistral", "deepseek", "dashscope", "zhipu", "siliconflow", "openrouter", "together",
-    "groq", "bedrock", "vllm", "sglang", "ollama", "lmstudio",
-)  # fmt: skip
 PROVIDERS: dict[str, Callable[[ModelConfig], Model]] = {
-    **{name: _compatible(name) for name in COMPATIBLE_NAMES},
+    **{name: _compatible(name) for name in COMPATIBLE},
     "anthropic": _anthropic,
     "openai-api": _openai_api,
     "llamacpp": _llamacpp,
@@ -333,6 +317,22 @@ def parse_model(spec: str) -> tuple[str, str, Callable[[ModelConfig], Model]]:
     return provider, model, open_provider
 
 
+# Patterns for the start of a model's name, each with the provider that serves such models.
+_FAMILIES = (
+    (r"(chat)?gpt|o[1345](-|$)|davinci", "openai"),
+    (r"claude", "anthropic"),
+    (r"gemini", "gemini"),
+    (r"deepseek", "deepseek"),
+    (r"qw[eq]n?", "dashscope"),
+    (r"(chat)?glm", "zhipu"),
+    (r"(mi[sx]tral|ministral|magistral|codestral)", "mistral"),
+)
+_COMPANIES = {"google": "gemini", "claude": "anthropic", "gpt": "openai", "alibaba": "dashscope", "zhipuai": "zhipu"}
+# Companies that are not built-in providers and not organizations on Hugging Face, but whose servers have OpenAI's API.
+_COMPATIBLE = ("deepinfra", "fireworks", "minimax", "moonshot", "perplexity", "stepfun", "volcengine", "xai")
+_LIKENESS = 0.7  # minimum similarity (0 to 1) between a mistyped provider name and a known one
+
+
 def _describe_unknown(spec: str, provider: str, known: Sequence[str]) -> str:
     near = suggest_model(spec, known)
     hint = "" if near is None else f" Did you mean {near}?"
@@ -340,6 +340,32 @@ def _describe_unknown(spec: str, provider: str, known: Sequence[str]) -> str:
         f"model={spec}: {provider!r} is not a known provider.{hint} A model string has the form provider/model; "
         f"the providers are {', '.join(known)}."
     )
+
+
+def suggest_model(spec: str, providers: Sequence[str]) -> str | None:
+    """Suggest a correction for a model string with an unknown provider, or return None."""
+    if spec.endswith(".gguf"):
+        return f"llamacpp/{spec}"
+    first, separator, rest = re.match(r"([^/:]*)([/:]?)(.*)", spec).groups()  # type: ignore[union-attr]  # always matches
+    if rest and (provider := _nearest_provider(first.lower(), providers)):
+        return f"{provider}/{rest}"
+    if separator == "/":
+        return f"hf/{spec}" if first and rest else None  # probably a Hugging Face repository
+    if separator == ":":
+        return f"ollama/{spec}"  # probably a model with a tag, e.g. qwen2.5:7b
+    for pattern, provider in _FAMILIES:
+        if re.match(pattern, spec.lower()):
+            return f"{provider}/{spec}" if provider in providers else f"openai-api/{provider}/{spec}"
+    return None
+
+
+def _nearest_provider(name: str, providers: Sequence[str]) -> str | None:
+    if name in _COMPATIBLE:
+        return f"openai-api/{name}"
+    company = _COMPANIES.get(name)
+    if company in providers:
+        return company
+    return nearest_name(name, providers, _LIKENESS)
 
 
 _OPTIONS = {

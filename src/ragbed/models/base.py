@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import msgspec
 
@@ -15,7 +14,6 @@ from ragbed.text import storable
 
 if TYPE_CHECKING:
     from ragbed.models.providers.batches import BatchService
-    from ragbed.models.providers.context_window import ContextWindow
     from ragbed.models.providers.negotiation import Learned, Negotiation
     from ragbed.models.token_limit import TokenLimit
 
@@ -84,6 +82,17 @@ class Model(Protocol):
         concurrency: Maximum number of concurrent cases; the limit may increase during a run.
         advice: A sentence that tells the user what to check if no call succeeds.
 
+    A model may have further attributes:
+
+    * `make_room`: a function that the runner sets, to be called when the concurrency has grown.
+    * `meters_requests`: whether the model reserves the cost of each request itself (see `RequestMeter`).
+    * `reuses_prefixes`: whether the model reuses the common prefix of consecutive prompts, so that cases are sorted.
+    * `answers_afresh`: whether responses must not be read from the cache, e.g. of a RAG system under development.
+    * `calls_tools`: whether the API accepts tools; otherwise, the `search` testbed uses a text protocol.
+    * `languages`: the codes of the model's languages, e.g. `en`; empty if they are unknown.
+    * `least_s`: a function that returns the minimum number of seconds that a number of calls and tokens takes, because
+      of rate limits that the user has set.
+
     Example:
         >>> class Echo:
         ...     name, concurrency, advice = "mine/echo", 8, ""
@@ -140,24 +149,6 @@ class StatelessModel:
         """Do nothing."""
 
 
-@runtime_checkable
-class Parking(Protocol):
-    """A model that parks cases while its server requires a pause, so that other cases can be sent.
-
-    Otherwise, a server that answers every twentieth call with `Retry-After: 89` would stop all calls.
-    Call `isinstance` once per model, not once per call, because it takes longer than all other work for a call.
-
-    Attributes:
-        make_room: Called when a case is parked or the concurrency grows, so that the runner can send more cases.
-    """
-
-    make_room: Callable[[], object]
-
-    @property
-    def parked(self) -> int:
-        """The number of parked cases, which do not count as running."""
-
-
 class RequestMeter:
     """Reserves the highest cost of every request before it is sent, also of repeated ones; by default, does nothing."""
 
@@ -172,34 +163,23 @@ METER = ContextVar("meter", default=RequestMeter())  # noqa: B039 - the meter of
 
 
 @runtime_checkable
-class RateLimited(Protocol):
-    """A model whose calls may be slower because of rate limits that the user has set."""
-
-    def least_s(self, calls: int, tokens: int) -> float:
-        """Return the minimum number of seconds that calls take because of these limits."""
-
-
-@runtime_checkable
-class Posting(Protocol):
-    """A model that sends the bytes returned by `request` unchanged, so that the request is built only once."""
-
-    async def complete_request(self, request: bytes, case: Case) -> Completion:
-        """Call the model with the bytes that `request` returned; the runner prefers this method to `complete`."""
-
-
-@runtime_checkable
 class Batching(Protocol):
     """A model whose provider has a batch API.
 
     Attributes:
         limit: The token limit for its requests.
         negotiation: The parameters that the server has turned out to accept or reject.
-        window: The model's context window.
     """
 
     limit: TokenLimit
     negotiation: Negotiation
-    window: ContextWindow
+
+    def check_length(self, case: Case, max_tokens: int) -> None:
+        """Check that a prompt and its response fit into the context length that the user set.
+
+        Raises:
+            Failure: They do not fit.
+        """
 
     def open_batches(self) -> BatchService:
         """Return the provider's batch service."""
@@ -215,46 +195,16 @@ class Batching(Protocol):
         """
 
 
-@runtime_checkable
-class PrefixReusing(Protocol):
-    """A model that reuses the common prefix of consecutive prompts, so the runner sorts the cases for it."""
-
-    reuses_prefixes: Literal[True]
-
-
-@runtime_checkable
-class AnsweringAfresh(Protocol):
-    """A model whose responses must not be read from the cache, e.g. a RAG system under development."""
-
-    answers_afresh: Literal[True]
-
-
-@runtime_checkable
-class ToolCalling(Protocol):
-    """A model whose API accepts tools; with other models, the `search` testbed uses a text protocol."""
-
-    @property
-    def calls_tools(self) -> bool:
-        """Whether the model can use tools with its current settings."""
-
-
-@runtime_checkable
-class ForLanguages(Protocol):
-    """A model that lists its languages as codes such as `en`; the list is empty if the languages are unknown."""
-
-    languages: tuple[str, ...]
-
-
 def lacks_language(model: Model, lang: Lang) -> bool:
     """Return whether a model declares its languages and the given language is not among them."""
-    listed = model.languages if isinstance(model, ForLanguages) else ()
+    listed: tuple[str, ...] = getattr(model, "languages", ())
     codes = {re.split("[-_]", code.lower())[0] for code in listed}
     return bool(codes) and codes.isdisjoint(_CODES[lang])
 
 
 def is_system(model: Model) -> bool:
     """Return whether a model is a RAG system, which builds its own prompts."""
-    return isinstance(model, AnsweringAfresh) and not getattr(model, "takes_prompts", False)
+    return bool(getattr(model, "answers_afresh", False)) and not getattr(model, "takes_prompts", False)
 
 
 def canonical(body: object) -> bytes:

@@ -16,7 +16,6 @@ from typing import TypeAlias
 from urllib.parse import urlsplit
 
 from ragbed.errors import UsageError
-from ragbed.models import COMPATIBLE_NAMES
 from ragbed.models.local.llamacpp import find_weights
 from ragbed.models.providers.dialects import COMPATIBLE, find_urls
 
@@ -138,7 +137,7 @@ def _version(name: str) -> str:
 
 
 CHECKS: dict[str, Callable[[Environ], BackendCheck]] = {
-    **{name: partial(_compatible, name) for name in COMPATIBLE_NAMES},
+    **{name: partial(_compatible, name) for name in COMPATIBLE},
     "anthropic": partial(_key, "ANTHROPIC_API_KEY"),
     "openai-api": _openai_api,
     "hf": _hf,

@@ -35,8 +35,9 @@ def identify(function: Callable[..., object]) -> str:
     return f"code {digest.hexdigest()[:_DIGITS]} in Python {sys.version_info.major}.{sys.version_info.minor}"
 
 
-def _describe(value: object, seen: set[int]) -> Iterator[str]:
-    """Yield strings that describe a function or an immutable value; for other objects, only the type is described."""
+def _describe(value: Any, seen: set[int]) -> Iterator[str]:  # noqa: ANN401 - any object that a function uses
+    """Yield strings that describe a function or an immutable value; for other objects, only the name or the type."""
+    value = value.__wrapped__ if isinstance(value, _CACHED) else value
     if isinstance(value, _VALUES):
         yield f"{type(value).__name__} {value!r}"
     elif isinstance(value, tuple):
@@ -51,48 +52,40 @@ def _describe(value: object, seen: set[int]) -> Iterator[str]:
         yield from _describe(value.co_consts, seen)
     elif id(value) in seen:  # functions that call each other would cause infinite recursion
         yield "recursion"
-    elif callable(value):
-        seen.add(id(value))
-        yield from _describe_callable(value, seen)
-    else:
-        yield type(value).__qualname__
-
-
-def _describe_callable(value: Any, seen: set[int]) -> Iterator[str]:  # noqa: ANN401 - attributes depend on the kind
-    value = value.__wrapped__ if isinstance(value, _CACHED) else value
-    if isinstance(value, functools.partial):
+    elif isinstance(value, functools.partial):
         yield from _describe((value.func, value.args, tuple(sorted(value.keywords.items()))), seen)
     elif isinstance(value, FunctionType):
+        seen.add(id(value))
         yield from _describe_function(value, seen)
-    elif inspect.isbuiltin(value) or inspect.isclass(value) or inspect.ismethoddescriptor(value):
-        yield f"{type(value).__qualname__} {getattr(value, '__module__', None)}.{value.__qualname__}"
-    else:  # a method, or an object that can be called
-        owner = value.__self__ if inspect.ismethod(value) else value
-        function = value.__func__ if inspect.ismethod(value) else getattr(type(value).__call__, "__func__", None)
-        yield type(owner).__qualname__
-        methods = [one for name, one in vars(type(owner)).items() if name not in ("__init__", "__post_init__")]
-        changed = _assigned(method.__code__ for method in methods if isinstance(method, FunctionType))
-        attributes = vars(owner) if hasattr(owner, "__dict__") else {}
-        yield from _describe_values({name: one for name, one in attributes.items() if name not in changed}, seen)
-        yield from _describe(function or type(value).__call__, seen)
+    elif inspect.ismethod(value):
+        yield from _describe_object(value.__self__, seen)
+        yield from _describe(value.__func__, seen)
+    elif isinstance(call := getattr(type(value), "__call__", None), FunctionType):  # noqa: B004 - its code is needed
+        yield from _describe_object(value, seen)
+        yield from _describe(call, seen)
+    else:
+        yield f"{type(value).__qualname__} {getattr(value, '__module__', '')} {getattr(value, '__qualname__', '')}"
+
+
+def _describe_object(owner: object, seen: set[int]) -> Iterator[str]:
+    """Describe the attributes of an object that its methods do not change."""
+    yield type(owner).__qualname__
+    methods = [one for name, one in vars(type(owner)).items() if name not in ("__init__", "__post_init__")]
+    changed = _assigned(method.__code__ for method in methods if isinstance(method, FunctionType))
+    attributes: dict[str, object] = getattr(owner, "__dict__", {})
+    yield from _describe_values({name: one for name, one in attributes.items() if name not in changed}, seen)
 
 
 def _describe_function(function: FunctionType, seen: set[int]) -> Iterator[str]:
     code, module = function.__code__, function.__module__
     yield from _describe((code, function.__defaults__, tuple(sorted((function.__kwdefaults__ or {}).items()))), seen)
-    neighbours = {
-        name: one
-        for name, value in function.__globals__.items()
-        if isinstance(one := value.__wrapped__ if isinstance(value, _CACHED) else value, FunctionType)
-        and one.__module__ == module
-    }
-    changed = _assigned([code, *(one.__code__ for one in neighbours.values())])
+    values = {n: v.__wrapped__ if isinstance(v, _CACHED) else v for n, v in function.__globals__.items()}
+    neighbours = [one for one in values.values() if isinstance(one, FunctionType) and one.__module__ == module]
+    changed = _assigned([code, *(one.__code__ for one in neighbours)])
     closure = inspect.getclosurevars(function).nonlocals
     yield from _describe(tuple(closure[name] for name in sorted(closure.keys() - changed)), seen)
     used = {name for one in _with_inner(code) for name in one.co_names} - changed
-    yield from _describe_values(
-        {n: v for n, v in (function.__globals__ | neighbours).items() if n in used}, seen, module
-    )
+    yield from _describe_values({name: value for name, value in values.items() if name in used}, seen, module)
 
 
 def _describe_values(values: Mapping[str, object], seen: set[int], module: str = "") -> Iterator[str]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 import msgspec
 
 from ragbed.errors import PluginFailed, RagbedError
-from ragbed.models.base import MODEL_ATTRIBUTES, Model, Posting, WorkerLost
+from ragbed.models.base import MODEL_ATTRIBUTES, Model, WorkerLost
 from ragbed.models.failures import Failure, failed
 from ragbed.schema import Case, Completion
 from ragbed.text import storable
@@ -41,17 +41,14 @@ def open_contained(open_provider: Callable[[ModelConfig], Model], config: ModelC
         with _reporting(f"provider {provider!r} failed in identity()"):
             return _checked(str, await inner_identity())
 
-    methods: dict[str, Callable[..., object]] = {"request": request, "identity": identity}
-    methods["complete"] = _contained("complete", model.complete)
-    if isinstance(model, Posting):  # the runner prefers this method to `complete`
-        methods["complete_request"] = _contained("complete_request", model.complete_request)
-    # The methods are replaced on the object itself, because a model may have additional methods, e.g. of `Parking`.
+    # The methods are replaced on the object itself, because a model may have additional methods.
+    methods = {"request": request, "identity": identity, "complete": _contained(model.complete)}
     for name, method in methods.items():
         object.__setattr__(model, name, method)
     return model
 
 
-def _contained(name: str, call: Callable[..., Awaitable[object]]) -> Callable[..., Awaitable[Completion]]:
+def _contained(call: Callable[..., Awaitable[object]]) -> Callable[..., Awaitable[Completion]]:
     """Return a method that calls a model and returns an outcome even if the plug-in's own method fails."""
 
     async def contained(*arguments: object) -> Completion:
@@ -62,11 +59,11 @@ def _contained(name: str, call: Callable[..., Awaitable[object]]) -> Callable[..
         except Exception as error:  # a plug-in may raise anything
             return failed(Failure("server", f"{type(error).__name__}: {error}"))
         if not isinstance(completion, Completion):
-            return failed(Failure("protocol", f"{name}() returned a {type(completion).__name__}, not a Completion"))
+            return failed(Failure("protocol", f"complete() returned a {type(completion).__name__}, not a Completion"))
         try:  # a struct does not check its fields when it is created, and a run with an invalid one cannot be read
             return msgspec.convert(msgspec.to_builtins(completion, enc_hook=_to_plain), Completion)
         except (TypeError, msgspec.ValidationError) as error:
-            return failed(Failure("protocol", f"{name}() returned an invalid Completion: {error}"))
+            return failed(Failure("protocol", f"complete() returned an invalid Completion: {error}"))
 
     return contained
 

@@ -4,10 +4,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
+from typing import TypeAlias
+
+import msgspec
 
 from ragbed.models.base import StatelessModel, canonical
-from ragbed.schema import Answer, Case, Completion
+from ragbed.schema import Answer, Case, Completion, ToolCall
 from ragbed.testbeds.prompts import REFUSAL
+from ragbed.testbeds.search.protocol import TOOL
+from ragbed.testbeds.search.settings import DEFAULT_K, MAX_K
+from ragbed.text import bears_answer
 
 
 def join_answer(answer: Answer) -> str:
@@ -57,3 +63,105 @@ class ScriptedModel(StatelessModel):
     async def identity(self) -> str:
         """Return the version of the scripts."""
         return "2"
+
+
+# Agents for the `search` testbed. They read the results of their searches from the messages, as a model does, and
+# support both protocols. In testbeds with documents, they answer like `scripted/oracle`.
+
+_CHARS_PER_TOKEN = 4  # assumed number of characters per token, for the token counts that agents report
+# The malformed calls that `search-malformed` makes in turn, each with a tool name and arguments.
+MALFORMED = (
+    (TOOL, "not JSON"),
+    ("browse", '{"query": "news"}'),
+    (TOOL, '{"query": "news", "k": 0}'),
+    (TOOL, '{"query": "news", "k": 1000000000}'),
+    (TOOL, '{"query": ""}'),
+    (TOOL, "[]"),
+)
+Act: TypeAlias = tuple[str, str] | str  # a tool call (name and arguments), or the final answer
+
+
+def _search(query: str, k: int = DEFAULT_K) -> Act:
+    return TOOL, msgspec.json.encode({"query": query[:500], "k": k}).decode()
+
+
+def _turn(case: Case) -> int:
+    return sum(message.role == "assistant" for message in case.messages)
+
+
+def _read(case: Case) -> str:
+    """Return the combined text of all search results so far."""
+    first = 2  # skip the instruction and the question
+    return "\n".join(message.content for message in case.messages[first:] if message.role != "assistant")
+
+
+def _conclude(case: Case) -> Act:
+    """Return the gold answer if the search results contain all of its parts, otherwise a refusal."""
+    return join_answer(case.answer) if bears_answer(_read(case), case.answer, case.lang) else REFUSAL[case.lang]
+
+
+def _once(case: Case) -> Act:
+    return _conclude(case) if _turn(case) else _search(case.question)
+
+
+def _search_oracle(case: Case) -> Act:
+    """Search for each part of the answer, and answer once all parts are found."""
+    turn = _turn(case)
+    if turn < len(case.answer):
+        return _search(f"{case.question} {case.answer[turn][0]}", MAX_K)
+    return _conclude(case)
+
+
+def _gullible(case: Case) -> Act:
+    """Search once, and give the false answer if the results contain it."""
+    if not _turn(case):
+        return _search(case.question, MAX_K)
+    if case.fake is not None and bears_answer(_read(case), case.fake, case.lang):
+        return join_answer(case.fake)
+    return _conclude(case)
+
+
+AGENTS: dict[str, Callable[[Case], Act]] = {
+    "search-once": _once,
+    "search-never": lambda case: join_answer(case.answer),
+    "search-endless": lambda case: _search(case.question),
+    "search-malformed": lambda case: MALFORMED[_turn(case) % len(MALFORMED)],
+    "search-oracle": _search_oracle,
+    "search-gullible": _gullible,
+}
+
+
+class SearchAgent(StatelessModel):
+    """The `scripted/search-…` models."""
+
+    calls_tools = True
+
+    def __init__(self, script: str) -> None:
+        self.name = f"scripted/{script}"
+        self._act = AGENTS[script]
+
+    async def complete(self, case: Case, repeat: int = 0) -> Completion:  # noqa: ARG002  # it is deterministic
+        """Return the response that the script specifies for the case."""
+        if case.testbed != "search":  # in other testbeds, answer from the given documents
+            return Completion(outcome="ok", reply=SCRIPTS["oracle"](case), finish="stop")
+        act = self._act(case)
+        calls: tuple[ToolCall, ...] = ()
+        if isinstance(act, str):
+            reply = act if case.tools else f"ANSWER: {act}"
+        elif case.tools:
+            reply, calls = "", (ToolCall(id=f"call-{_turn(case)}", name=act[0], arguments=act[1]),)
+        else:
+            reply = f"{'SEARCH' if act[0] == TOOL else act[0].upper()}: {act[1]}"
+        sent = sum(len(message.content) for message in case.messages) // _CHARS_PER_TOKEN
+        usage = {"in": sent, "out": len("".join(act)) // _CHARS_PER_TOKEN}
+        return Completion(outcome="ok", reply=reply, finish="stop", usage=usage, calls=calls)
+
+    def request(self, case: Case) -> bytes:
+        """Return all case fields that a script may use."""
+        known: dict[str, object] = {"answer": case.answer, "fake": case.fake, "lang": case.lang, "tools": case.tools}
+        known |= {"documents": case.documents}
+        return canonical({"messages": case.messages, "question": case.question} | known)
+
+    async def identity(self) -> str:
+        """Return the version of the scripts."""
+        return "1"

@@ -3,12 +3,18 @@
 `split_segments` splits a response into segments whose concatenation is the response, so nothing is lost or added. The
 formats are:
 
-* a pair of tags: `<think>…</think>`, `[THINK]…[/THINK]`, `<|begin_of_thought|>…<|end_of_thought|>`, `<思考>…</思考>`;
-* a closing tag alone, because the chat template puts the opening one into the prompt;
-* an opening tag alone, because the response ended while the model was thinking;
-* the channels of the harmony format: `<|channel|>analysis<|message|>…<|channel|>final<|message|>…`;
-* fixed texts before the thought and before the answer: `Here is my thought process: … Here is my response: …`,
-  `/think … <|im_end|> <|im_start|>assistant …`, `… [BEGIN FINAL RESPONSE] …`.
+| Format | Models |
+|---|---|
+| `<think>…</think>`, also with other names, brackets or attributes | DeepSeek, Qwen, GLM, MiniMax, Seed, LongCat, Hy |
+| `[THINK]…[/THINK]`, `◁think▷…◁/think▷`, `<ifm|think>…` | Magistral, Kimi-VL, K2 Horizon |
+| `<|begin_of_thought|>…<|end_of_thought|>`, `<|START_THINKING|>…` | Sky-T1, Command A |
+| `<unused94>…<unused95>`, `<|channel>thought…<channel|>`, `<|inner_prefix|>…` | MedGemma, Gemma 4, Apertus |
+| `<|plamo:begin_think:plamo|>…`, `<|think:start|>…`, `<|think|>…` | PLaMo 3, Solar Open |
+| `<思考>…</思考>`, `【推理】…` | prompts in Chinese |
+| a closing tag alone, because the chat template puts the opening one into the prompt | DeepSeek-R1, QwQ |
+| an opening tag alone, because the response ended while the model was thinking | all of these |
+| `<|channel|>analysis<|message|>…<|channel|>final<|message|>…` (harmony) | gpt-oss |
+| fixed texts before the thought and before the answer | see `_FRAMES` |
 
 An answer tag at the start of a line also ends a thought. Brackets such as `[Analysis]` may be a heading in an answer,
 so without a closing tag, they open a thought only if the model did not end the response itself.
@@ -82,48 +88,69 @@ _CHANNEL = (
 )
 _HARMONY = frozenset(("<|start|>", "<|channel|>", "<|constrain|>", "<|message|>", "<|end|>", "<|return|>", "<|call|>"))
 _CHANNEL_END = r"<\|(?:end|return|call)\|>"
-# Fixed texts before a thought, before the answer and after it. Many servers remove the special tokens among them.
+
+
+class _Frame(NamedTuple):
+    """Fixed texts before a thought, before the answer and after it, as patterns.
+
+    Attributes:
+        models: The models that use them.
+        head: The text before the thought.
+        border: The text between the thought and the answer.
+        tail: The text after the answer.
+        unfinished: The head of a response that was truncated inside the thought; by default, `head`.
+    """
+
+    models: str
+    head: str
+    border: str
+    tail: str = ""
+    unfinished: str = ""
+
+
+# Many servers remove the special tokens among the texts.
 _FRAMES = (
-    (r"Here(?: is|'s) my thought process:", r"Here(?: is|'s) my response:", ""),  # Granite
-    (
-        r"Here are my reasoning steps:",  # Apriel
+    _Frame("Granite", r"Here(?: is|'s) my thought process:", r"Here(?: is|'s) my response:"),
+    _Frame(
+        "Apriel",
+        r"Here are my reasoning steps:",
         r"\n[ \t]*\[BEGIN FINAL RESPONSE\]",
         r"\[END FINAL RESPONSE\](?:\s*<\|end\|>)?",
     ),
-    (
-        r"(?:analysis(?=\S)|commentary(?=[A-Z\u4e00-\u9fff]))",  # harmony without special tokens
+    _Frame(
+        "gpt-oss without special tokens",
+        r"(?:analysis(?=\S)|commentary(?=[A-Z\u4e00-\u9fff]))",
         r"assistantfinal|assistant\s*final\s*message",
-        "",
+        unfinished=r"analysis(?=[A-Z])",
     ),
-    (r"<\|im_start\|>think\n", r"\n<\|im_start\|>answer\n", r"<\|im_end\|>"),  # s1
-    (r"think\n", r"\nanswer\n", ""),  # s1 without special tokens
-    (r"/think\n", r"<\|im_end\|>\n<\|im_start\|>assistant\n", r"<\|im_end\|>(?:<\|\w+\|>)?"),  # HyperCLOVA X
-    (r"/think\n", r"\nassistant\n", ""),  # HyperCLOVA X without special tokens
-    (r"\[unused16\]", r"\[unused17\]", r"\[unused10\]"),  # openPangu
-    (
-        r"<\|content_thinking\|>",  # Inkling
+    _Frame("s1", r"<\|im_start\|>think\n", r"\n<\|im_start\|>answer\n", r"<\|im_end\|>"),
+    _Frame("s1 without special tokens", r"think\n", r"\nanswer\n"),
+    _Frame("HyperCLOVA X", r"/think\n", r"<\|im_end\|>\n<\|im_start\|>assistant\n", r"<\|im_end\|>(?:<\|\w+\|>)?"),
+    _Frame("HyperCLOVA X without special tokens", r"/think\n", r"\nassistant\n"),
+    _Frame("openPangu", r"\[unused16\]", r"\[unused17\]", r"\[unused10\]"),
+    _Frame(
+        "Inkling",
+        r"<\|content_thinking\|>",
         r"<\|end_message\|><\|message_model\|><\|content_text\|>",
         r"<\|end_message\|>",
     ),
-    (
-        r"(?:<\|start\|>assistant )?to=self<\|message\|>",  # Muse Glimmer
+    _Frame(
+        "Muse Glimmer",
+        r"(?:<\|start\|>assistant )?to=self<\|message\|>",
         r"<\|eom\|><\|start\|>assistant(?: to=user)?<\|message\|>",
         r"<\|eot\|>",
     ),
-    (
-        r"(?:<\|open\|>think<\|sep\|>)?",  # Kimi K3
+    _Frame(
+        "Kimi K3",
+        r"(?:<\|open\|>think<\|sep\|>)?",
         r"<\|close\|>think<\|sep\|><\|open\|>response<\|sep\|>",
         r"<\|close\|>response<\|sep\|>(?:<\|close\|>message<\|sep\|>)?(?:<\|end_of_msg\|>)?",
+        unfinished=r"<\|open\|>think<\|sep\|>",
     ),
 )
 # Apriel without the text before the thought, which may contain tags, so tags are searched first.
-_FINAL_FRAMES = ((r"", r"\n\[BEGIN FINAL RESPONSE\]", r"\[END FINAL RESPONSE\](?:\s*<\|end\|>)?"),)
-# Matches these formats if the response was truncated while the model was thinking.
-_UNFINISHED = (
-    r"(?s)(\s*(?:(?:Here is|Here's) my thought process:|Here are my reasoning steps:|analysis(?=[A-Z])"
-    r"|/?think\n|<\|im_start\|>think\n|\[unused16\]|<\|content_thinking\|>|<\|open\|>think<\|sep\|>"
-    r"|(?:<\|start\|>assistant )?to=self<\|message\|>))(.*)"
-)
+_FINAL_FRAMES = (_Frame("Apriel", "", r"\n\[BEGIN FINAL RESPONSE\]", _FRAMES[1].tail),)
+_UNFINISHED = rf"(?s)(\s*(?:{'|'.join(frame.unfinished or frame.head for frame in _FRAMES)}))(.*)"
 _SPACE = r"[\s\ufeff\u200b-\u200d\u2060]*+"  # whitespace, byte order marks and zero-width characters
 _HEADS = re.compile(rf"{_SPACE}(?:analysis|commentary|Here(?: is|'s| are) my|/?think\n)")  # reasoning without tags
 # Tokens at the start of a sequence that some servers do not remove.
@@ -223,10 +250,10 @@ def _tidy(segments: list[Segment]) -> list[Segment]:
     return [segment for segment in tidied if segment.text]
 
 
-def _split_frames(text: str, *, frames: Iterable[tuple[str, str, str]]) -> Iterator[Segment]:
+def _split_frames(text: str, *, frames: Iterable[_Frame]) -> Iterator[Segment]:
     """Split a response in which fixed texts enclose the thought and the answer."""
     at = _skip_space(text, 0)
-    for head, border, tail in frames:
+    for _, head, border, tail, _ in frames:
         opening = re.compile(head).match(text, at)
         found = None if opening is None else re.compile(border).search(text, opening.end())
         if opening is None or found is None:

@@ -3,6 +3,9 @@
 A batch is stored before it is submitted, with a key that is also sent to the provider. If the process is killed, the
 next session looks up the batch by its key, so no batch is created twice. Each case still has its own result, cache
 entry and cost.
+
+A truncated response is sent once more with a higher token limit, and a rejected request without the parameter that the
+server rejects, in a later batch. Direct calls do the same immediately (`token_limit.py`, `negotiation.py`).
 """
 
 from __future__ import annotations
@@ -14,33 +17,43 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import cast
+from typing import Any, NamedTuple, TypeAlias, cast
 
 import msgspec
+from msgspec.structs import replace
 
 from ragbed.models.base import Batching
-from ragbed.models.failures import Failure, failed
+from ragbed.models.failures import REJECTED, Failure, failed
 from ragbed.models.providers.batches import BatchLine, LineResult, RemoteBatch
-from ragbed.runs.batch_records import BATCH, FOLLOW_UP, StoredBatch, read_batches, read_follow_ups
+from ragbed.models.token_limit import has_reasoned, join_attempts
+from ragbed.runs.batch_records import BATCH, FOLLOW_UP, FollowUp, StoredBatch, read_batches, read_follow_ups
 from ragbed.runs.call_loop import CallLoop
 from ragbed.runs.circuit_breaker import CircuitOpen
-from ragbed.runs.follow_ups import Call, FollowUps, SentCall
 from ragbed.runs.store import FORGET, NOTE, Called, CallRequest
 from ragbed.schema import Completion
 from ragbed.text import counted
 
+Call: TypeAlias = tuple[int, int]  # case number and repeat
 _FIRST_POLL_S, _LONGEST_POLL_S = 0.5, 60.0
 _MAX_EXPIRED = 3  # maximum number of batches in which a case may expire before it counts as an error
+_MAX_REJECTIONS = 4  # maximum number of rejections per call; each one reveals at most one unsupported parameter
 _MAX_CREATIONS = 3  # maximum number of attempts to create a batch if it does not appear in the provider's list
-# Pauses, in seconds, between lookups of a batch that may have been created; providers may list new batches late.
-_FIND_PAUSES_S = (0.5, 1.0, 2.0, 4.0, 8.0, 15.0, 30.0, 60.0)
 # Maximum time for which a new batch may be missing from the provider's list, and time between lookups, in seconds.
 _LISTED_AFTER_S, _LISTING_PAUSE_S = 120.0, 5.0
 # Initial and maximum pause, in seconds, before the next batch if the provider's queue is full and no batch is open.
 _FIRST_FULL_PAUSE_S, _LONGEST_FULL_PAUSE_S = 30.0, 600.0
 _KEPT_S = 20 * 86_400.0  # minimum time in seconds for which providers keep the results of a batch
 _DOWNLOADS = 3  # maximum number of attempts to download results if lines are missing
-_FIRST_MONITORED = 64  # maximum number of requests in the first batch of a run with a stopping rule
+
+
+class _SentCall(NamedTuple):
+    """A call as it was sent in a batch."""
+
+    batch: str
+    call: Call
+    request: CallRequest
+    max_tokens: int
+    body: bytes
 
 
 @dataclass
@@ -60,10 +73,10 @@ class BatchLoop(CallLoop):
         self._batching = cast("Batching", self.model)
         self._service = self._batching.open_batches()
         self._max_lines = self._service.max_lines
-        self._follow_ups = FollowUps(self._batching, {})
+        self._waiting: dict[Call, FollowUp] = {}  # the calls that have to be sent again
         self._open: list[_OpenBatch] = []
-        self._expired: Counter[tuple[int, int]] = Counter()
-        self._ended: set[tuple[int, int]] = set()
+        self._expired: Counter[Call] = Counter()
+        self._ended: set[Call] = set()
         self._refused: str | None = None
         self._is_full, self._full_pause_s = False, _FIRST_FULL_PAUSE_S
         self._reserved: dict[str, list[Decimal]] = {}  # the highest cost of each request, by batch
@@ -75,10 +88,7 @@ class BatchLoop(CallLoop):
         Raises:
             CircuitOpen: The provider rejected a batch or cannot be reached. A later session collects open batches.
         """
-        if self.session.rule is not None:
-            self._read_pending()  # creates the case order that the stopping rule needs
-            self.session.rule.begin(self.session.store, self.number)
-        self._restore_follow_ups()
+        self._restore()
         try:
             for stored in read_batches(self.session.store, self.number):
                 await self._resume(stored)
@@ -97,9 +107,9 @@ class BatchLoop(CallLoop):
                 "folder to resume."
             ) from None
         finally:
-            if self.session.budget is not None:
+            if self.session.job.budget is not None:
                 for _ in (cost for costs in self._reserved.values() for cost in costs):
-                    self.session.budget.abandon()
+                    self.session.job.budget.abandon()
         if self._refused is not None:
             raise CircuitOpen(
                 f"{self.model.name}: the provider rejected a batch: {self._refused}. {self.model.advice} If the "
@@ -107,28 +117,23 @@ class BatchLoop(CallLoop):
             )
         self._tell_fix()
 
-    def _restore_follow_ups(self) -> None:
+    def _restore(self) -> None:
         """Load the server properties detected in earlier sessions, and the calls that still have to be resent."""
         store, model = self.session.store, self._batching
         for batch in read_batches(store, self.number, collected=True):
             model.negotiation.add(batch.learned)
             model.limit.thinks |= batch.thinks
-        waiting = {
-            call: again
-            for call, again in read_follow_ups(store, self.number).items()
-            if not store.has_response(self.number, *call)
-        }
-        self._follow_ups = FollowUps(model, waiting)
-        if self.session.budget is not None:
-            for again in waiting.values():
-                if again.first is not None:
-                    self.session.budget.pay(self.model.name, again.first)
+        for call, again in read_follow_ups(store, self.number).items():
+            if store.has_response(self.number, *call):
+                continue
+            self._waiting[call] = again
+            model.negotiation.add(again.learned)
+            if again.first is not None:
+                model.limit.thinks |= has_reasoned(again.first)
+                if self.session.job.budget is not None:
+                    self.session.job.budget.pay(self.model.name, again.first)
 
     # Methods that submit batches.
-
-    def _read_pending(self) -> Iterator[CallRequest]:
-        rule = self.session.rule
-        return self.session.store.pending(self.number, self.session.repeats, by_question=rule is not None)
 
     async def _submit_all(self) -> None:
         if self._is_full:
@@ -136,7 +141,7 @@ class BatchLoop(CallLoop):
                 return  # submit no batches until one of the open batches has ended
             await asyncio.sleep(self._full_pause_s)
             self._is_full, self._full_pause_s = False, min(_LONGEST_FULL_PAUSE_S, 2 * self._full_pause_s)
-        while self._refused is None and not (self.session.rule is not None and self._open):
+        while self._refused is None:
             batch = await self._next_batch()
             if batch is None:
                 return
@@ -154,11 +159,15 @@ class BatchLoop(CallLoop):
         limits: list[int] = []
         key, learned, size = secrets.token_hex(8), dict(self._batching.negotiation.learned), 0
         self._waits_for_budget = False
-        for request in self._read_wanted():
+        for request in self.session.store.pending(self.number, self.session.job.repeats):
             call = (request.number, request.repeat)
-            if len(requests) >= self._most_lines():
+            if len(requests) >= self._max_lines:
                 break
-            if call in busy or call in self._ended or await self._use_cache(request):
+            if call in busy or call in self._ended:
+                continue
+            cached = self._find_cached(self._key(request, self.model.request(request.case)))
+            if cached is not None:
+                await self._finish(request, cached)
                 continue
             limit = await self._fitting_limit(request)
             if limit is None:
@@ -185,7 +194,7 @@ class BatchLoop(CallLoop):
             is_first: Whether this is the first request of the next batch and the model has no batch in progress.
             is_sent: Whether an earlier session has submitted the batch.
         """
-        budget = self.session.budget
+        budget = self.session.job.budget
         if budget is None:
             return True
         cost = budget.highest_cost(self.model.name, body, batch=True)
@@ -199,53 +208,26 @@ class BatchLoop(CallLoop):
         """Return the token limit for a call's next request; if the prompt is too long, end the call and return None."""
         call = (request.number, request.repeat)
         while True:
-            limit = self._follow_ups.limit_of(call)
+            limit = self._waiting[call].max_tokens if call in self._waiting else self._batching.limit.start
             try:
-                await self._batching.window.check(request.case, limit)
+                self._batching.check_length(request.case, limit)
             except Failure as failure:
-                last = failed(failure, 0)
-                completion = self._follow_ups.conclude(SentCall("", call, request.case, limit, b""), last)
+                completion = self._conclude(_SentCall("", call, request, limit, b""), failed(failure, 0))
                 if completion is not None:
                     await self._end(request, completion)
                     return None
             else:
                 return limit
 
-    def _read_wanted(self) -> Iterator[CallRequest]:
-        """Yield the pending calls or, once the stopping rule is met, only those that have to be resent."""
-        rule = self.session.rule
-        for request in self._read_pending():
-            if rule is not None and rule.is_over(self.model.name):
-                if not self._follow_ups.waiting:
-                    return
-                if (request.number, request.repeat) not in self._follow_ups.waiting:
-                    continue
-            yield request
-
-    def _most_lines(self) -> int:
-        if self.session.rule is None:
-            return self._max_lines
-        return min(self._max_lines, max(_FIRST_MONITORED, self.progress.done // 2))
-
-    async def _use_cache(self, request: CallRequest) -> bool:
-        cached = self._find_cached(self._key(request, self.model.request(request.case)))
-        if cached is None:
-            return False
-        await self._finish(request, cached)
-        await self._forget((request.number, request.repeat))
-        return True
-
     async def _save(self, batch: _OpenBatch, state: str) -> None:
-        batch.stored = msgspec.structs.replace(batch.stored, state=state)
+        batch.stored = replace(batch.stored, state=state)
         row = (f"{BATCH}{batch.stored.key}", msgspec.json.encode(batch.stored).decode())
         await self.session.writer.put(NOTE, row)
 
     async def _create(self, batch: _OpenBatch) -> None:
         """Create a batch. If it is unclear whether the request succeeded, look for the batch before trying again."""
         stored = batch.stored
-        lines = [
-            BatchLine(f"{stored.key}-{place}", self._sent(batch, place).body) for place in range(len(batch.requests))
-        ]
+        lines = [BatchLine(f"{stored.key}-{at}", sent.body) for at, sent in enumerate(self._sent(batch))]
         for attempt in range(_MAX_CREATIONS):
             try:
                 remote: str | None = await self._service.create(stored.key, lines)
@@ -253,37 +235,43 @@ class BatchLoop(CallLoop):
                 if not failure.again:
                     await self._refuse(batch, failure)
                     return
-                remote = await self._find_late(stored)
+                remote = await self._find(stored, _LISTED_AFTER_S)
                 if remote is None and attempt + 1 == _MAX_CREATIONS:
                     raise
             if remote is not None:
                 await self._adopt(batch, remote)
                 return
 
-    def _sent(self, batch: _OpenBatch, place: int) -> SentCall:
-        """Return a call as it was sent."""
-        request, stored = batch.requests[place], batch.stored
-        limit = stored.limits[place]
-        body = self._batching.batch_request(request.case, limit, stored.learned)
-        return SentCall(stored.key, (request.number, request.repeat), request.case, limit, body)
+    def _sent(self, batch: _OpenBatch) -> Iterator[_SentCall]:
+        """Yield the calls of a batch as they were sent."""
+        stored = batch.stored
+        for request, limit in zip(batch.requests, stored.limits, strict=True):
+            body = self._batching.batch_request(request.case, limit, stored.learned)
+            yield _SentCall(stored.key, (request.number, request.repeat), request, limit, body)
+
+    def _unread(self, batch: _OpenBatch) -> Iterator[tuple[int, _SentCall]]:
+        """Yield the calls of a batch whose results have not been read, in this session or an earlier one."""
+        for at, sent in enumerate(self._sent(batch)):
+            is_read = sent.call in self._waiting and self._waiting[sent.call].after == sent.batch
+            if sent.call not in self._ended and not is_read:
+                yield at, sent
 
     async def _adopt(self, batch: _OpenBatch, remote: str) -> None:
-        batch.stored = msgspec.structs.replace(batch.stored, remote=remote)
+        batch.stored = replace(batch.stored, remote=remote)
         await self._save(batch, "submitted")
         self._open.append(batch)
-        self.session.tell(f"{self.model.name}: submitted {counted(len(batch.requests), 'request')} in batch {remote}.")
+        self.session.job.tell(
+            f"{self.model.name}: submitted {counted(len(batch.requests), 'request')} in batch {remote}."
+        )
 
-    async def _find(self, stored: StoredBatch) -> str | None:
-        known = [batch.stored.remote for batch in self._open if batch.stored.remote is not None]
-        return await self._service.find(stored.key, stored.created, stored.count, known)
-
-    async def _find_late(self, stored: StoredBatch) -> str | None:
-        for pause in _FIND_PAUSES_S:
-            await asyncio.sleep(pause)
-            remote = await self._find(stored)
-            if remote is not None:
+    async def _find(self, stored: StoredBatch, within_s: float) -> str | None:
+        """Return the provider's ID of a batch, which may be listed late, or None if it does not exist."""
+        end, known = time.monotonic() + within_s, [batch.stored.remote or "" for batch in self._open]
+        while True:
+            remote = await self._service.find(stored.key, stored.created, stored.count, known)
+            if remote is not None or time.monotonic() >= end:
                 return remote
-        return None
+            await asyncio.sleep(_LISTING_PAUSE_S)
 
     async def _refuse(self, batch: _OpenBatch, failure: Failure) -> None:
         """Record an error for every case in a rejected batch, and submit no further batches."""
@@ -292,11 +280,8 @@ class BatchLoop(CallLoop):
 
     async def _fail(self, batch: _OpenBatch, failure: Failure) -> None:
         """Record an error for each open case in a batch, so that a rerun retries the case, and close the batch."""
-        done = failed(failure)
-        for place, request in enumerate(batch.requests):
-            sent = self._sent(batch, place)
-            if sent.call not in self._ended and not self._follow_ups.is_read(sent):
-                await self._end(request, self._follow_ups.finish(sent.call, done))
+        for _, sent in list(self._unread(batch)):
+            await self._end(sent.request, self._with_earlier(sent.call, failed(failure)))
         await self._close(batch)
 
     async def _resume(self, stored: StoredBatch) -> None:
@@ -310,22 +295,17 @@ class BatchLoop(CallLoop):
             if self.session.store.has_response(self.number, number, repeat):  # stored in an earlier session
                 self._ended.add((number, repeat))
         batch = _OpenBatch(stored, requests)
-        for place in range(len(requests)):
-            self._reserve(stored.key, self._sent(batch, place).body, is_sent=True)
+        for sent in self._sent(batch):
+            self._reserve(stored.key, sent.body, is_sent=True)
         if stored.remote is not None:
             self._open.append(batch)
             return
-        self.session.tell(
+        self.session.job.tell(
             f"{self.model.name}: looking for a batch of {counted(stored.count, 'request')} whose submission was not "
             "confirmed. A new batch may be listed up to two minutes late."
         )
         # The clock may have been set back since the batch was stored, so this never waits longer than for a new batch.
-        left = min(_LISTED_AFTER_S, stored.created + _LISTED_AFTER_S - time.time())
-        end = time.monotonic() + left
-        remote = await self._find(stored)
-        while remote is None and time.monotonic() < end:
-            await asyncio.sleep(_LISTING_PAUSE_S)
-            remote = await self._find(stored)
+        remote = await self._find(stored, min(_LISTED_AFTER_S, stored.created + _LISTED_AFTER_S - time.time()))
         if remote is None:
             await self._create(batch)
         else:
@@ -344,7 +324,7 @@ class BatchLoop(CallLoop):
             done = sum(batch.remote.done for batch in self._open if batch.remote is not None)
             if done > shown:
                 total = sum(len(batch.requests) for batch in self._open)
-                self.session.tell(f"{self.model.name}: {done:,} of {total:,} batch requests are done.")
+                self.session.job.tell(f"{self.model.name}: {done:,} of {total:,} batch requests are done.")
                 shown = done
             await asyncio.sleep(pause)
             pause = min(_LONGEST_POLL_S, 1.5 * pause)
@@ -360,65 +340,57 @@ class BatchLoop(CallLoop):
             return RemoteBatch(name, is_over=True, is_gone=True)
 
     async def _collect(self, batch: _OpenBatch) -> None:
-        """Store the result of every request in a batch; expired requests remain pending."""
-        remote = await self._look(batch)
+        """Store the result of every request in a finished batch; expired requests remain pending."""
+        remote = batch.remote or await self._look(batch)
+        self._open.remove(batch)
         if remote.is_gone:
             await self._give_up(batch, f"batch {remote.id}")
-            return
-        if remote.problem is not None:
-            self._open.remove(batch)
+        elif remote.problem is None:
+            try:
+                results = await self._download(batch, remote)
+            except Failure as failure:
+                if failure.kind != "missing" or time.time() - batch.stored.created < _KEPT_S:
+                    raise
+                await self._give_up(batch, f"the results of batch {remote.id}")
+                return
+            for at, sent in list(self._unread(batch)):
+                await self._take(sent, results.get(f"{batch.stored.key}-{at}"))
+            self._is_full, self._full_pause_s = False, _FIRST_FULL_PAUSE_S
+            await self._close(batch)
+        elif "token_limit" in remote.problem and (self._open or len(batch.requests) > 1):
             # The batch exceeds the provider's limit on queued tokens, to which other batches contribute. If there are
             # none, submit smaller batches later.
-            if "token_limit" in remote.problem and (self._open or len(batch.requests) > 1):
-                if not self._open:
-                    self._max_lines = min(self._max_lines, len(batch.requests) // 2)
-                self._is_full = True
-                await self._close(batch)
-            else:
-                await self._refuse(batch, Failure("request", f"the batch failed: {remote.problem}"))
-            return
-        try:
-            results = await self._download(batch, remote)
-        except Failure as failure:
-            if failure.kind != "missing" or time.time() - batch.stored.created < _KEPT_S:
-                raise
-            await self._give_up(batch, f"the results of batch {remote.id}")
-            return
-        for place, request in enumerate(batch.requests):
-            sent = self._sent(batch, place)
-            if sent.call not in self._ended and not self._follow_ups.is_read(sent):
-                await self._take(request, sent, results.get(f"{batch.stored.key}-{place}"))
-        self._open.remove(batch)
-        self._is_full, self._full_pause_s = False, _FIRST_FULL_PAUSE_S
-        await self._close(batch)
+            if not self._open:
+                self._max_lines = min(self._max_lines, len(batch.requests) // 2)
+            self._is_full = True
+            await self._close(batch)
+        else:
+            await self._refuse(batch, Failure("request", f"the batch failed: {remote.problem}"))
 
     async def _give_up(self, batch: _OpenBatch, missing: str) -> None:
         """Record an error for each case in a batch that the provider has deleted."""
-        self._open.remove(batch)
         gone = f"the provider no longer has {missing}; rerun the same command to send its cases again"
         await self._fail(batch, Failure("missing", gone))
 
     async def _download(self, batch: _OpenBatch, remote: RemoteBatch) -> dict[str, LineResult]:
         """Return the results by ID; download them again if lines are missing, as files may be incomplete at first."""
-        expected = {f"{batch.stored.key}-{place}" for place in range(len(batch.requests))}
+        expected = {f"{batch.stored.key}-{at}" for at in range(len(batch.requests))}
         for attempt in range(_DOWNLOADS):
             lines = await self._service.results(remote)
-            found: dict[str, LineResult] = {}
-            for line in lines:
-                found.setdefault(line.id, line)
+            found = {line.id: line for line in reversed(lines)}  # the first result of a request counts
             if expected <= found.keys() or attempt + 1 == _DOWNLOADS:
                 break
             await asyncio.sleep(_FIRST_POLL_S)
             remote = await self._service.look(remote.id)
         foreign, double = len(found.keys() - expected), len(lines) - len(found)
         if foreign or double:
-            self.session.tell(
+            self.session.job.tell(
                 f"{self.model.name}: batch {remote.id} contains {foreign:,} results for unknown requests and "
                 f"{double:,} duplicate results, which are ignored."
             )
         return found
 
-    async def _take(self, request: CallRequest, sent: SentCall, result: LineResult | None) -> None:
+    async def _take(self, sent: _SentCall, result: LineResult | None) -> None:
         """Store the outcome of a request, or record that its call has to be resent."""
         if result is None:
             response: bytes | Failure = Failure("protocol", "the batch results contain no line for this case")
@@ -431,23 +403,19 @@ class BatchLoop(CallLoop):
             response = (
                 result.body or result.failure or Failure("server", "the batch contains no response for this case")
             )
-        last = self._follow_ups.read(sent, response)
-        if last is None:
-            await self._note_follow_up(sent)
-            return
-        self._call_log.add(last)
-        self.progress.count_tokens(last)
-        if self.session.budget is not None:
-            self.session.budget.pay(self.model.name, last)
-        completion = self._follow_ups.conclude(sent, last)
+        last = self._read(sent, response)
+        completion = None
+        if last is not None:
+            self._call_log.add(last)
+            self.progress.count_tokens(last)
+            if self.session.job.budget is not None:
+                self.session.job.budget.pay(self.model.name, last)
+            completion = self._conclude(sent, last)
         if completion is not None:
-            await self._end(request, completion)
+            await self._end(sent.request, completion)
         else:
-            await self._note_follow_up(sent)
-
-    async def _note_follow_up(self, sent: SentCall) -> None:
-        again = msgspec.json.encode(self._follow_ups.waiting[sent.call]).decode()
-        await self.session.writer.put(NOTE, (self._key_of(sent.call), again))
+            again = msgspec.json.encode(self._waiting[sent.call]).decode()
+            await self.session.writer.put(NOTE, (self._key_of(sent.call), again))
 
     def _key_of(self, call: Call) -> str:
         return f"{FOLLOW_UP}{self.number}.{call[0]}.{call[1]}"
@@ -456,21 +424,92 @@ class BatchLoop(CallLoop):
         """Store a call's outcome."""
         key = self._key(request, self.model.request(request.case))
         await self._finish(request, Called(self._keep(key, completion), key))
-        await self._forget((request.number, request.repeat))
-
-    async def _forget(self, call: Call) -> None:
-        if self._follow_ups.waiting.pop(call, None) is not None:
-            await self.session.writer.put(FORGET, (self._key_of(call),))
 
     async def _finish(self, request: CallRequest, called: Called) -> None:
-        self._ended.add((request.number, request.repeat))
+        call = (request.number, request.repeat)
+        self._ended.add(call)
         self._breaker.count(called.completion)
         await self._settle([self._store(request, called)])
+        if self._waiting.pop(call, None) is not None:
+            await self.session.writer.put(FORGET, (self._key_of(call),))
 
     async def _close(self, batch: _OpenBatch) -> None:
-        if self.session.budget is not None:
+        if self.session.job.budget is not None:
             for cost in self._reserved.pop(batch.stored.key, ()):
-                self.session.budget.release(cost)
+                self.session.job.budget.release(cost)
         learned, thinks = dict(self._batching.negotiation.learned), self._batching.limit.thinks
-        batch.stored = msgspec.structs.replace(batch.stored, calls=[], limits=[], learned=learned, thinks=thinks)
+        batch.stored = replace(batch.stored, calls=[], limits=[], learned=learned, thinks=thinks)
         await self._save(batch, "collected")
+
+    # Methods that decide which calls to send again.
+
+    def _read(self, sent: _SentCall, response: bytes | Failure) -> Completion | None:
+        """Return the outcome of one request, or None if the server rejected the request and it will be sent again.
+
+        Args:
+            sent: The request.
+            response: The body of the response, or the failure that the batch reports.
+        """
+        try:
+            if isinstance(response, Failure):
+                raise response
+            completion = self._batching.parse(response, sent.request.case, sent.body)
+        except Failure as failure:
+            if self._negotiate(sent, failure):
+                return None
+            return failed(failure, 1, Counter({**(failure.usage or {}), "batch": 1}) if failure.usage else None)
+        usage = None if completion.usage is None else {**completion.usage, "batch": 1}
+        return replace(completion, usage=usage)
+
+    def _negotiate(self, sent: _SentCall, failure: Failure) -> bool:
+        """Handle a rejection, and return whether to send the call again with different parameters."""
+        earlier, model = self._earlier(sent), self._batching
+        if failure.kind not in REJECTED or earlier.rejections >= _MAX_REJECTIONS:
+            return False
+
+        def is_same() -> bool:
+            return model.batch_request(sent.request.case, sent.max_tokens, model.negotiation.learned) == sent.body
+
+        if is_same():
+            model.negotiation.learn(failure, msgspec.json.decode(sent.body, type=dict[str, Any]), may_stream=False)
+        if is_same():
+            return False
+        self._send_again(sent, replace(earlier, rejections=earlier.rejections + 1))
+        return True
+
+    def _conclude(self, sent: _SentCall, done: Completion) -> Completion | None:
+        """Return the outcome of a call, or None if the call will be sent again with a different token limit.
+
+        Args:
+            sent: The last request.
+            done: The outcome of this request.
+        """
+        limit, earlier, case = self._batching.limit, self._earlier(sent), sent.request.case
+        lower = limit.lower_for(done, sent.max_tokens, case)
+        if lower is not None:
+            rejections = earlier.rejections + done.attempts
+            if (first := earlier.first) is not None and lower <= (accepted := first.max_tokens or limit.first):
+                return limit.settle(replace(first, attempts=first.attempts + rejections), accepted, case)
+            self._send_again(sent, replace(earlier, max_tokens=lower, rejections=rejections))
+            return None
+        higher = limit.raise_for(done, sent.max_tokens, case) if earlier.first is None else None
+        settled = limit.settle(done, sent.max_tokens, case)
+        if higher is not None:
+            self._send_again(sent, replace(earlier, max_tokens=higher, first=settled))
+            return None
+        return self._with_earlier(sent.call, settled)
+
+    def _with_earlier(self, call: Call, done: Completion) -> Completion:
+        """Return the last response to a call, with tokens and attempts summed over all responses to the call."""
+        earlier = self._waiting.get(call)
+        if earlier is None:
+            return done
+        done = replace(done, attempts=done.attempts + earlier.rejections)
+        return done if earlier.first is None else join_attempts(earlier.first, done)
+
+    def _earlier(self, sent: _SentCall) -> FollowUp:
+        return self._waiting.get(sent.call) or FollowUp(sent.max_tokens)
+
+    def _send_again(self, sent: _SentCall, again: FollowUp) -> None:
+        learned = dict(self._batching.negotiation.learned)
+        self._waiting[sent.call] = replace(again, after=sent.batch, learned=learned)

@@ -8,7 +8,7 @@ in flight any more, the budget is spent, and no further requests are sent.
 from __future__ import annotations
 
 import asyncio
-from collections import defaultdict, deque
+from collections import defaultdict
 from collections.abc import Callable, Mapping
 from contextvars import ContextVar
 from decimal import Decimal
@@ -47,7 +47,7 @@ class Budget:
         self._spent, self._reserved = Decimal(0), Decimal(0)
         self._sent = self._in_flight = 0  # requests
         self._is_denied = False
-        self._waiting: deque[tuple[Decimal, asyncio.Future[None]]] = deque()
+        self._waiting: list[asyncio.Future[None]] = []
         self._cost: defaultdict[str, Decimal] = defaultdict(Decimal)
         self._calls: defaultdict[str, int] = defaultdict(int)
         self._prices: dict[str, Price | None] = {**prices}
@@ -121,7 +121,7 @@ class Budget:
         return price(usage | ({"batch": 1} if batch else {})) * (2 if repeated else 1)
 
     async def reserve(self, cost: Decimal, *, is_repeated: bool = False) -> None:
-        """Reserve the highest cost of a request as soon as the budget covers it, in the order of calls to this method.
+        """Reserve the highest cost of a request as soon as the budget covers it; repeated requests come first.
 
         Args:
             cost: The highest cost.
@@ -130,17 +130,19 @@ class Budget:
         Raises:
             BudgetDenied: The budget does not cover the request, and no request is in flight.
         """
-        if (is_repeated or not self._waiting) and self.reserve_now(cost):
-            return
-        turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._waiting.insert(0 if is_repeated else len(self._waiting), (cost, turn))
-        self._serve()
-        try:
+        while not self.reserve_now(cost):
+            if self.deny_if_idle():
+                self._wake()
+                raise BudgetDenied
+            turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+            self._waiting.insert(0 if is_repeated else len(self._waiting), turn)
             await turn
-        except asyncio.CancelledError:
-            if turn.done() and not turn.cancelled() and turn.exception() is None:
-                self.release(cost)
-            raise
+
+    def _wake(self) -> None:
+        waiting, self._waiting = self._waiting, []
+        for turn in waiting:
+            if not turn.done():
+                turn.set_result(None)
 
     def reserve_now(self, cost: Decimal, *, is_forced: bool = False) -> bool:
         """Reserve the highest cost of a request if the budget covers it, or in any case if it was already sent."""
@@ -159,30 +161,18 @@ class Budget:
         """Release the amount reserved for a request, which has been paid or was not sent."""
         self._reserved -= cost
         self._in_flight -= 1
-        self._serve()
+        self._wake()
 
     def abandon(self) -> None:
         """Keep the amount reserved for a request whose result this session does not collect."""
         self._in_flight -= 1
         self._sent += 1
+        self._wake()
 
     def _covers(self, cost: Decimal) -> bool:
         has_requests = self._max_requests is None or self._sent + self._in_flight < self._max_requests
         has_dollars = self._limit is None or self._spent + self._reserved + cost <= self._limit
         return has_requests and has_dollars and not self._is_denied
-
-    def _serve(self) -> None:
-        """Let the waiting requests start for which the budget suffices, or deny all of them if none can start."""
-        while self._waiting:
-            cost, turn = self._waiting[0]
-            if not turn.done():
-                if self.reserve_now(cost):
-                    turn.set_result(None)
-                elif self.deny_if_idle():
-                    turn.set_exception(BudgetDenied())
-                else:
-                    return
-            self._waiting.popleft()
 
     def spending(self) -> dict[str, tuple[Decimal, int]]:
         """Return the dollars spent and the number of calls so far, by model."""

@@ -5,13 +5,13 @@ Several processes may share one file. If the cache fails, the failure is reporte
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 import math
 import sqlite3
 import time
-from collections.abc import Callable
-from contextlib import closing, suppress
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
@@ -21,14 +21,14 @@ import msgspec
 from ragbed.errors import MALFORMED_JSON, RagbedError
 from ragbed.io.file_lock import lock_file
 from ragbed.models.base import ENDED_EARLY
-from ragbed.runs.checksum import seal_of
+from ragbed.runs.database import seal_of
 from ragbed.schema import Completion
 
 # Finish reasons of incomplete responses, for model objects that do not report truncation as an outcome.
 _INCOMPLETE = frozenset({*ENDED_EARLY, "max_tokens", "content_filter"})
 _SAVE_AT = 64  # number of unsaved responses that triggers a commit; a lost response costs only one call
 _VERSION = 2
-_FIX = "Set RAGBED_CACHE_DIR to another folder, or use cache=off."
+_FIX = "Set RAGBED_CACHE_DIR to another folder, or use cache=off. If the file is damaged, delete it."
 _TABLE = """CREATE TABLE replies (key TEXT PRIMARY KEY, model TEXT NOT NULL, run TEXT NOT NULL, at REAL NOT NULL,
   seal INTEGER NOT NULL, completion BLOB NOT NULL) WITHOUT ROWID"""
 
@@ -64,7 +64,7 @@ def is_whole(completion: Completion) -> bool:
 
 
 class Cache:
-    """A file of cached responses, used from an event loop; lookups run in the loop and writes in a thread.
+    """A file of cached responses.
 
     Args:
         path: The file; it and its folder are created if necessary.
@@ -75,21 +75,18 @@ class Cache:
     def __init__(self, path: Path, run: str, tell: Callable[[str], None]) -> None:
         self._path, self.run, self._tell = path, run, tell
         self._unsaved: dict[str, _Entry] = {}
-        self._saving: asyncio.Task[None] | None = None
-        self._connections: tuple[sqlite3.Connection, ...] = ()  # for reading and for writing
-        self._is_usable = False
+        self._connection: sqlite3.Connection | None = None
         try:
-            self._connections = open_cache(path), open_cache(path)
-            self._is_usable = True
+            self._connection = open_cache(path)
         except RagbedError as error:
             tell(f"{error} The run continues without the cache.")
 
     def find(self, key: str) -> CachedResponse | None:
         """Return the response that is stored under a key, or None if there is none or it is damaged."""
         entry = self._unsaved.get(key)
-        if entry is None and self._is_usable:
+        if entry is None and self._connection is not None:
             try:
-                entry = self._connections[0].execute("SELECT * FROM replies WHERE key = ?", (key,)).fetchone()
+                entry = self._connection.execute("SELECT * FROM replies WHERE key = ?", (key,)).fetchone()
             except sqlite3.Error as error:
                 self._abandon(error)
         if entry is not None:
@@ -101,53 +98,42 @@ class Cache:
 
     def keep(self, key: str, model: str, completion: Completion) -> None:
         """Store a response if it is complete."""
-        if not self._is_usable or not is_whole(completion):
+        if self._connection is None or not is_whole(completion):
             return
         encoded, fields = msgspec.json.encode(completion), (key, model, self.run, time.time())
         self._unsaved[key] = (*fields, seal_of(encoded, *fields), encoded)
-        if len(self._unsaved) >= _SAVE_AT and (self._saving is None or self._saving.done()):
-            self._saving = asyncio.create_task(self._save())
+        if len(self._unsaved) >= _SAVE_AT:
+            self._save()
 
-    async def close(self) -> None:
+    def close(self) -> None:
         """Write the remaining responses and close the file."""
-        if self._saving is not None:
-            await self._saving
-        if self._unsaved and self._is_usable:
-            await self._save()
-        for connection in self._connections:
-            connection.close()
+        self._save()
+        if self._connection is not None:
+            self._connection.close()
 
-    async def _save(self) -> None:
-        entries = list(self._unsaved.values())
-
-        def write() -> None:
-            with self._connections[1] as connection:
-                connection.executemany("INSERT OR REPLACE INTO replies VALUES (?, ?, ?, ?, ?, ?)", entries)
-
-        try:
-            await asyncio.to_thread(write)
-        except sqlite3.Error as error:
-            self._abandon(error)
-        for entry in entries:
-            if self._unsaved[entry[0]] is entry:
-                del self._unsaved[entry[0]]
+    def _save(self) -> None:
+        if self._connection is not None:
+            try:
+                with self._connection as connection:
+                    insert = "INSERT OR REPLACE INTO replies VALUES (?, ?, ?, ?, ?, ?)"
+                    connection.executemany(insert, self._unsaved.values())
+            except sqlite3.Error as error:
+                self._abandon(error)
+        self._unsaved.clear()
 
     @cached_property
     def _decoder(self) -> msgspec.json.Decoder[Completion]:
         return msgspec.json.Decoder(Completion)
 
     def _abandon(self, error: BaseException) -> None:
-        if self._is_usable:
+        if self._connection is not None:
             self._tell(f"{_unusable(self._path, error)} The run continues without the cache.")
-            self._is_usable = False
+            self._connection.close()
+            self._connection = None
 
 
-def open_cache(path: Path, fix: str = _FIX) -> sqlite3.Connection:
+def open_cache(path: Path) -> sqlite3.Connection:
     """Open a cache, creating it if necessary.
-
-    Args:
-        path: The file.
-        fix: What the user can do if the file cannot be used.
 
     Raises:
         RagbedError: The file cannot be used.
@@ -159,12 +145,12 @@ def open_cache(path: Path, fix: str = _FIX) -> sqlite3.Connection:
         with lock_file(path.with_name(f"{path.name}.lock"), wait_s=math.inf):
             return _open(path)
     except (sqlite3.Error, OSError) as error:
-        raise _unusable(path, error, fix) from error
+        raise _unusable(path, error) from error
 
 
-def _unusable(path: Path, error: BaseException, fix: str = _FIX) -> RagbedError:
+def _unusable(path: Path, error: BaseException) -> RagbedError:
     reason = str(getattr(error, "strerror", None) or error).rstrip(".")
-    return RagbedError(f"the response cache {path} cannot be used: {reason}. {fix}")
+    return RagbedError(f"the response cache {path} cannot be used: {reason}. {_FIX}")
 
 
 def _open(path: Path) -> sqlite3.Connection:
@@ -183,3 +169,45 @@ def _open(path: Path) -> sqlite3.Connection:
         connection.close()
         raise
     return connection
+
+
+@dataclass(frozen=True)
+class CacheSize:
+    """The number of responses in a cache, and its size on disk, including the write-ahead log."""
+
+    path: str
+    entries: int = 0
+    megabytes: float = 0.0
+
+
+def look(path: Path) -> CacheSize:
+    """Measure a cache; a missing cache counts as empty and is not created."""
+    if not path.is_file():
+        return CacheSize(str(path))
+    with _opened(path) as connection:
+        (entries,) = connection.execute("SELECT COUNT(*) FROM replies").fetchone()
+    files = (path, path.with_name(f"{path.name}-wal"))
+    size = sum(file.stat().st_size for file in files if file.exists())
+    return CacheSize(str(path), entries, size / 1e6)
+
+
+def prune(path: Path, older_than_s: float) -> int:
+    """Remove responses of at least the given age (0 removes all), and return the number removed."""
+    if not path.is_file():
+        return 0
+    with _opened(path) as connection:
+        with connection:
+            before = time.time() - older_than_s if older_than_s else float("inf")
+            removed = connection.execute("DELETE FROM replies WHERE at <= ?", (before,)).rowcount
+        connection.execute("VACUUM")
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    return removed
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[sqlite3.Connection]:
+    try:
+        with closing(open_cache(path)) as connection:
+            yield connection
+    except sqlite3.Error as error:
+        raise _unusable(path, error) from error

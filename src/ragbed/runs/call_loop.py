@@ -4,30 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-import logging
 import time
 from collections import Counter
 from collections.abc import Callable, Container, Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
 
-from ragbed.models.base import (
-    ENDED_EARLY,
-    AnsweringAfresh,
-    Model,
-    Parking,
-    Posting,
-    PrefixReusing,
-    WorkerLost,
-)
+from ragbed.models.base import ENDED_EARLY, Model, WorkerLost
 from ragbed.models.failures import Failure, failed
-from ragbed.runs.budget import Budget, BudgetDenied, CallMeter
+from ragbed.runs.budget import BudgetDenied, CallMeter
 from ragbed.runs.cache import Cache, key_of
 from ragbed.runs.call_log import CallLog
-from ragbed.runs.circuit_breaker import CHANGE_OPTION, CircuitBreaker
+from ragbed.runs.circuit_breaker import CircuitBreaker
 from ragbed.runs.decided import DecidedInterval
 from ragbed.runs.prices import usages_made
 from ragbed.runs.store import (
@@ -43,11 +34,13 @@ from ragbed.runs.store import (
     RunStore,
     StoredResult,
 )
-from ragbed.runs.time_left import TimeLeft
-from ragbed.runs.turns import EpisodeFactory, make_calls, plan_calls, starts_over
+from ragbed.runs.turns import make_calls, plan_calls, starts_over
 from ragbed.runs.writer import Writer
 from ragbed.schema import Case, Completion
 from ragbed.text import storable
+
+if TYPE_CHECKING:
+    from ragbed.runs.execution import Job
 
 _MAX_WORKERS_LOST = 10  # maximum number of cluster workers that may die during one case before the case fails
 
@@ -85,8 +78,6 @@ class CallProgress(msgspec.Struct):
 class _PendingResult(msgspec.Struct, frozen=True):
     durable: asyncio.Future[None]
     result: StoredResult
-    seal: int
-    size: int
 
 
 class StoppingRule(Protocol):
@@ -106,20 +97,13 @@ class StoppingRule(Protocol):
 
 
 class Session(msgspec.Struct, frozen=True):
-    """The state shared by all models in a run; `kept` is called with each stored result."""
+    """The state shared by all models in a session of a run."""
 
+    job: Job
     store: RunStore
     writer: Writer
     number: int
     cache: Cache | None
-    reuses_all: bool
-    budget: Budget | None
-    repeats: int
-    kept: Callable[[StoredResult], None] | None = None
-    rule: StoppingRule | None = None
-    episodes: EpisodeFactory | None = None
-    tell: Callable[[str], None] = logging.getLogger("ragbed").warning
-    parameter_fix: str = CHANGE_OPTION
 
 
 @dataclass
@@ -139,55 +123,52 @@ class CallLoop:
     progress: CallProgress
     watch: Callable[[CallProgress], None]
     _workers: int = 0
-    _parking: Parking | None = None
 
     def __post_init__(self) -> None:
         # Cache keys also contain the base URLs and the sampling parameters that the user has set.
         self.cache_identity = " ".join(filter(None, [self.identity, getattr(self.model, "cache_scope", "")]))
         self._breaker = CircuitBreaker(
-            self.model.name, self.model.advice, self.session.parameter_fix, has_responses=self.progress.done > 0
+            self.model.name, self.model.advice, self.session.job.parameter_fix, has_responses=self.progress.done > 0
         )
-        is_cached = not (isinstance(self.model, AnsweringAfresh) or getattr(self.model, "replays", False))
+        is_cached = not (getattr(self.model, "answers_afresh", False) or getattr(self.model, "replays", False))
         self._cache = self.session.cache if is_cached else None
-        self._posting = self.model if isinstance(self.model, Posting) else None
-        self._time_left = TimeLeft(0, 0)
-        self._ignores_others = not self.identity and not self.session.reuses_all
+        self._started = time.monotonic()
+        self._ignores_others = not self.identity and not self.session.job.reuses_all
         self._turns = self.session.store.turns(self.number)
         self._billed = dict(self._billed_failures())
         self._has_told_of_others = False
         self._meter: CallMeter | None = None
-        if self.session.budget is not None:
+        if self.session.job.budget is not None:
             # Only HTTP models in this process reserve each request; others may repeat one with a higher token limit.
-            repeats = self._posting is None and "auto" in self.cache_identity.split()
-            self._meter = CallMeter(self.session.budget, self.model.name, self.session.tell, repeats=repeats)
-        self._call_log = CallLog(self.session.store, self.session.writer, self.model, self.session.tell)
+            repeats = not getattr(self.model, "meters_requests", False) and "auto" in self.cache_identity.split()
+            self._meter = CallMeter(self.session.job.budget, self.model.name, self.session.job.tell, repeats=repeats)
+        self._call_log = CallLog(self.session.store, self.session.writer, self.model, self.session.job.tell)
 
     async def run(self) -> None:
         """Make pending calls until every case has an outcome, the stopping rule is met or the budget is spent.
 
         Calls in flight are always completed, because they are billed.
         """
-        store, repeats, rule = self.session.store, self.session.repeats, self.session.rule
-        by_prompt = isinstance(self.model, PrefixReusing) and rule is None
+        store, repeats, rule = self.session.store, self.session.job.repeats, self.session.job.rule
+        by_prompt = getattr(self.model, "reuses_prefixes", False) and rule is None
         pending = store.pending(self.number, repeats, by_prompt=by_prompt, by_question=rule is not None)
         if store.wanted is not None:
             pending = self._leave_out(pending, store.wanted)
         if rule is not None:
             rule.begin(store, self.number)
-        if rule is not None:
             pending = itertools.takewhile(lambda _: not rule.is_over(self.model.name), pending)
-        self._time_left = TimeLeft(*store.work(self.number))
+        self._started = time.monotonic()
         async with asyncio.TaskGroup() as group:
-            if isinstance(self.model, Parking):
-                self._parking = self.model
-                self.model.make_room = lambda: self._start_workers(group, pending)
+            if hasattr(self.model, "make_room"):
+                growing: Any = self.model
+                growing.make_room = lambda: self._start_workers(group, pending)
             self._start_workers(group, pending)
         self._tell_fix()
 
     def _tell_fix(self) -> None:
         """Tell the user what to do if every call has failed."""
         if fix := self._breaker.fix:
-            self.session.tell(f"{self.model.name}: {fix}")
+            self.session.job.tell(f"{self.model.name}: {fix}")
 
     def _leave_out(self, pending: Iterator[CallRequest], wanted: Container[str]) -> Iterator[CallRequest]:
         """Yield the calls for wanted cases; an earlier command with another selection may have planned further ones."""
@@ -196,7 +177,6 @@ class CallLoop:
                 yield request
             else:
                 self.progress.total -= 1
-                self._time_left.skip(request.size)
 
     def _billed_failures(self) -> Iterator[tuple[tuple[int, int], tuple[str, str]]]:
         """Yield a row that keeps the usage of each failed call once the result of a retry replaces the failure."""
@@ -210,7 +190,7 @@ class CallLoop:
                 yield (call.number, call.repeat), (key, msgspec.json.encode(usages).decode())
 
     def _start_workers(self, group: asyncio.TaskGroup, pending: Iterator[CallRequest]) -> None:
-        while self._workers < self._concurrency():
+        while self._workers < self.model.concurrency:
             self._workers += 1
             work = self._work(pending)
             try:
@@ -219,15 +199,11 @@ class CallLoop:
                 work.close()
                 return
 
-    def _concurrency(self) -> int:
-        """Return the maximum number of concurrent cases, including cases paused at the server's request."""
-        return self.model.concurrency + (0 if self._parking is None else self._parking.parked)
-
     async def _work(self, pending: Iterator[CallRequest]) -> None:
         """Make calls one by one. Rows are written in order, so a result is stored before the next call is recorded."""
         waiting: list[_PendingResult] = []
         for request in pending:
-            calls = await plan_calls(request.case, self.model, self.session.episodes)
+            calls = await plan_calls(request.case, self.model, self.session.job.episodes)
             stored = self._turns.pop((request.number, request.repeat), [])
             number = self._breaker.start()
             try:
@@ -242,7 +218,7 @@ class CallLoop:
                 await self._settle(waiting)
                 continue
             self._breaker.learn(called.completion, number)
-            if self._workers > self._concurrency():
+            if self._workers > self.model.concurrency:
                 break
         self._workers -= 1
         await self._settle(waiting)
@@ -253,14 +229,11 @@ class CallLoop:
             self.session.writer.put(ANSWERED, (request.model, request.number, request.repeat))
         self.session.writer.put(NOTE, (request.turn_key(turn), msgspec.json.encode(called).decode()))
 
-    async def _complete(self, request: CallRequest, case: Case, body: bytes) -> Completion:
+    async def _complete(self, request: CallRequest, case: Case) -> Completion:
         """Repeat the call until it has an outcome. A call whose worker died is recorded, as it may have been billed."""
         for lost in range(_MAX_WORKERS_LOST):
             try:
-                if self._posting is not None:
-                    completion = await self._posting.complete_request(body, case)
-                else:
-                    completion = await self.model.complete(case, request.repeat)
+                completion = await self.model.complete(case, request.repeat)
             except asyncio.CancelledError:
                 if (task := asyncio.current_task()) is None or task.cancelling():
                     raise
@@ -300,7 +273,7 @@ class CallLoop:
         try:
             await self.session.writer.put(INTEND, self._intent(request))
             await self._settle(waiting)
-            completion = await self._complete(request, case, body)
+            completion = await self._complete(request, case)
             if self._meter is not None:
                 self._meter.settle_rest(completion)
         except BudgetDenied:
@@ -331,7 +304,7 @@ class CallLoop:
         if self._ignores_others and found.run != self._cache.run:
             if not self._has_told_of_others:
                 self._has_told_of_others = True
-                self.session.tell(
+                self.session.job.tell(
                     f"{self.model.name} has no identity that shows whether it has changed, so cached responses from "
                     "other runs are not reused. To reuse them, set cache=reuse."
                 )
@@ -360,7 +333,7 @@ class CallLoop:
         # The retry of a failed case continues with the call that failed, unless it starts over.
         if completion.steps and (completion.outcome != "error" or starts_over(completion)):
             self.session.writer.put(FORGET_TURNS, request.turn_range())
-        return _PendingResult(self.session.writer.put(RECORD, row), result, row[-2], request.size)
+        return _PendingResult(self.session.writer.put(RECORD, row), result)
 
     async def _settle(self, waiting: list[_PendingResult]) -> None:
         """Wait until results are on disk, and report each of them."""
@@ -368,17 +341,16 @@ class CallLoop:
             last = waiting.pop(0)
             await last.durable
             completion, cached = last.result.completion, last.result.cached
-            if cached:
-                self._time_left.skip(last.size)
-            else:
-                self._time_left.add(last.size, completion.latency_s)
-            self.progress.count(completion, cached=cached > 0)
-            self.progress.seconds_left = self._time_left.seconds(self._workers)
-            self.watch(self.progress)
-            if self.session.rule is not None:
-                self.session.rule.take(last.result)
-            if self.session.kept is not None:
-                self.session.kept(last.result)
+            progress = self.progress
+            progress.count(completion, cached=cached > 0)
+            if progress.finished:
+                each_s = (time.monotonic() - self._started) / progress.finished
+                progress.seconds_left = each_s * (progress.total - progress.done)
+            self.watch(progress)
+            if self.session.job.rule is not None:
+                self.session.job.rule.take(last.result)
+            if self.session.job.follower is not None:
+                self.session.job.follower.take(last.result)
 
 
 def _without_surrogates(completion: Completion) -> Completion:

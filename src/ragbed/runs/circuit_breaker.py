@@ -13,9 +13,6 @@ from ragbed.schema import Completion
 # the first response and after it.
 _MAX_FATAL_BEFORE_RESPONSE = 3
 _MAX_FATAL = 10
-# Maximum number of consecutive rejections before the first response. It is larger than the number of cases that most
-# runs have for their first question, which may be the only one that the server rejects.
-_MAX_REJECTED = 10
 _MAX_ERRORS = 128  # maximum number of consecutive errors of any kind: twice the maximum concurrency
 _RESUME = "The remaining cases are pending. To resume, rerun the same command; for a run, set `out` to its folder."
 # What to do if a server rejects a parameter; the named options belong to all commands except `demo`.
@@ -54,8 +51,8 @@ class CircuitBreaker:
         self.has_responses, self._answered = has_responses, False
         self._in_a_row = self._fatal_in_a_row = self._rejected_in_a_row = 0
         self._last_request_error = self._fatal_fix = ""
-        self._started = self._last_awaited = 0  # call numbers; 0 means none
-        self._running: set[int] = set()  # the numbers of the calls in flight, until the first response
+        self._started = self._awaited = 0  # numbers of calls; 0 means none
+        self._running: set[int] = set()  # the numbers of the calls in flight
 
     @property
     def rejects_all(self) -> bool:
@@ -82,8 +79,7 @@ class CircuitBreaker:
     def start(self) -> int:
         """Return the number of a call that is about to be made."""
         self._started += 1
-        if not self.has_responses:
-            self._running.add(self._started)
+        self._running.add(self._started)
         return self._started
 
     def learn(self, completion: Completion, call: int = 0) -> None:
@@ -112,12 +108,11 @@ class CircuitBreaker:
         max_fatal = _MAX_FATAL if answered else _MAX_FATAL_BEFORE_RESPONSE
         is_over = self._fatal_in_a_row >= max_fatal
         if kind == "request" and not self.has_responses:
-            # Rejections arrive sooner than responses, so wait for the first calls. If the messages differ, the first
-            # questions may be the cause, so wait for all calls that are in flight after the last one.
-            oldest = min(self._running, default=math.inf)
-            has_many = self._rejected_in_a_row >= _MAX_REJECTED
-            self._last_awaited = (self._last_awaited or self._started) if has_many else 0
-            is_over = (is_over and oldest > max_fatal) or (has_many and oldest > self._last_awaited)
+            # If the messages of rejections differ, the first questions may be the cause. Rejections arrive sooner than
+            # responses, so wait for the calls in flight.
+            is_over = is_over or self._rejected_in_a_row >= _MAX_FATAL
+            self._awaited = (self._awaited or self._started) if is_over else 0
+            is_over = is_over and min(self._running, default=math.inf) > self._awaited
         if not is_over and self._in_a_row < _MAX_ERRORS:
             return
         if self.rejects_all:

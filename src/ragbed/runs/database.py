@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator, Sequence
+import zlib
+from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from functools import cache
 from pathlib import Path
 
 from ragbed.errors import DataError, RagbedError, UsageError
-from ragbed.io.locations import check_regular, open_regular
+from ragbed.io.locations import check_regular
 
 NAME = "run.sqlite"
 SCHEMA_VERSION = 5
@@ -17,11 +18,6 @@ _APPLICATION = 0x52414742  # "RAGB"; the application ID prevents us from writing
 _ENDINGS = ("", "-wal", "-shm", "-journal")  # suffixes of the files that SQLite opens for a database
 _DISTRUST = ("trusted_schema = OFF", "cell_size_check = ON")  # safety settings for files from untrusted sources
 _MAX_OBJECTS = 100  # maximum number of schema rows to compare; our schema has about 15
-_STEPS = 1_000_000  # SQLite virtual machine instructions between calls to the progress handler: about 10 ms
-# A query may run for five calls of the progress handler, and one more for every 50,000 bytes of the file, i.e. 20
-# instructions per byte; our queries need about 2.
-_FREE_CALLS, _BYTES_PER_CALL = 5, 50_000
-_LOG_HEADER, _FRAME_HEADER = 32, 24  # sizes in bytes, in a write-ahead log
 # Fixes for SQLite errors, by error code.
 _FIXES = {
     sqlite3.SQLITE_FULL: "Free disk space and rerun the same command.",
@@ -64,18 +60,9 @@ class EmptyRun(UsageError):
     """Raised when the run's file has no tables, because it was never written."""
 
 
-def open_for_writing(path: Path) -> tuple[sqlite3.Connection, int]:
-    """Open the file, creating it if necessary; the caller must hold the run's lock.
-
-    SQLite uses the write-ahead log up to the first damaged frame, and ignores the rest silently.
-
-    Returns:
-        The connection, and the number of commits that SQLite ignores. The last one in the log is not counted: it may
-        have been incomplete when the power failed.
-    """
-    commits = _commits_in_log(path)
+def open_for_writing(path: Path) -> sqlite3.Connection:
+    """Open the file, creating it if necessary; the caller must hold the run's lock."""
     with naming(path, "opened"), _closed_on_error(connect(path)) as connection:
-        used = connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()[1] if commits else 0
         if _check_version(connection, path) == 0:
             settings = f"PRAGMA application_id = {_APPLICATION}; PRAGMA user_version = {SCHEMA_VERSION}"
             try:
@@ -83,7 +70,7 @@ def open_for_writing(path: Path) -> tuple[sqlite3.Connection, int]:
             except sqlite3.Error:
                 connection.rollback()
                 raise
-        return connection, sum(number > used for number in commits[:-1])
+        return connection
 
 
 def open_for_reading(path: Path) -> sqlite3.Connection:
@@ -127,109 +114,36 @@ def close_written(connection: sqlite3.Connection) -> None:
     connection.close()
 
 
-def is_open_elsewhere(path: Path) -> bool:
-    """Return whether another process has the file open for writing, in which case the file is in WAL mode."""
-    if not path.exists():
-        return False
-    with naming(path, "opened"):
-        _check_files(path)
-        with closing(sqlite3.connect(path, timeout=0)) as connection:
-            StepLimit(path, connection)
-            try:
-                connection.execute("PRAGMA journal_mode = DELETE")
-            except sqlite3.OperationalError as error:
-                if error.sqlite_errorcode == sqlite3.SQLITE_BUSY:
-                    return True
-                raise
-    return False
-
-
-class StepLimit:
-    """Aborts queries that would run forever on a malicious file; the maximum number of steps depends on the file size.
-
-    Args:
-        path: The file.
-        connection: A connection for reading it.
-    """
-
-    def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
-        self._files = [path.with_name(f"{NAME}{ending}") for ending in _ENDINGS[:2]]
-        self.restart()
-        connection.set_progress_handler(self._is_over, _STEPS)
-
-    def restart(self) -> None:
-        """Reset the step count before another query."""
-        self._calls, self._limit = 0, 0
-
-    def _is_over(self) -> bool:
-        self._calls += 1
-        if not self._limit:
-            size = sum(file.stat().st_size for file in self._files if file.exists())
-            self._limit = _FREE_CALLS + size // _BYTES_PER_CALL
-        return self._calls > self._limit
-
-
 def connect(path: Path) -> sqlite3.Connection:
     """Return a connection that can be used in another thread and whose commits are durable."""
-    _check_files(path)
-    connection = sqlite3.connect(path, check_same_thread=False)
     # The busy timeout is set first, because switching to the write-ahead log requires a lock. A plan of a few thousand
     # cases fits into the 16 MB page cache, so SQLite writes the plan in one step rather than page by page. The log is
     # copied into the file only when it reaches 16 MB, so a run of 1,000 calls copies it once, when the file is closed.
     settings = ["busy_timeout = 10000", "journal_mode = WAL", "synchronous = FULL", "cache_size = -16000"]
-    settings.append("wal_autocheckpoint = 4000")
-    _read_schema(connection, path, settings)
-    connection.set_progress_handler(None, 0)
-    return connection
+    return _connect(path, str(path), *settings, "wal_autocheckpoint = 4000")
 
 
 def _connect_reading(path: Path) -> sqlite3.Connection:
-    _check_files(path)
+    address, settings = path.absolute().as_uri(), ("busy_timeout = 10000", "query_only = ON")
     try:
-        return _connect_as(path, "mode=ro")
-    except sqlite3.OperationalError as error:
+        return _connect(path, f"{address}?mode=ro", *settings)
+    except sqlite3.OperationalError:
         # On a read-only disk, SQLite cannot create the index of the write-ahead log. If there is no log, no index is
         # needed.
-        if error.sqlite_errorcode == sqlite3.SQLITE_INTERRUPT or path.with_name(f"{NAME}-wal").exists():
+        if path.with_name(f"{NAME}-wal").exists():
             raise
-        return _connect_as(path, "immutable=1")
+        return _connect(path, f"{address}?immutable=1", *settings)
 
 
-def _connect_as(path: Path, mode: str) -> sqlite3.Connection:
-    connection = sqlite3.connect(f"{path.absolute().as_uri()}?{mode}", uri=True, check_same_thread=False)
-    _read_schema(connection, path, ("busy_timeout = 10000", "query_only = ON"))
-    return connection
-
-
-def _read_schema(connection: sqlite3.Connection, path: Path, settings: Sequence[str]) -> None:
-    """Read the schema with a step limit, because reading a malicious schema may take forever."""
+def _connect(path: Path, address: str, *settings: str) -> sqlite3.Connection:
+    for ending in _ENDINGS:
+        check_regular(path.with_name(f"{NAME}{ending}"))  # refuse links, pipes and devices
+    connection = sqlite3.connect(address, uri=address.startswith("file:"), check_same_thread=False)
     with _closed_on_error(connection):
-        StepLimit(path, connection)
         for pragma in (*_DISTRUST, *settings):
             connection.execute(f"PRAGMA {pragma}")
         connection.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone()
-
-
-def _check_files(path: Path) -> None:
-    """Raise an error if one of the files that SQLite opens is a link, a pipe or a device."""
-    for ending in _ENDINGS:
-        check_regular(path.with_name(f"{NAME}{ending}"))
-
-
-def _commits_in_log(path: Path) -> list[int]:
-    """Return the numbers of the frames that end a commit in the file's write-ahead log, including damaged ones."""
-    log = path.with_name(f"{NAME}-wal")
-    if not log.exists():
-        return []
-    with open_regular(log, buffering=0) as file:
-        header, found = file.read(_LOG_HEADER), []
-        size = _FRAME_HEADER + int.from_bytes(header[8:12], "big")  # a frame contains a page
-        for number, start in enumerate(range(_LOG_HEADER, log.stat().st_size, size), 1):
-            file.seek(start)
-            frame = file.read(_FRAME_HEADER)
-            if frame[8:16] == header[16:24] and any(frame[4:8]):  # not of an earlier log, and the last of a commit
-                found.append(number)
-    return found
+        return connection
 
 
 @contextmanager
@@ -238,10 +152,6 @@ def naming(path: Path, done: str) -> Iterator[None]:
     try:
         yield
     except sqlite3.OperationalError as error:
-        if getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_INTERRUPT:
-            raise DataError(
-                path, "takes too long to read for its size, so it may be corrupt or malicious; restore it from a backup"
-            ) from error
         fix = _FIXES.get(getattr(error, "sqlite_errorcode", 0) & 0xFF, "")  # the low byte is the primary code
         raise RagbedError(f"{path} cannot be {done}: {error}. {fix}".rstrip()) from error
     except (sqlite3.Error, UnicodeDecodeError) as error:  # SQLite's message may contain a name that is not valid UTF-8
@@ -288,3 +198,12 @@ def _our_objects() -> frozenset[tuple[object, ...]]:
     with closing(sqlite3.connect(":memory:")) as connection:
         connection.executescript(_TABLES)
         return _objects(connection)
+
+
+def seal_of(content: object, *fields: object) -> int:
+    """Return the checksum of a row, which covers its content and the fields that identify it.
+
+    Values of any type are accepted, because a damaged file may contain any value; its checksum then differs.
+    """
+    data = content if isinstance(content, bytes) else str(content).encode("utf-8", "surrogatepass")
+    return zlib.crc32("\x1f".join(map(str, fields)).encode("utf-8", "surrogatepass"), zlib.crc32(data))

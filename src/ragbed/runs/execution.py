@@ -8,7 +8,6 @@ import os
 import re
 import shutil
 import signal
-import sqlite3
 import threading
 from collections import Counter
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
@@ -21,7 +20,6 @@ from typing import Protocol
 from msgspec import Struct
 
 from ragbed.errors import RagbedError, Stopped, UsageError
-from ragbed.io.jsonl import sync_folder
 from ragbed.models.base import Model
 from ragbed.runs.batch_records import read_batches, read_follow_ups
 from ragbed.runs.budget import Budget
@@ -30,16 +28,14 @@ from ragbed.runs.call_loop import CallLoop, CallProgress, Session, StoppingRule
 from ragbed.runs.circuit_breaker import CHANGE_OPTION, CircuitOpen
 from ragbed.runs.database import EmptyRun, connect, naming
 from ragbed.runs.decided import keep_decided
-from ragbed.runs.engines.base import Engine
-from ragbed.runs.lock import RunLock, hold
+from ragbed.runs.engines import Engine
+from ragbed.runs.lock import hold
 from ragbed.runs.store import NOTE, RunStore, StoredResult, open_store
 from ragbed.runs.turns import EpisodeFactory, starts_over
-from ragbed.runs.writer import PlaceCheck, RunGone, WriteFailed, Writer
+from ragbed.runs.writer import WriteFailed, Writer
 from ragbed.schema import Case, Completion
 from ragbed.testbeds.settings import show_setting
 
-# Suffixes to try for the folder name of a recovered run if the name without a suffix is taken.
-_COPIES = tuple(f"-{number}" for number in range(2, 1_000))
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 _REST_S = 0.01  # pause in seconds before the follower starts, and whenever it has no work
 _CLOSE_S = 2.0  # time limit in seconds for closing connections, so that an interrupted run exits within five seconds
@@ -115,9 +111,9 @@ def run(job: Job, watch: Callable[[str, CallProgress], None], ending: ShutdownHa
         Stopped: The system stopped the run; all responses are stored.
     """
     ending = ending or ShutdownHandler()
-    with _sigterm_raises(), _opened(job) as (store, held):
+    with _sigterm_raises(), _opened(job) as store:
         try:
-            asyncio.run(_run_models(store, job, watch, ending, held))
+            asyncio.run(_run_models(store, job, watch, ending))
         except asyncio.CancelledError:
             raise (
                 KeyboardInterrupt if ending.by == signal.SIGINT else Stopped("the run was stopped by a signal.")
@@ -126,21 +122,8 @@ def run(job: Job, watch: Callable[[str, CallProgress], None], ending: ShutdownHa
 
 async def arun(job: Job, watch: Callable[[str, CallProgress], None]) -> None:
     """Execute a run in the current event loop (see `run`). Cancelling the task stops the run; results are kept."""
-    with _opened(job) as (store, held):
-        await _run_models(store, job, watch, ShutdownHandler(signals=False), held)
-
-
-@contextmanager
-def _hold_or_remove(folder: Path) -> Iterator[RunLock]:
-    """Lock a folder. If it is new and its run makes no calls, remove it: a mistyped command leaves no empty run."""
-    is_new = not folder.exists()
-    with hold(folder) as held:  # remove the folder only while holding the lock: another process may have created it
-        try:
-            yield held
-        except RagbedError:
-            if is_new and not _has_session(folder):
-                shutil.rmtree(folder, ignore_errors=True)
-            raise
+    with _opened(job) as store:
+        await _run_models(store, job, watch, ShutdownHandler(signals=False))
 
 
 def _has_session(folder: Path) -> bool:
@@ -155,24 +138,25 @@ def _has_session(folder: Path) -> bool:
 
 
 @contextmanager
-def _opened(job: Job) -> Iterator[tuple[RunStore, RunLock]]:
-    """Open a new or existing run and plan its cases."""
-    with _hold_or_remove(job.folder) as held, open_store(job.folder, create=True) as store:
-        if store.lost:
-            job.tell(f"{store.path} has lost {store.lost} or more commits: its log is damaged. The calls are repeated.")
-        _plan(store, job)
-        if job.names:
-            store.name_models(job.names)
-        if job.prices:
-            with store.transaction() as connection:
-                rows = [(f"price.{model}", amounts) for model, amounts in job.prices.items()]
-                connection.executemany(NOTE, rows)
-        if job.budget is not None:
-            pay_earlier_calls(store, job.budget, job.tell)
+def _opened(job: Job) -> Iterator[RunStore]:
+    """Open a new or existing run and plan its cases. A mistyped command, which makes no calls, leaves no new folder."""
+    is_new = not job.folder.exists()
+    with hold(job.folder):  # remove the folder only while holding the lock: another process may have created it
         try:
-            yield store, held
-        except RunGone as gone:
-            raise _save_beside(store, gone) from gone
+            with open_store(job.folder, create=True) as store:
+                _plan(store, job)
+                if job.names:
+                    store.name_models(job.names)
+                with store.transaction() as connection:
+                    rows = [(f"price.{model}", amounts) for model, amounts in job.prices.items()]
+                    connection.executemany(NOTE, rows)
+                if job.budget is not None:
+                    pay_earlier_calls(store, job.budget, job.tell)
+                yield store
+        except RagbedError:
+            if is_new and not _has_session(job.folder):
+                shutil.rmtree(job.folder, ignore_errors=True)
+            raise
 
 
 def _plan(store: RunStore, job: Job) -> None:
@@ -233,28 +217,8 @@ def pay_earlier_calls(store: RunStore, budget: Budget, tell: Callable[[str], Non
     budget.counted.add(store.path)
 
 
-def _save_beside(store: RunStore, gone: RunGone) -> RagbedError:
-    """Copy a deleted run, whose file is still open, to a new folder next to the old one, so that the run can resume."""
-    lost_folder = store.path.parent.resolve()
-    places = (lost_folder.with_name(f"{lost_folder.name}.recovered{ending}") for ending in ("", *_COPIES))
-    folder = next(place for place in places if not place.exists())
-    try:
-        folder.mkdir(parents=True)
-        with closing(sqlite3.connect(folder / store.path.name)) as copy:
-            store.connection.backup(copy)
-            copy.execute("PRAGMA journal_mode = DELETE")
-        sync_folder(folder)
-        sync_folder(folder.parent)
-    except (OSError, sqlite3.Error, RagbedError) as error:
-        return RagbedError(f"{gone} The results could not be saved to {folder}: {error}.")
-    return RagbedError(
-        f"{gone} No more requests are sent. {store.result_count():,} results were saved to {folder}; to resume, "
-        f"rerun the command with out={folder}."
-    )
-
-
 async def _run_models(
-    store: RunStore, job: Job, watch: Callable[[str, CallProgress], None], ending: ShutdownHandler, held: RunLock
+    store: RunStore, job: Job, watch: Callable[[str, CallProgress], None], ending: ShutdownHandler
 ) -> None:
     ending.listen()
     opened: list[CircuitOpen] = []
@@ -264,7 +228,7 @@ async def _run_models(
         identities = await asyncio.gather(*(model.identity() for model in job.models))
         names = [model.name for model in job.models]
         session_number, numbers = store.begin_session(list(zip(names, identities, strict=True)))
-        session = _open_session(store, job, session_number, held, stack)
+        session = _open_session(store, job, session_number, stack)
         total = store.size(job.repeats)
         make = _loop_class(job, store)
         loops = [
@@ -298,23 +262,19 @@ def _loop_class(job: Job, store: RunStore) -> type[CallLoop]:
     return CallLoop
 
 
-def _open_session(store: RunStore, job: Job, number: int, held: RunLock, stack: AsyncExitStack) -> Session:
+def _open_session(store: RunStore, job: Job, number: int, stack: AsyncExitStack) -> Session:
     """Open the resources that the models share; the exit stack closes them."""
     # Writing uses a second connection, so that readers of pending cases never see a partial commit.
     with naming(store.path, "opened"):
         connection = stack.enter_context(closing(connect(store.path)))
     cache = None if job.cache is None else Cache(job.cache, str(store.planned_at()), job.tell)
     if cache is not None:
-        stack.push_async_callback(cache.close)
-    writer = Writer(store.path, connection, PlaceCheck(store.path, held))
+        stack.callback(cache.close)
+    writer = Writer(store.path, connection)
     stack.push_async_callback(writer.close)
     if job.follower is not None:
         stack.callback(asyncio.create_task(_follow(job.follower, store)).cancel)
-    kept = None if job.follower is None else job.follower.take
-    return Session(
-        store, writer, number, cache, job.reuses_all, job.budget, job.repeats, kept, job.rule, job.episodes, job.tell,
-        job.parameter_fix,
-    )  # fmt: skip
+    return Session(job, store, writer, number, cache)
 
 
 async def _close_models(models: Sequence[Model]) -> None:

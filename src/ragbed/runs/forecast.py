@@ -7,13 +7,12 @@ import math
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from decimal import Decimal
 from statistics import fmean, stdev
 
 from ragbed.errors import RagbedError
-from ragbed.models.base import Model, Posting, RateLimited
+from ragbed.models.base import Model
 from ragbed.runs.circuit_breaker import CircuitBreaker, CircuitOpen
-from ragbed.runs.prices import Price, cost_of, find_price, own_price, usages_made
+from ragbed.runs.prices import Price, cost_of, find_price, own_price
 from ragbed.runs.store import Called
 from ragbed.runs.turns import EpisodeFactory, make_calls, plan_calls
 from ragbed.schema import Case, Completion
@@ -71,7 +70,7 @@ async def forecast(
     count = min(PROBES, len(cases))
     probes = [by_length[(2 * index + 1) * len(cases) // (2 * count)] for index in range(count)]
     # Models that are called over HTTP limit their connections themselves.
-    free = asyncio.Semaphore(PROBES if isinstance(model, Posting) else model.concurrency)
+    free = asyncio.Semaphore(PROBES if getattr(model, "meters_requests", False) else model.concurrency)
 
     async def call(request: Case) -> Called:
         return Called(await model.complete(request), "")
@@ -103,9 +102,9 @@ async def forecast(
     tokens_in = round(per_char * chars)
     tokens_out = round(fmean((reply.usage or {}).get("out", 0) for _, reply in pairs) * trials)
     seconds = fmean(reply.latency_s or 0.0 for _, reply in pairs) * trials / model.concurrency
-    if isinstance(model, RateLimited) and not batch:
-        seconds = max(seconds, model.least_s(calls, tokens_in + tokens_out))
-    low, value, high = _forecast_cost(_find_price(model.name, own, batch=batch), pairs, chars, trials)
+    if (least_s := getattr(model, "least_s", None)) is not None and not batch:
+        seconds = max(seconds, least_s(calls, tokens_in + tokens_out))
+    low, value, high = _forecast_cost(_find_price(model.name, own, batch=batch), pairs, trials)
     return Forecast(
         model=model.name,
         calls=calls,
@@ -127,34 +126,14 @@ def _find_price(model: str, own: str | None, *, batch: bool) -> Price | None:
 
 
 def _forecast_cost(
-    price: Price | None, pairs: Sequence[tuple[Case, Completion]], chars: int, trials: int
+    price: Price | None, pairs: Sequence[tuple[Case, Completion]], trials: int
 ) -> tuple[float | None, float | None, float | None]:
-    """Return the cost forecast for all trials: lower bound, expected cost and upper bound (95% interval).
-
-    The cost of a prompt is assumed to be proportional to its length, and the mean cost of a response to be constant.
-    """
-    parts = [(_chars(case), _parts(reply, price)) for case, reply in pairs]
-    known = [(size, cost) for size, cost in parts if cost is not None]
-    if not known:
+    """Return the cost forecast for all trials: lower bound, expected cost and upper bound (95% interval)."""
+    costs = [float(cost) for _, reply in pairs if (cost := cost_of(reply, price)) is not None]
+    if not costs:
         return None, None, None
-    per_char = [sent / size for size, (sent, _) in known]
-    per_trial = [received for _, (_, received) in known]
-    weighted = sum(sent for _, (sent, _) in known) / sum(size for size, _ in known)
-    value = weighted * chars + fmean(per_trial) * trials
-    reach = math.hypot(_error(per_char) * chars, _error(per_trial) * trials)
-    return max(weighted * chars / 2, value - reach), value, value + reach
-
-
-def _parts(reply: Completion, price: Price | None) -> tuple[float, float] | None:
-    """Return the costs of the prompt and the response, or None if they are unknown."""
-    total = cost_of(reply, price)
-    if total is None:
-        return None
-    usages = usages_made(reply)
-    if price is None or any("cost" in usage for usage in usages):
-        return float(total), 0.0
-    sent = sum((price({**usage, "out": 0, "reasoning": 0}) for usage in usages), Decimal(0))
-    return float(sent), float(total - sent)
+    value, reach = fmean(costs) * trials, _error(costs) * trials
+    return max(value / 2, value - reach), value, value + reach
 
 
 def _error(values: Sequence[float]) -> float:

@@ -6,6 +6,8 @@ import sqlite3
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from functools import cached_property
+from itertools import islice
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
@@ -13,29 +15,9 @@ import msgspec
 
 from ragbed.errors import MALFORMED_JSON, DataError, UsageError
 from ragbed.runs.call_order import order_calls
-from ragbed.runs.checksum import seal_of
-from ragbed.runs.database import NAME, StepLimit, close_written, naming, open_for_reading, open_for_writing
+from ragbed.runs.database import NAME, close_written, naming, open_for_reading, open_for_writing, seal_of
 from ragbed.runs.prices import Price, own_price
-from ragbed.runs.rows import Rows, StoredResult
 from ragbed.schema import Case, Completion
-
-__all__ = [
-    "ANSWERED",
-    "COUNT_CASES",
-    "FORGET",
-    "FORGET_TURNS",
-    "INTEND",
-    "LOSE",
-    "NOTE",
-    "RECORD",
-    "REPLACED",
-    "CallKey",
-    "CallRequest",
-    "Called",
-    "RunStore",
-    "StoredResult",
-    "open_store",
-]
 
 _BATCH = 32  # number of cases to read in one step
 _MAX_DIGITS = 9  # maximum number of digits in a stored integer
@@ -63,9 +45,6 @@ TURN = "turn."  # prefix of the keys under which the turns of unfinished cases a
 # A call has an answer if it has a result from the same or a later session.
 _IS_ANSWERED = """EXISTS (SELECT 1 FROM results r WHERE (r.model, r.item, r.repeat) = (i.model, i.item, i.repeat)
   AND r.session >= i.session)"""
-# The conditions read only indexes, so that even a run with a million results can be resumed within seconds.
-_IS_PENDING = """(NOT EXISTS (SELECT 1 FROM results WHERE (model, item, repeat) = (:model, p.id, p.repeat))
-  OR EXISTS (SELECT 1 FROM results WHERE (model, outcome, item, repeat) = (:model, 'error', p.id, p.repeat)))"""
 _CASE = "SELECT name, feasible, seal, line FROM cases"
 _RESULT = """r.model, r.item, r.repeat, r.session, r.request, r.outcome, r.cached, r.seal, r.completion,
   c.name, c.feasible, c.seal, c.line"""
@@ -73,6 +52,18 @@ _RESULTS = f"{_RESULT} FROM results r LEFT JOIN cases c ON c.id = r.item"
 _BY_CASE = f"SELECT {_RESULT} FROM cases c CROSS JOIN results r ON r.item = c.id"  # noqa: S608 - names of ours
 
 _T = TypeVar("_T")
+
+
+class StoredResult(msgspec.Struct, frozen=True):
+    """A stored result with its case."""
+
+    case: Case
+    model: str
+    repeat: int
+    completion: Completion
+    request: str = ""  # the request's key in the response cache
+    cached: int = 0  # when the response was received, in seconds since 1970, if it came from the cache
+    number: int = 0  # the case's number in the run
 
 
 class Called(msgspec.Struct, frozen=True):
@@ -107,10 +98,9 @@ class CallKey(msgspec.Struct, frozen=True):
 
 
 class CallRequest(CallKey, frozen=True):
-    """A call to make; `size` is the length of the input, in the same unit for all of the model's cases."""
+    """A call to make."""
 
     case: Case
-    size: int = 0
 
 
 class RunStore:
@@ -119,23 +109,21 @@ class RunStore:
     Args:
         path: The file.
         connection: A connection to it.
-        limit: The step limit for queries, if the file is open only for reading.
-        lost: The number of commits that were lost because the write-ahead log is damaged.
+        writes: Whether the connection may write.
     """
 
-    def __init__(
-        self, path: Path, connection: sqlite3.Connection, limit: StepLimit | None = None, lost: int = 0
-    ) -> None:
-        self.path, self.connection, self._limit, self.lost = path, connection, limit, lost
-        self.rows = Rows(path)
+    def __init__(self, path: Path, connection: sqlite3.Connection, *, writes: bool) -> None:
+        self.path, self.connection, self._writes = path, connection, writes
         self._encoder = msgspec.json.Encoder()
+        self._last_case: tuple[tuple[object, ...], Case] | None = None
+        self._orders: dict[int, list[tuple[int, int]]] = {}
         self.wanted: set[str] | None = None  # names of the cases to call; None for all
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._limit is None:
+        if self._writes:
             close_written(self.connection)
         else:
             self.connection.close()
@@ -371,30 +359,22 @@ class RunStore:
             by_question: Whether to shuffle by question instead of using the plan order.
         """
         with naming(self.path, "read"):
-            table = order_calls(self.connection, model, repeats, by_prompt=by_prompt, by_question=by_question)
-        return self._read_pending(table, model)
+            order = order_calls(self.connection, repeats, by_prompt=by_prompt, by_question=by_question)
+        self._orders[model] = order
+        done = set(self.read("SELECT item, repeat FROM results WHERE model = ? AND outcome != 'error'", (model,)))
+        return self._read_calls(model, (call for call in order if call not in done))
 
-    def _read_pending(self, table: str, model: int) -> Iterator[CallRequest]:
-        query = f"""SELECT p.rowid, p.id, p.repeat, p.size FROM temp.{table} p WHERE p.rowid > :last AND {_IS_PENDING}
-          ORDER BY p.rowid LIMIT {_BATCH}"""  # noqa: S608 - names of ours
-        last = 0
-        while calls := list(self.read(query, {"last": last, "model": model})):
-            last = calls[-1][0]
-            numbers = {number for _, number, _, _ in calls}
+    def _read_calls(self, model: int, calls: Iterator[tuple[int, int]]) -> Iterator[CallRequest]:
+        while some := list(islice(calls, _BATCH)):
+            numbers = sorted({number for number, _ in some})
             places = ",".join("?" * len(numbers))
-            found = self.read(f"{_CASE.replace('name', 'id, name')} WHERE id IN ({places})", tuple(numbers))
-            cases = {number: self.rows.case(*columns) for number, *columns in found}
-            yield from [CallRequest(model, number, repeat, cases[number], size) for _, number, repeat, size in calls]
+            found = self.read(f"{_CASE.replace('name', 'id, name')} WHERE id IN ({places})", numbers)
+            cases = {number: self._case(*columns) for number, *columns in found}
+            yield from [CallRequest(model, number, repeat, cases[number]) for number, repeat in some]
 
-    def work(self, model: int) -> tuple[int, int]:
-        """Return the number of pending calls to a model and the sum of their sizes; call `pending` first."""
-        query = f"SELECT COUNT(*), COALESCE(SUM(size), 0) FROM temp.calls_{model} p WHERE {_IS_PENDING}"  # noqa: S608
-        ((calls, size),) = self.read(query, {"model": model})
-        return calls, size
-
-    def question_order(self, model: int) -> Iterator[tuple[int, int]]:
-        """Yield the case number and repeat of each call in evaluation order, after `pending` with `by_question`."""
-        yield from self.read(f"SELECT id, repeat FROM temp.calls_{model} ORDER BY rowid")  # noqa: S608 - a name of ours
+    def question_order(self, model: int) -> list[tuple[int, int]]:
+        """Return the case number and repeat of each call in evaluation order, after `pending` with `by_question`."""
+        return self._orders[model]
 
     def orphans(self) -> list[tuple[str, str, int]]:
         """Return (model, case, repeat) for each lost call, which may have been billed but has no stored result."""
@@ -413,17 +393,15 @@ class RunStore:
 
     def cases(self, *, by_name: bool = False) -> Iterator[Case]:
         """Yield every case in the plan, including infeasible ones, in plan order or sorted by name."""
-        most = self._ledger_rows("cases")
-        for number, columns in enumerate(self.read(f"{_CASE} ORDER BY {'name' if by_name else 'id'}"), 1):
-            if number > most:
-                raise self.damaged("the list of cases")
-            yield self.rows.case(*columns)
+        self.size(1)  # checks the number of cases
+        for columns in self.read(f"{_CASE} ORDER BY {'name' if by_name else 'id'}"):
+            yield self._case(*columns)
 
     def cases_after(self, number: int, limit: int) -> Iterator[tuple[int, Case]]:
         """Yield up to `limit` feasible cases after the given case number, with their numbers."""
         query = f"{_CASE.replace('name', 'id, name')} WHERE feasible AND id > ? ORDER BY id LIMIT ?"
         for found, *columns in self.read(query, (number, limit)):
-            yield found, self.rows.case(*columns)
+            yield found, self._case(*columns)
 
     def planned_after(self, number: int, limit: int, kind: type[_T]) -> Iterator[tuple[int, _T]]:
         """Yield up to `limit` cases after the given case number, decoded as another type with fewer fields."""
@@ -431,9 +409,9 @@ class RunStore:
         query = f"{_CASE.replace('name', 'id, name')} WHERE id > ? ORDER BY id LIMIT ?"
         for found, *columns in self.read(query, (number, limit)):
             try:
-                yield found, decode(self.rows.line(*columns))
+                yield found, decode(self._line(*columns))
             except MALFORMED_JSON as error:
-                raise self.rows.damaged(f"case {columns[0]}", error) from error
+                raise self.damaged(f"case {columns[0]}", error) from error
 
     def last_case(self) -> int:
         """Return the highest case number, or 0 if there are no cases."""
@@ -466,10 +444,10 @@ class RunStore:
             most = self._ledger_rows("results")
             for number, (name, _) in sorted(models.items(), key=lambda pair: pair[1] if by_name else pair):
                 for row in self.read(query, (number,)):
-                    rows, seals = rows + 1, seals + self.rows.check(row)
+                    yield self._stored(name, row)
+                    rows, seals = rows + 1, seals + row[7]
                     if rows > most:
-                        raise self.damaged("the list of results")
-                    yield self.rows.stored(name, row)
+                        break
             if not self.is_whole(rows, seals):
                 raise self.damaged("the list of results")
 
@@ -482,25 +460,18 @@ class RunStore:
         models = self.models()
         query = f"SELECT r.number, {_RESULTS} WHERE r.number > ? ORDER BY r.number LIMIT ?"
         for found, *columns in self.read(query, (number, limit)):
-            row = tuple(columns)
-            seal = self.rows.check(row)
-            yield found, self.rows.stored(models[row[0]][0], row), seal
+            yield found, self._stored(models.get(columns[0], ("",))[0], tuple(columns)), columns[7]
 
     def results_of(self, case: str, limit: int) -> Iterator[StoredResult]:
         """Yield the results for one case, sorted by model and repeat, with at most `limit` results per model."""
         for number, (name, _) in self.models().items():
             query = f"{_BY_CASE} WHERE c.name = ? AND r.model = ? ORDER BY r.repeat LIMIT ?"
-            for row in self.read(query, (case, number, limit)):
-                self.rows.check(row)
-                yield self.rows.stored(name, row)
+            yield from (self._stored(name, row) for row in self.read(query, (case, number, limit)))
 
     def result(self, model: int, case: str, repeat: int) -> StoredResult | None:
         """Return a model's result for one case and repeat, or None if there is none."""
         query = f"{_BY_CASE} WHERE c.name = ? AND r.model = ? AND r.repeat = ?"
-        for row in self.read(query, (case, model, repeat)):
-            self.rows.check(row)
-            return self.rows.stored("", row)
-        return None
+        return next((self._stored("", row) for row in self.read(query, (case, model, repeat))), None)
 
     def has_response(self, model: int, number: int, repeat: int) -> bool:
         """Return whether a call has a result that is not an error."""
@@ -511,8 +482,7 @@ class RunStore:
         """Yield the failed calls to a model, each with its session and its result."""
         query = f"SELECT {_RESULTS} WHERE r.model = ? AND r.outcome = 'error' ORDER BY r.item, r.repeat"
         for row in self.read(query, (model,)):
-            self.rows.check(row)
-            yield CallKey(model, row[1], row[2]), row[3], self.rows.completion(row)
+            yield CallKey(model, row[1], row[2]), row[3], self._completion(row)
 
     def is_whole(self, rows: int, seals: int) -> bool:
         """Return whether the number of results and the sum of their checksums match the ledger."""
@@ -542,8 +512,6 @@ class RunStore:
 
     def read(self, query: str, values: Sequence[object] | dict[str, object] = ()) -> Iterator[tuple[Any, ...]]:
         """Yield the rows of a read-only query."""
-        if self._limit is not None:
-            self._limit.restart()
         with naming(self.path, "read"):
             # `yield from` would also close the cursor of an abandoned generator, which fails once the store is closed.
             for row in self.connection.execute(query, values):  # noqa: UP028
@@ -570,16 +538,70 @@ class RunStore:
             raise self.damaged("the ledger")
         return int(found[0][0])
 
-    def damaged(self, what: str) -> DataError:
+    # Methods that validate and decode rows. The decoders are made on first use, because an import reads few rows.
+
+    @cached_property
+    def _case_decoder(self) -> msgspec.json.Decoder[Case]:
+        return msgspec.json.Decoder(Case)
+
+    @cached_property
+    def _completion_decoder(self) -> msgspec.json.Decoder[Completion]:
+        return msgspec.json.Decoder(Completion)
+
+    def _stored(self, model: str, row: tuple[Any, ...]) -> StoredResult:
+        """Validate and decode a result and its case."""
+        _, number, repeat, _, request, _, cached, _, _, *case = row
+        return StoredResult(self._case(*case), model, repeat, self._completion(row), str(request), cached, number)
+
+    def _completion(self, row: tuple[Any, ...]) -> Completion:
+        *fields, seal, completion = row[:9]
+        if not isinstance(seal, int) or seal_of(completion, *fields) != seal:
+            raise self.damaged(f"the result of case {row[1]}")
+        try:
+            return self._completion_decoder.decode(completion)
+        except MALFORMED_JSON as error:
+            raise self.damaged(f"the result of case {row[1]}", error) from error
+
+    def _case(self, *columns: object) -> Case:
+        if self._last_case is not None and columns == self._last_case[0]:  # often repeats of one case
+            return self._last_case[1]
+        try:
+            case = self._case_decoder.decode(self._line(*columns))
+        except MALFORMED_JSON as error:
+            raise self.damaged(f"case {columns[0]}", error) from error
+        self._last_case = columns, case
+        return case
+
+    def _line(self, name: object, feasible: object, seal: object, line: object) -> bytes:
+        """Validate a case and return its JSON."""
+        if not isinstance(line, bytes) or seal_of(line, name, feasible) != seal:
+            raise self.damaged(f"case {name}")
+        return line
+
+    def damaged(self, what: str, error: Exception | None = None) -> DataError:
         """Return the error for stored data that has changed since it was written."""
-        return self.rows.damaged(what)
+        cause = f" ({error})" if error else ""
+        return DataError(self.path, f"{what} is damaged{cause}; restore the file from a backup")
 
 
 def open_store(folder: Path, *, create: bool) -> RunStore:
     """Open the run in a folder for reading or, if `create` is set, for writing, which requires the run's lock."""
     path = folder / NAME
-    if create:
-        connection, lost = open_for_writing(path)
-        return RunStore(path, connection, lost=lost)
-    connection = open_for_reading(path)
-    return RunStore(path, connection, StepLimit(path, connection))
+    return RunStore(path, open_for_writing(path) if create else open_for_reading(path), writes=create)
+
+
+def open_scored(folder: Path) -> RunStore:
+    """Open a run whose responses can be scored.
+
+    Raises:
+        UsageError: The run is a judge's, whose responses are verdicts.
+    """
+    store = open_store(folder, create=False)
+    if "criterion" not in store.settings():
+        return store
+    store.connection.close()
+    judged = folder.absolute().parent.parent  # judges' runs are in RUN/judge/CRITERION
+    where = f": {judged}" if (judged / NAME).is_file() else ""
+    raise UsageError(
+        f"{folder} contains a judge's model calls, not an evaluation run. Choose the run that was judged{where}."
+    )

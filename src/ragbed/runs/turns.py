@@ -16,7 +16,7 @@ from typing import TypeAlias
 
 from msgspec import Struct, structs
 
-from ragbed.models.base import Model, ToolCalling, is_system
+from ragbed.models.base import Model, is_system
 from ragbed.models.failures import REJECTED
 from ragbed.runs.store import Called
 from ragbed.schema import Case, Completion, Step
@@ -48,7 +48,7 @@ class EpisodeFactory(Struct, frozen=True):
         await asyncio.to_thread(corpus.prepare)  # building an index may take minutes
         protocol = self.limits.protocol
         if protocol == "auto":
-            protocol = "tools" if isinstance(model, ToolCalling) and model.calls_tools else "text"
+            protocol = "tools" if getattr(model, "calls_tools", False) else "text"
         return Episode(case, protocol, self.limits, partial(corpus.search, case))
 
 

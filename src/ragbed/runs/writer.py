@@ -7,15 +7,14 @@ thread takes about 6 ms while the loop is busy, but the commit itself takes less
 from __future__ import annotations
 
 import asyncio
+import os
 import sqlite3
 import time
-from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import TypeAlias
 
 from ragbed.errors import RagbedError
-from ragbed.runs.lock import RunLock, is_same_file
 
 _Row: TypeAlias = tuple[str, tuple[object, ...], asyncio.Future[None]]
 _CHECK_EVERY_S = 0.5  # minimum number of seconds between two checks that the file still exists
@@ -25,47 +24,17 @@ class WriteFailed(RagbedError):
     """Raised when the run's file cannot be written."""
 
 
-class RunGone(WriteFailed):
-    """Raised when the run's file was deleted, moved or replaced, so that rows written to it are lost."""
-
-
-class PlaceCheck:
-    """Detects a deleted run file, which the operating system keeps writable but discards when the process exits.
-
-    Args:
-        path: The file.
-        held: The run's lock, which is renewed if its file was deleted.
-    """
-
-    def __init__(self, path: Path, held: RunLock) -> None:
-        self._path, self._held = path, held
-        self._file, self._next_at = path.stat(), 0.0
-
-    def __call__(self) -> None:
-        """Check the file, at most once every half second.
-
-        Raises:
-            RunGone: The file no longer exists or was replaced.
-        """
-        if time.monotonic() < self._next_at:
-            return
-        self._next_at = time.monotonic() + _CHECK_EVERY_S
-        if not is_same_file(self._path, self._file):
-            raise RunGone(f"{self._path} was deleted, moved or replaced while it was being written.")
-        self._held.renew()
-
-
 class Writer:
     """Writes and commits a run's rows; each run has only one writer.
 
     Args:
         path: The file, used in messages.
         connection: A connection to the file.
-        check: A function that is called after each commit, and may raise `RunGone`.
     """
 
-    def __init__(self, path: Path, connection: sqlite3.Connection, check: Callable[[], None] = lambda: None) -> None:
-        self._path, self._connection, self._check = path, connection, check
+    def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
+        self._path, self._connection = path, connection
+        self._file, self._next_check = path.stat(), 0.0
         self._loop = asyncio.get_running_loop()
         self._waiting: list[_Row] = []
         self._broken: WriteFailed | None = None
@@ -95,12 +64,11 @@ class Writer:
     def _write(self) -> None:
         group, self._waiting = self._waiting, []
         try:
-            # Keep writing if the run was deleted, because its open file is copied later.
-            if group and (self._broken is None or isinstance(self._broken, RunGone)):
+            if group and self._broken is None:
                 for statement, values, _ in group:  # in order, because rows may be added and deleted in one group
                     self._connection.execute(statement, values)
                 self._connection.commit()
-                self._check()
+                self._check_place()
         except Exception as error:  # callers waiting for the futures must receive every error
             self._give_up(error)
         except BaseException:  # a signal handler raised KeyboardInterrupt
@@ -116,10 +84,20 @@ class Writer:
                     durable.set_exception(self._broken)
                     durable.exception()  # mark as retrieved, because a cancelled task does not retrieve it
 
-    def _give_up(self, problem: Exception) -> None:
-        if isinstance(problem, RunGone):
-            self._broken = problem
+    def _check_place(self) -> None:
+        """Check, at most once every half second, that the file was not deleted, moved or replaced.
+
+        The operating system keeps a deleted file writable, but discards it when the process exits.
+        """
+        if (now := time.monotonic()) < self._next_check:
             return
+        self._next_check = now + _CHECK_EVERY_S
+        with suppress(OSError):
+            if os.path.samestat(self._path.stat(), self._file):
+                return
+        raise FileNotFoundError("it was deleted, moved or replaced")
+
+    def _give_up(self, problem: Exception) -> None:
         self._broken = self._broken or WriteFailed(
             f"{self._path} cannot be written: {problem}. No more requests are sent; fix the problem and rerun "
             "the command to resume."

@@ -14,9 +14,8 @@ from msgspec.structs import replace
 
 from ragbed.errors import UsageError
 from ragbed.models import PROVIDERS, ModelConfig, open_model
-from ragbed.models.base import Model, Parking, Sampling
+from ragbed.models.base import Model, Sampling
 from ragbed.models.checks import CHECKS
-from ragbed.models.providers import transport
 from ragbed.models.providers.anthropic import AnthropicModel
 from ragbed.models.providers.dialects import COMPATIBLE
 from ragbed.models.providers.openai import OpenAIModel
@@ -228,28 +227,6 @@ def test_calls_that_hang_end_as_timeouts() -> None:
     kinds = [(completion.error or "").partition(":")[0] for completion in asyncio.run(talk())]
     assert [number for number, kind in enumerate(kinds) if kind == "timeout"] == list(range(7, 100, 10))
     assert kinds.count("") == 90
-
-
-def test_another_case_is_sent_while_one_has_to_wait(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(transport, "_PARK_S", 0.1)
-
-    async def talk() -> None:
-        async with FaultServer([status(429, Retry_After="0.5"), well]) as server:
-            model = model_at(server.url, connections=1)
-            assert isinstance(model, Parking)
-            hired: list[asyncio.Task[Completion]] = []
-            model.make_room = lambda: hired.append(asyncio.create_task(model.complete(case(1))))
-            waiting = asyncio.create_task(model.complete(case(0)))
-            while not hired:
-                await asyncio.sleep(0.01)
-            assert model.parked == 1
-            assert (await hired[0]).outcome == "ok"
-            assert not waiting.done()
-            assert (await waiting).attempts == 2
-            assert model.parked == 0
-            await model.close()
-
-    asyncio.run(talk())
 
 
 def test_the_request_to_a_compatible_server() -> None:

@@ -7,7 +7,6 @@ import logging
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pytest
 
 import ragbed
@@ -93,19 +92,6 @@ REJECTED: dict[str, tuple[int, str, dict[str, Any]]] = {
         '{"detail":[{"type":"missing","loc":["body","stream"],"msg":"Field required"}]}',
         _STREAMED,
     ),
-    "not streamed": (
-        400,
-        _OPENAI.format("Non-streaming requests are not supported. Please set stream=true.", "null", "null"),
-        _STREAMED,
-    ),
-    "streaming": (400, _OPENAI.format("Streaming is required for this model", "null", "null"), _STREAMED),
-    "streaming, a value": (400, _OPENAI.format("stream=false is not supported", "null", "null"), _STREAMED),
-    "streaming, in Chinese": (400, _OPENAI.format("仅支持流式调用", "null", "null"), _STREAMED),
-    "streaming, in Chinese with a name": (
-        400,
-        _OPENAI.format("该模型仅支持流式调用，请将stream设置为true", "null", "null"),
-        _STREAMED,
-    ),
     "a Chinese sentence": (
         400,
         '{"error":{"code":"1210","message":"top_p参数非法。请检查文档。"}}',
@@ -167,40 +153,6 @@ def test_other_failures_change_nothing(status: int, message: str) -> None:
     negotiation = Negotiation()
     assert not negotiation.learn(from_status(status, message), BODY)
     assert negotiation.apply(BODY) == BODY
-
-
-@pytest.mark.parametrize(
-    "message",
-    [
-        "stream=true is required",
-        "This model must be called with stream=true",
-        "You must set the `stream` parameter to true",
-        "stream: Input should be true",
-        "The model is only available in streaming mode",
-        "Only SSE streaming is supported",
-        "Please enable streaming",
-        "This model does not support stream=false",
-        "Non-streaming output is forbidden",
-        "stream must be true if temperature is 0",
-        "stream 参数必须为 true",
-        "仅支持stream=true",
-    ],
-)
-def test_a_server_that_requires_streaming_is_recognised_until_it_responds(message: str) -> None:
-    failure = from_status(400, msgspec.json.encode({"error": {"message": message}}).decode())
-    negotiation = Negotiation()
-    assert negotiation.learn(failure, BODY)
-    assert negotiation.apply(BODY) == _STREAMED
-    responding = Negotiation()
-    responding.learn(failure, BODY, has_responded=True)
-    assert "stream" not in responding.apply(BODY)
-
-
-def test_a_raised_token_limit_may_require_streaming() -> None:
-    failure = from_status(400, '{"error":{"message":"Streaming is required when max_tokens > 4096"}}')
-    negotiation = Negotiation()
-    assert negotiation.learn(failure, BODY, has_responded=True)
-    assert negotiation.apply(BODY)["stream"] is True
 
 
 def test_a_parameter_that_the_user_set_is_never_changed() -> None:

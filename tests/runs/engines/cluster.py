@@ -15,7 +15,7 @@ from unittest.mock import patch
 
 from ray.cluster_utils import Cluster
 
-from ragbed.runs.engines.worker_actor import WorkerActor
+from ragbed.runs.engines.actors import WorkerActor
 
 _STORE_BYTES = 80 << 20
 _TRIES = 5

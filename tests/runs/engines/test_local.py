@@ -21,7 +21,7 @@ from ragbed.builder.build_context import LabelledPool
 from ragbed.errors import DataError, RagbedError
 from ragbed.models import ModelConfig
 from ragbed.runs.engines.local import LocalEngine
-from ragbed.runs.engines.model_replicas import share_wish
+from ragbed.runs.engines.ray import share_wish
 from ragbed.schema import Passage
 from tests.cli.typed import type_command
 

@@ -18,17 +18,14 @@ import pytest
 import ray
 from ray._raylet import GcsClient  # type: ignore[attr-defined]  # compiled
 
-# isort: split
-import psutil  # type: ignore[import-untyped]  # Ray adds its copy to the import path
-
 from ragbed import __version__
 from ragbed.data.native import to_line
 from ragbed.errors import RagbedError
 from ragbed.models import ModelConfig
 from ragbed.runs.engines import Engine, EngineSpec, ReplicaSpec, open_engine
-from ragbed.runs.engines.actor_pool import ActorPool
+from ragbed.runs.engines.actors import ActorPool
 from ragbed.runs.engines.local import LocalEngine
-from ragbed.runs.engines.model_replicas import ModelWorker
+from ragbed.runs.engines.ray import ModelWorker
 from ragbed.runs.status import read_status
 from tests.cli.typed import type_command
 from tests.items import base_item
@@ -300,7 +297,7 @@ def test_a_build_splits_to_the_same_bytes(nodes: Nodes, tmp_path: Path) -> None:
 class _Odd:
     """A worker with a different identity in every process."""
 
-    room, spare = 1, 0
+    room = 1
 
     async def begin(self) -> str:
         return str(os.getpid())
@@ -420,33 +417,3 @@ def test_without_an_address_a_cluster_is_started_that_only_this_process_reaches(
     assert len(sockets) > 4
     assert set(sockets) <= {"127.0.0.1", "::ffff:127.0.0.1", "::1"}
     assert (token, home) == (None, []), "the token ends with the cluster"
-
-
-_username = psutil.Process.username
-
-
-def _username_if_another_user_runs_this(process: psutil.Process) -> str:
-    return "another" if process.pid == os.getpid() else _username(process)
-
-
-@pytest.mark.slow
-def test_auto_joins_only_a_running_cluster_of_the_same_user(
-    nodes: Nodes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    words = ["diagnose", "nowhere", "--engine", "ray", "--cluster", "auto"]
-    with nodes.recorded():
-        joined = type_command(*words)
-        monkeypatch.setattr(psutil.Process, "username", _username_if_another_user_runs_this)
-        refused = type_command(*words)
-    monkeypatch.setenv("RAY_TMPDIR", str(tmp_path))
-    missing = type_command(*words)
-    using = f"Using the Ray cluster at {nodes.address}.\n"
-    assert (
-        joined.err == f"{using}ragbed: nowhere does not exist. Choose the folder of a run (`ragbed run … --out RUN`).\n"
-    )
-    assert (refused.code, f"{nodes.address} is no longer running or belongs to another user" in refused.err) == (
-        2,
-        True,
-    )
-    assert (missing.code, "no Ray cluster is running on this machine" in missing.err) == (2, True)
-    assert "Using" not in refused.err + missing.err

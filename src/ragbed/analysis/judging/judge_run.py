@@ -17,8 +17,7 @@ from msgspec.structs import replace
 from ragbed.analysis.judging import FOLDER
 from ragbed.analysis.judging.criteria import Criterion, Verdict
 from ragbed.io.locations import place_inside
-from ragbed.runs.scoring import open_scored
-from ragbed.runs.store import StoredResult, open_store
+from ragbed.runs.store import StoredResult, open_scored, open_store
 from ragbed.schema import Case, Completion, Message
 from ragbed.scoring import score
 from ragbed.testbeds.prompts.requests import case_of

@@ -24,8 +24,7 @@ from ragbed.io.locations import check_regular
 from ragbed.runs.condition import Condition
 from ragbed.runs.engines.local import LocalEngine
 from ragbed.runs.lock import holder
-from ragbed.runs.scoring import open_scored
-from ragbed.runs.store import RunStore, StoredResult
+from ragbed.runs.store import RunStore, StoredResult, open_scored
 from ragbed.runs.trials import kind_of_error
 from ragbed.schema import Answer, Count, Expectation, Share
 from ragbed.scoring import SCORERS, Scorer, open_scorers, score_outcome

@@ -29,7 +29,7 @@ from ragbed.interop.exports.frozen import TestbedPart, condition_of, find_part, 
 from ragbed.interop.exports.harness_tasks import METRICS, numbers, pack, score_packed
 from ragbed.interop.replay import UNKNOWN, ReplayModel
 from ragbed.models.base import CONTEXT_FULL
-from ragbed.runs.harness_logs import FINISH
+from ragbed.runs.importing import FINISH
 from ragbed.schema import Case, Completion, Message
 from ragbed.scoring.version import SCORER_VERSION
 from ragbed.testbeds.prompts import prompt_hash

@@ -55,11 +55,11 @@ class AnthropicModel(HttpModel):
 
     def __init__(self, service: ServiceConfig) -> None:
         self._fields = _fields(service)
-        negotiable = {"thinking"} if service.sampling.thinking is True else frozenset[str]()
+        negotiable = {"thinking"} if service.config.sampling.thinking is True else frozenset[str]()
         super().__init__(service, frozenset(self._fields) - negotiable)
 
     def _body(self, case: Case, max_tokens: int) -> Mapping[str, object]:
-        sampling = self._service.sampling
+        sampling = self._config.sampling
         system = [message.content for message in case.messages if message.role == "system"]
         thinks = sampling.thinking not in (None, False)
         budget = 0 if sampling.thinking is None or isinstance(sampling.thinking, bool) else sampling.thinking
@@ -98,8 +98,8 @@ class AnthropicModel(HttpModel):
 
     @property
     def calls_tools(self) -> bool:
-        """Whether the model can use tools (see `ToolCalling`); it cannot if thinking is enabled."""
-        return self._service.sampling.thinking in (None, False)
+        """Whether the model can use tools; it cannot if thinking is enabled."""
+        return self._config.sampling.thinking in (None, False)
 
     def _parser(self, case: Case, max_tokens: int | None = None) -> Callable[[bytes], Completion]:  # noqa: ARG002
         return partial(parse_message, with_tools=True) if case.tools else parse_message
@@ -199,14 +199,14 @@ def _fields(service: ServiceConfig) -> dict[str, Any]:
     Raises:
         UsageError: The API has no field for an option, or does not accept it together with thinking.
     """
-    sampling, fields = service.sampling, dict[str, Any]()
+    sampling, fields = service.config.sampling, dict[str, Any]()
     if sampling.seed is not None:
         raise UsageError(
             f"`seed_model` is not supported by {service.name}, because its API has no seed parameter. Omit this option."
         )
     if (
         sampling.thinking not in (None, False)
-        and "temperature" in service.fixed
+        and "temperature" in service.config.fixed
         and sampling.temperature not in (None, _DEFAULT_TEMPERATURE)
     ):
         raise UsageError(

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
 from typing import Any, NamedTuple
@@ -110,6 +110,25 @@ class BatchService(ABC):
     async def _get(self, path: str, **query: str) -> dict[str, Any]:
         return _decode(await self._transport.request("GET", self._url(path, **query)))
 
+    async def _list(self, path: str, cursor: str, since: float) -> AsyncIterator[dict[str, Any]]:
+        """Yield the provider's batches, the latest first, and stop after the page with the first that is too old.
+
+        Args:
+            path: The path of the list.
+            cursor: The name of the query field for the last ID of the page before.
+            since: The creation time of the oldest batch to yield, which may differ by the skew of the clocks.
+        """
+        query: dict[str, str] = {}
+        for _ in range(_MAX_PAGES):
+            page = await self._get(path, limit="100", **query)
+            rows = [row for row in page.get("data") or () if isinstance(row, dict)]
+            for row in rows:
+                yield row
+            oldest = min((_seconds(row.get("created_at")) for row in rows), default=0.0)
+            if not page.get("has_more") or oldest < since - _CLOCK_SKEW_S:
+                return
+            query = {cursor: _text(rows[-1], "id")}
+
 
 class OpenAIBatches(BatchService):
     """The batch service of OpenAI, Azure and compatible servers; a batch's key is stored in its metadata."""
@@ -138,17 +157,9 @@ class OpenAIBatches(BatchService):
 
     async def find(self, key: str, since: float, count: int, known: Collection[str]) -> str | None:  # noqa: ARG002
         """Look for the key in the metadata of all batches created since the given time."""
-        query: dict[str, str] = {}
-        for _ in range(_MAX_PAGES):
-            page = await self._get("batches", limit="100", **query)
-            rows = [row for row in page.get("data") or () if isinstance(row, dict)]
-            for row in rows:
-                if isinstance(row.get("metadata"), dict) and row["metadata"].get("ragbed") == key:
-                    return _text(row, "id")
-            oldest = min((row.get("created_at") or 0 for row in rows), default=0)
-            if not page.get("has_more") or not rows or oldest < since - _CLOCK_SKEW_S:
-                return None
-            query = {"after": _text(rows[-1], "id")}
+        async for row in self._list("batches", "after", since):
+            if isinstance(row.get("metadata"), dict) and row["metadata"].get("ragbed") == key:
+                return _text(row, "id")
         return None
 
     async def look(self, batch: str) -> RemoteBatch:
@@ -190,30 +201,18 @@ class AnthropicBatches(BatchService):
 
     async def find(self, key: str, since: float, count: int, known: Collection[str]) -> str | None:
         """Find a batch by its creation time, its size and the IDs of its results, which are known once it has ended."""
-        for candidate in await self._candidates(since, count, known):
-            batch, pause = await self.look(candidate), 1.0
+        async for row in self._list("v1/messages/batches", "after_id", since):
+            total = sum(value for value in (row.get("request_counts") or {}).values() if isinstance(value, int))
+            is_late = _seconds(row.get("created_at")) >= since - _CLOCK_SKEW_S
+            if not is_late or total != count or row.get("id") in known:
+                continue
+            batch, pause = await self.look(_text(row, "id")), 1.0
             while not batch.is_over:  # the request IDs are not available until the batch has ended
                 await asyncio.sleep(pause)
-                batch, pause = await self.look(candidate), min(_MAX_PAUSE_S, 1.5 * pause)
+                batch, pause = await self.look(batch.id), min(_MAX_PAUSE_S, 1.5 * pause)
             if any(result.id.startswith(f"{key}-") for result in await self.results(batch)):
-                return candidate
+                return batch.id
         return None
-
-    async def _candidates(self, since: float, count: int, known: Collection[str]) -> list[str]:
-        found: list[str] = []
-        query: dict[str, str] = {}
-        for _ in range(_MAX_PAGES):
-            page = await self._get("v1/messages/batches", limit="100", **query)
-            rows = [row for row in page.get("data") or () if isinstance(row, dict)]
-            times = [_seconds(row.get("created_at")) for row in rows]
-            for row, at in zip(rows, times, strict=True):
-                total = sum(value for value in (row.get("request_counts") or {}).values() if isinstance(value, int))
-                if at >= since - _CLOCK_SKEW_S and total == count and row.get("id") not in known:
-                    found.append(_text(row, "id"))
-            if not page.get("has_more") or not rows or min(times) < since - _CLOCK_SKEW_S:
-                break
-            query = {"after_id": _text(rows[-1], "id")}
-        return found
 
     async def look(self, batch: str) -> RemoteBatch:
         """Return a batch's current state."""
@@ -302,8 +301,9 @@ def _text(row: Mapping[str, Any], name: str) -> str:
     return value
 
 
-def _seconds(text: object) -> float:
+def _seconds(time: object) -> float:
+    """Return a time, given in seconds since 1970 or in ISO format, or 0 if it is neither."""
     try:
-        return datetime.fromisoformat(str(text)).timestamp()
+        return float(time) if isinstance(time, int | float) else datetime.fromisoformat(str(time)).timestamp()
     except ValueError:
         return 0.0

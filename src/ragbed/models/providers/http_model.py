@@ -7,61 +7,55 @@ import hashlib
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from ragbed.io.retry import RetryPolicy
-from ragbed.models.base import Sampling, canonical
+from ragbed.models.base import canonical
 from ragbed.models.failures import REJECTED, Failure, failed
-from ragbed.models.providers.context_window import ContextWindow
 from ragbed.models.providers.negotiation import Learned, Negotiation, adjust
-from ragbed.models.providers.transport import Pacer, Transport
+from ragbed.models.providers.pacing import Pacer
+from ragbed.models.providers.transport import Transport
 from ragbed.models.providers.urls import below, merge_headers, proxy_for, read_url
 from ragbed.models.secrets import ApiKey, without_secrets
 from ragbed.models.token_limit import TokenLimit
 from ragbed.schema import Case, Completion
+from ragbed.text import estimate_tokens
+
+if TYPE_CHECKING:
+    from ragbed.models import ModelConfig
 
 _SECRET_HEADER = re.compile("auth|key|token|cookie|secret|password", re.IGNORECASE)
 # Matches a date or version at which a provider has fixed a model: 2024-07-18, 20250514, 08-2024, 2411, 0613 or 001.
 _DATED = re.compile(
     r"(?<!\d)(?:20\d\d-?[01]\d(?:-?[0-3]\d)?|[01]\d-20\d\d|2\d(?:0[1-9]|1[0-2])|(?:0[1-9]|1[0-2])[0-3]\d|00\d)(?!\d)"
 )
+_PER_MESSAGE = 16  # maximum number of tokens that a chat template adds to each message, and to the prompt as a whole
 _PROMPT_FIELDS = ("messages", "prompt", "system")  # request fields that differ from case to case
 
 
 class ServiceConfig(msgspec.Struct, frozen=True):
-    """A model's connection settings: name, URLs, key and limits.
+    """A model's connection settings.
 
     Attributes:
         name: The model string.
         remote: The model's name on the server.
         urls: Base URLs; each call goes to the server with the most spare capacity.
         key: The API key.
-        sampling: Sampling parameters.
         pacer: The pacer for all calls.
-        retry_policy: Time limits and maximum numbers of attempts.
         to_check: What the user should check first if no call succeeds.
-        environ: Environment variables for proxies.
-        headers: Additional headers set by the user.
-        context_length: The context length set by the user.
+        config: The settings that the user has made.
         is_custom: Whether the URLs are the user's rather than the provider's own.
-        fixed: The sampling parameters that the user set.
     """
 
     name: str
     remote: str
     urls: Sequence[str]
     key: ApiKey | None
-    sampling: Sampling
     pacer: Pacer
-    retry_policy: RetryPolicy
-    to_check: str = "the key"
-    environ: Mapping[str, str] = {}
-    headers: Mapping[str, str] = {}
-    context_length: int | None = None
+    to_check: str
+    config: ModelConfig
     is_custom: bool = False
-    fixed: frozenset[str] = frozenset()
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.name!r})"  # the environment and the headers may contain keys
@@ -74,51 +68,62 @@ class HttpModel(ABC):
         sent: The parameters of the last request that got a response, without the prompt.
         limit: The token limit for requests.
         negotiation: The parameters that the server has turned out to accept or reject.
-        window: The model's context window.
         header_names: The names of the headers that the user has set.
     """
 
     path: str  # path of the API method relative to the base URL
     may_stream = False  # whether streamed responses can be parsed
+    meters_requests = True
 
     def __init__(self, service: ServiceConfig, fixed: frozenset[str] = frozenset()) -> None:
         self.name, self.concurrency = service.name, 1
-        self._service = service
+        self._service, self._config = service, service.config
         self._bases = [read_url(url, service.name) for url in service.urls]
         urls = ", ".join(map(without_secrets, self._bases))
         self.make_room: Callable[[], object] = lambda: None
-        keys = [*([] if service.key is None else [service.key]), *_header_secrets(service.headers)]
-        proxies = {below(url, self.path): proxy_for(url, service.environ) for url in self._bases}
+        keys = [*([] if service.key is None else [service.key]), *_header_secrets(service.config.headers)]
+        proxies = {below(url, self.path): proxy_for(url, service.config.environ) for url in self._bases}
         relays = ", ".join(sorted({without_secrets(proxy) for proxy in proxies.values() if proxy is not None}))
         way = f"the proxy ({relays})" if relays else "the network"
         self.advice = f"Check {service.to_check}, the model name ({service.remote}), the URL ({urls}) and {way}."
-        self._transport = Transport(proxies, self._all_headers, keys, service.pacer, service.retry_policy)
+        self._transport = Transport(proxies, self._all_headers, keys, service.pacer, service.config.retry_policy)
         self._transport.probe.when_open = self._allow_concurrency
-        self._transport.when_parked = lambda: self.make_room()  # noqa: PLW0108  # the runner replaces make_room
-        self.limit, self.negotiation = TokenLimit(service.sampling), Negotiation(fixed | service.fixed)
-        self.window = ContextWindow(service.context_length)
+        self.limit, self.negotiation = TokenLimit(service.config.sampling), Negotiation(fixed | service.config.fixed)
         self._settled = asyncio.Event()
         self._settled.set()
         self.sent: Mapping[str, Any] = {}
-        self.header_names = sorted(service.headers)
+        self.header_names = sorted(service.config.headers)
         self._noted: tuple[int, str] | None = None  # the token limit and the negotiated parameters in `sent`
 
     async def complete(self, case: Case, repeat: int = 0) -> Completion:  # noqa: ARG002  # a server samples by itself
         """Call the server, retrying as needed."""
-        return await self.complete_request(self.request(case), case)
-
-    async def complete_request(self, request: bytes, case: Case) -> Completion:
-        """Call the server with the bytes that `request` returned; see `Posting`."""
 
         async def call(max_tokens: int) -> Completion:
             try:
-                await self.window.check(case, max_tokens)
+                self.check_length(case, max_tokens)
             except Failure as failure:
                 return failed(failure, 0)
-            body = request if max_tokens == self.limit.first else canonical(self._body(case, max_tokens))
-            return await self._post(body, case, max_tokens)
+            return await self._post(canonical(self._body(case, max_tokens)), case, max_tokens)
 
         return await self.limit.complete(case, call)
+
+    def check_length(self, case: Case, max_tokens: int) -> None:
+        """Check that a prompt and its response fit into the context length that the user set; see `Batching`."""
+        tokens = self._config.context_length
+        if tokens is None:
+            return
+        text = "\n".join(message.content for message in case.messages)
+        added = _PER_MESSAGE * (len(case.messages) + 1)
+        # No text has more tokens than bytes.
+        if len(text.encode("utf-8", "surrogatepass")) + added + max_tokens <= tokens:
+            return
+        estimate = estimate_tokens(text) + added
+        if estimate + max_tokens > tokens:
+            raise Failure(
+                "too-long",
+                f"the prompt (up to {estimate:,} tokens, an upper estimate) and the response (up to {max_tokens:,} "
+                f"tokens) do not fit in the context window of {tokens:,} tokens",
+            )
 
     async def _post(self, body: bytes, case: Case, max_tokens: int) -> Completion:
         """Post a body with the parameters that the server accepts.
@@ -138,10 +143,7 @@ class HttpModel(ABC):
                     await self._settled.wait()
             before, sent = sent, self._adjusted(body)
             if before == sent and self.negotiation.learn(
-                failure,
-                msgspec.json.decode(sent),
-                may_stream=self.may_stream,
-                has_responded=self._noted is not None,
+                failure, msgspec.json.decode(sent), may_stream=self.may_stream
             ):
                 sent, leads = self._adjusted(body), True
                 self._settled.clear()
@@ -182,7 +184,7 @@ class HttpModel(ABC):
         """
         bases = self._bases if self._service.is_custom else []
         urls = sorted(without_secrets(base).rstrip("/") for base in bases)
-        parts = [self.limit.scope, *urls, *sorted(self._service.fixed), *_hash_headers(self._service.headers)]
+        parts = [self.limit.scope, *urls, *sorted(self._config.fixed), *_hash_headers(self._config.headers)]
         return " ".join(filter(None, parts))
 
     def least_s(self, calls: int, tokens: int) -> float:
@@ -225,11 +227,6 @@ class HttpModel(ABC):
         """Close the connections."""
         await self._transport.close()
 
-    @property
-    def parked(self) -> int:
-        """The number of cases that are waiting because the server requested a pause."""
-        return self._transport.parked
-
     def _allow_concurrency(self) -> None:
         """Accept as many concurrent cases as the pacer allows.
 
@@ -240,7 +237,7 @@ class HttpModel(ABC):
         self.make_room()
 
     def _all_headers(self) -> Mapping[str, str]:
-        return merge_headers(self._headers(), self._service.headers) if self._service.headers else self._headers()
+        return merge_headers(self._headers(), self._config.headers)
 
     def _headers(self) -> Mapping[str, str]:
         key = self._service.key

@@ -16,8 +16,7 @@ from typing import Any, TypeAlias
 
 import msgspec
 
-from ragbed.models.failures import REJECTED, Failure
-from ragbed.models.server_errors import ServerError
+from ragbed.models.failures import REJECTED, Failure, ServerError
 
 _LIMITS = ("max_tokens", "max_completion_tokens")
 # Parameters that may be omitted. If an error message names several of them, the first one in this order is omitted.
@@ -28,22 +27,8 @@ _UNSUPPORTED = (
     r"|not (?:permitted|allowed|available)|extra (?:inputs|fields)|both|only one of|may only be set"
 )
 _THINKING = r"enable[ _]thinking"
-# DashScope reports a missing `stream` as "http call".
+# The wordings of DashScope, which reports a missing `stream` as "http call", and of Fireworks.
 _STREAM_ONLY = r"only supports? stream|must have stream=true|not support (?:non-stream|http call)"
-# Further wordings, which may also occur in a quotation from the prompt.
-_NEEDS_STREAM = (
-    r"(?<![a-z0-9/_-])stream(?:ing)?['\"`]?(?: \w+){0,3} (?:required|mandatory)"
-    r"|(?<![a-z0-9/_-])stream(?:ing)?['\"`:]{0,2}(?:\W{1,3}|(?: \w+){1,4} )(?:true|enabled)\b"
-    r"|(?:only|must|requires?|enable) (?:\w+ ){0,3}['\"`]?stream(?:ing|ed)?(?![\w-])"
-    r"(?!\W{1,3}(?:is )?(?:false|disabled|off))"
-    r"|stream['\"`]?\W{1,3}false (?:is |are )?(?:not|un)|not support stream\W{1,3}false"
-    r"|non[- ]?stream\w*(?: \w+){0,3} (?:not|un\w+|disabled|forbidden|must)"
-    r"|(?:仅|只|必须|需要?)[^，。]{0,6}流式|不支持非流式|非流式[^，。]{0,8}不"
-)
-_NO_STREAM = (
-    r"(?<!non[- ])(?<!non)stream(?:ing)?(?:\W{1,3}true)?(?: \w+)? (?:is|are) not"
-    r"|not support stream(?!\W{1,3}false)|不支持流式"
-)
 _UNKNOWN = r"un(?:known|recognized|expected) (?:request |keyword |input )?(?:argument|parameter|field|name)"
 _THINKING_FIELDS = ("thinking", "thinking_budget", "reasoning", "reasoning_effort", "chat_template_kwargs")
 _STREAM = {"stream": True, "stream_options": {"include_usage": True}}
@@ -94,9 +79,7 @@ class Negotiation:
         """Return a request body with the parameters that the server accepts."""
         return adjust(body, self.learned)
 
-    def learn(
-        self, failure: Failure, sent: Mapping[str, Any], *, may_stream: bool = True, has_responded: bool = False
-    ) -> bool:
+    def learn(self, failure: Failure, sent: Mapping[str, Any], *, may_stream: bool = True) -> bool:
         """Learn from a rejected request, and return whether to send a changed request.
 
         The caller makes sure that a body that was rejected before is not sent again.
@@ -105,7 +88,6 @@ class Negotiation:
             failure: The rejection.
             sent: The body of the request.
             may_stream: Whether the response may be streamed.
-            has_responded: Whether the server has responded to a request.
         """
         if failure.kind not in REJECTED or failure.error is None:
             return False
@@ -116,10 +98,6 @@ class Negotiation:
             return self._learn_thinking(message, sent, may_stream=may_stream)
         is_named = param == "stream" and "not support" not in message
         if may_stream and (is_named or re.search(_STREAM_ONLY, message)) and self._learn_stream(sent):
-            return True
-        # A raised token limit may require streaming even if the server has responded.
-        may_need_stream = may_stream and (not has_responded or any(_names(message, limit) for limit in _LIMITS))
-        if may_need_stream and _needs_stream(message) and self._learn_stream(sent):
             return True
         return self._learn_named(failure, sent)
 
@@ -172,10 +150,6 @@ class Negotiation:
 
 def _names(message: str, name: str) -> bool:
     return re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", message, re.ASCII) is not None
-
-
-def _needs_stream(message: str) -> bool:
-    return re.search(_NEEDS_STREAM, message) is not None and not re.search(_NO_STREAM, message)
 
 
 def _turns_on(value: object) -> bool:

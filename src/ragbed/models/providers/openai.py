@@ -14,16 +14,14 @@ from msgspec import structs
 from yarl import URL
 
 from ragbed.models.base import CONTEXT_FULL, ENDED_EARLY, canonical, completed, read_served
-from ragbed.models.failures import Failure, decode_json, from_status
+from ragbed.models.failures import Failure, decode_json, from_status, read_minimax_status
 from ragbed.models.logprobs import read_confidence
 from ragbed.models.presets import Preset
-from ragbed.models.providers.context_window import reported_context
 from ragbed.models.providers.dialects import CompatibleProvider, response_format
 from ragbed.models.providers.http_model import HttpModel, ServiceConfig
 from ragbed.models.providers.streaming import is_stream, join_events
 from ragbed.models.providers.urls import below
 from ragbed.models.providers.usage import read_usage
-from ragbed.models.server_errors import read_minimax_status
 from ragbed.models.token_limit import has_reasoned
 from ragbed.schema import Case, Completion, Lang, Message, Served, ToolCall
 from ragbed.testbeds.search.protocol import TOOL, read_texts, tool_parameters
@@ -123,11 +121,11 @@ class OpenAIModel(HttpModel):
         self._preset, self._provider, self._official = preset, provider, official
         if preset is not None and preset.served_by == "completions":
             self.path = "completions"
-        self._fields = provider.fields(service.sampling, service.name)
+        self._fields = provider.fields(service.config.sampling, service.name)
         super().__init__(service, frozenset(self._fields))
 
     def _body(self, case: Case, max_tokens: int) -> Mapping[str, object]:
-        sampling = self._service.sampling
+        sampling = self._config.sampling
         body: dict[str, object] = {"model": self._service.remote, self._provider.max_tokens: max_tokens}
         if sampling.temperature is not None:
             body["temperature"] = sampling.temperature
@@ -164,18 +162,7 @@ class OpenAIModel(HttpModel):
         found = [entry, props, *(_find(page, "models", "name", (remote, f"{remote}:latest")) for page in tags)]
         fields = {name: value for one in found for name, value in one.items()
                   if name in _FIXED and value not in (None, remote)}  # fmt: skip
-        context = reported_context(entry, props)
-        if context is not None:  # use the server's tokenizer, and its context length unless the user has set one
-            body = {"content": ""} if props else {"model": remote, "prompt": ""}
-            if self._service.context_length is None:
-                self.window.tokens = min(context, self.window.tokens or context)
-            self.window.count = partial(self._count_tokens, base.with_path("/tokenize"), body)
         return hashlib.sha256(canonical(fields)).hexdigest()[:16] if fields else "" if any(found) else None
-
-    async def _count_tokens(self, url: URL, fields: dict[str, str], text: str) -> int | None:
-        body = canonical({name: value or text for name, value in fields.items()})
-        tokens = (await self._transport.look_up(url, body)).get("tokens")
-        return len(tokens) if isinstance(tokens, list) else None
 
     def open_batches(self) -> OpenAIBatches:
         """Return the server's batch service; see `Batching`."""
@@ -185,12 +172,12 @@ class OpenAIModel(HttpModel):
 
     @property
     def calls_tools(self) -> bool:
-        """Whether the model can use tools, which must be sent with chat messages; see `ToolCalling`."""
+        """Whether the model can use tools, which must be sent with chat messages."""
         return self._preset is None
 
     def _parser(self, case: Case, max_tokens: int | None = None) -> Callable[[bytes], Completion]:
         return partial(
-            parse_chat, logprobs=self._service.sampling.logprobs, with_tools=case.tools, max_tokens=max_tokens
+            parse_chat, logprobs=self._config.sampling.logprobs, with_tools=case.tools, max_tokens=max_tokens
         )
 
 

@@ -8,9 +8,8 @@ import msgspec
 
 from ragbed.errors import MALFORMED_JSON
 from ragbed.models.base import read_served
-from ragbed.models.failures import Failure
+from ragbed.models.failures import Failure, read_minimax_status
 from ragbed.models.providers.usage import read_usage
-from ragbed.models.server_errors import read_minimax_status
 from ragbed.schema import Completion
 
 _TEXTS = ("content", "reasoning_content", "reasoning", "thinking", "thinking_blocks", "reasoning_details", "refusal")

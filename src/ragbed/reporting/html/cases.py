@@ -19,8 +19,7 @@ from ragbed.analysis.diagnosis.records import Diagnosis, Evidence
 from ragbed.analysis.diagnosis.summary import RunDiagnosis
 from ragbed.reporting.case_view import ShownCase, ShownTrial, show_case, show_trial
 from ragbed.runs.display_names import RowNames, read_row_names
-from ragbed.runs.scoring import open_scored
-from ragbed.runs.store import StoredResult
+from ragbed.runs.store import StoredResult, open_scored
 
 MOST_BYTES = 8_000_000  # Maximum total size of the blocks, so that a report stays below 10 MB.
 MOST_TRIALS = 20_000  # Maximum number of trials to read into memory.

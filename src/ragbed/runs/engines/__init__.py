@@ -8,21 +8,54 @@ To add an engine, write a module with a class that has the methods of `Engine`, 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from msgspec import Struct, field
 
 from ragbed.errors import UnknownName
-from ragbed.runs.engines.base import Engine, ReplicaSpec
 
-__all__ = ["ENGINES", "Engine", "EngineSpec", "ReplicaSpec", "open_engine"]
+if TYPE_CHECKING:
+    from ragbed.models import ModelConfig
+    from ragbed.models.base import Model
+
+Job = TypeVar("Job")
+Result = TypeVar("Result")
+
+
+class ReplicaSpec(Struct, frozen=True):
+    """The number of workers on a cluster, and the resources for each."""
+
+    count: int = 1
+    cpus: float = 1.0
+    gpus: float = 0.0
+
+
+class Engine(Protocol):
+    """An engine for long-running work; only the main process writes files."""
+
+    @property
+    def workers(self) -> int:
+        """The number of concurrent workers."""
+
+    def spread(self, work: Callable[[Job], Result], jobs: Iterable[Job]) -> Iterator[Result]:
+        """Apply a pure function to jobs and yield the results in order, computing only a few results in advance.
+
+        The function must be at module level, and jobs and results must be picklable.
+        """
+
+    def open_model(self, spec: str, wish: ModelConfig) -> Model:
+        """Open the model specified by a model string; limits apply to all of its replicas together."""
+
+    def close(self) -> None:
+        """Release all resources."""
 
 
 class EngineSpec(Struct, frozen=True):
     """The engine chosen by the user, with its options."""
 
     engine: str = "local"
-    # Address of a Ray cluster: "auto" for the user's running cluster on this machine, or None for a new one.
+    # Address of the head node of a Ray cluster, or None for a new cluster.
     cluster: str | None = None
     share: ReplicaSpec = field(default_factory=ReplicaSpec)  # number and resources of each model's replicas
     workers: int | None = None  # number of processes for the local engine

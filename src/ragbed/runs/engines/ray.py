@@ -1,4 +1,4 @@
-"""The Ray engine, which runs functions as tasks and runs models and document readers as actors.
+"""The Ray engine, which runs functions as tasks, and models as actors (`actors.py`).
 
 Only this process plans, decides and writes. Nothing is detached, so all tasks and actors end with this process.
 """
@@ -16,10 +16,10 @@ import sys
 import tempfile
 import threading
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from msgspec.structs import replace
 
@@ -27,7 +27,8 @@ from ragbed import __version__, environment
 from ragbed.errors import RagbedError, UsageError
 from ragbed.models import ModelConfig, open_model
 from ragbed.models.base import Model
-from ragbed.runs.engines.actor_pool import (
+from ragbed.runs.engines import ReplicaSpec
+from ragbed.runs.engines.actors import (
     WARN_AFTER_S,
     ActorPool,
     check_version,
@@ -36,18 +37,39 @@ from ragbed.runs.engines.actor_pool import (
     lacks_ragbed,
     shorten,
 )
-from ragbed.runs.engines.base import ReplicaSpec
-from ragbed.runs.engines.model_replicas import ModelWorker, ReplicatedModel, share_wish
+from ragbed.schema import Case, Completion
+from ragbed.testbeds.search.corpora import SearchCorpus
 
 INSTALL = "pip install 'ragbed[ray]'"
 _AHEAD = 3  # maximum number of running and queued jobs per core
 _RETRIES = 20  # maximum number of retries if a job's worker dies; after that, the job itself is the likely cause
 _CONNECT_S = 5.0
 _OWN = "local"  # Ray's address for a new cluster
-_RUNNING = "auto"  # Ray's address for the cluster that `ray start` started on this machine
 # The preface and SETTINGS frame of an HTTP/2 (or gRPC) client, to which a server responds with its own SETTINGS.
 _SETTINGS = b"\x04"
 _HELLO = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes(3) + _SETTINGS + bytes(5)
+# Environment variables whose names end with one of these suffixes (keys and URLs) are sent to the workers. For all
+# other variables, workers use their own values.
+_CARRIED = (
+    "_API_KEY",
+    "_BASE_URL",
+    "AZURE_OPENAI_ENDPOINT",
+    "AWS_BEARER_TOKEN_BEDROCK",
+    "AWS_REGION",
+    "AWS_DEFAULT_REGION",
+    "HF_TOKEN",
+    "HF_ENDPOINT",
+)
+# The optional attributes of a model that its replicas have in common.
+_SHARED = (
+    "reuses_prefixes",
+    "answers_afresh",
+    "replays",
+    "languages",
+    "check_provided",
+    "takes_prompts",
+    "header_names",
+)
 Job = TypeVar("Job")
 Result = TypeVar("Result")
 
@@ -56,8 +78,8 @@ class RayEngine:
     """An engine that runs work on a Ray cluster.
 
     Args:
-        address: The head node's address, e.g. 10.0.0.1:6379; `auto` for this user's cluster on this machine; or `local`
-            or None for a new cluster on this machine, which only this process can use.
+        address: The head node's address, e.g. 10.0.0.1:6379; `local` or None for a new cluster on this machine, which
+            only this process can use.
         share: The number of replicas of each model and the resources for each replica.
         tell: Called with messages for the user.
 
@@ -114,9 +136,6 @@ class RayEngine:
         if address == _OWN:
             self._start(quiet)
             return
-        if address == _RUNNING:
-            address = _find_running(self._ray)
-            self._tell(f"Using the Ray cluster at {address}.")
         _check_token(self._ray, address, _check_address(address, self._ray.util.get_node_ip_address()))
         try:
             self._ray.init(address=address, **quiet)
@@ -178,6 +197,91 @@ class RayEngine:
             raise RagbedError(explain_start_failure(error)) from None
 
 
+class WorkerResponse(NamedTuple):
+    """A completion, the parameters that the worker sent to its server, and a description of the changes to them."""
+
+    completion: Completion
+    sent: Mapping[str, Any]
+    negotiated: str
+
+
+class ModelWorker:
+    """A model on a worker."""
+
+    def __init__(self, spec: str, wish: ModelConfig) -> None:
+        # This code runs on another machine, whose own environment provides all variables that are not sent.
+        environ = dict(environment.variables()) | dict(wish.environ)
+        self._model = open_model(spec, lambda name: replace(wish, model=name, environ=environ))
+        self.begin, self.close = self._model.identity, self._model.close
+
+    @property
+    def room(self) -> int:
+        """The model's concurrency."""
+        return self._model.concurrency
+
+    async def do(self, job: tuple[Case, int]) -> WorkerResponse:
+        """Call the model with a case and its repeat number."""
+        completion = await self._model.complete(*job)
+        return WorkerResponse(completion, getattr(self._model, "sent", {}), getattr(self._model, "negotiated", ""))
+
+
+def share_wish(wish: ModelConfig, count: int) -> ModelConfig:
+    """Return the configuration for each replica, with its share of the user's limits."""
+    carried = {name: value for name, value in wish.environ.items() if name.endswith(_CARRIED)}
+    return replace(
+        wish,
+        environ=carried,
+        # Systems that use the search tool run only in the main process, and language models search through it.
+        corpora={key: corpus for key, corpus in wish.corpora.items() if not isinstance(corpus, SearchCorpus)},
+        connections=None if wish.connections is None else max(1, wish.connections // count),
+        per_minute=None if wish.per_minute is None else wish.per_minute / count,
+        tokens_per_minute=None if wish.tokens_per_minute is None else wish.tokens_per_minute / count,
+    )
+
+
+class ReplicatedModel:
+    """A model's replicas presented as one model.
+
+    Args:
+        model: The same model in this process, which builds the requests but does not load weights.
+        pool: The replicas.
+        max_cases: The maximum concurrency, or None if the user has not set one.
+
+    Attributes:
+        sent: The parameters that a replica most recently sent to its server, without the prompt.
+        negotiated: The changes that this replica has made for its server.
+    """
+
+    def __init__(self, model: Model, pool: ActorPool, max_cases: int | None) -> None:
+        self.name, self.advice, self.request = model.name, model.advice, model.request
+        self._pool, self._max_cases = pool, max_cases
+        self.identity, self.close = pool.begin, pool.close
+        self.concurrency, self.negotiated = 1, ""
+        self.sent: Mapping[str, Any] = {}
+        self.make_room: Callable[[], object] = lambda: None
+        pool.changed = self._fit
+        self.cache_scope: str = getattr(model, "cache_scope", "")
+        self.calls_tools: bool = getattr(model, "calls_tools", False)
+        for name in _SHARED:
+            if hasattr(model, name):
+                setattr(self, name, getattr(model, name))
+
+    async def complete(self, case: Case, repeat: int = 0) -> Completion:
+        """Call a replica with a case."""
+        response: WorkerResponse = await self._pool.do((case, repeat))
+        # A replica whose calls have all failed reports only its changes.
+        self.sent, self.negotiated = response.sent or self.sent, response.negotiated
+        return response.completion
+
+    def _fit(self) -> None:
+        """Set the concurrency; it is at least 1, so that a case can wait while all replicas restart."""
+        room = max(1, self._pool.room)
+        fits = room if self._max_cases is None else min(room, self._max_cases)
+        has_grown, self.concurrency = fits > self.concurrency, fits
+        if has_grown:
+            self.make_room()
+
+
 def _do(version: str, work: Callable[[Job], Result], job: Job) -> Result:
     """Run one job as a Ray task. Ray tasks must be plain functions, but `work` may be a `functools.partial`."""
     check_version(__version__, version)
@@ -223,26 +327,6 @@ def _reload_token() -> None:
 
     Config.initialize("")
     AuthenticationTokenLoader.instance().reset_cache()
-
-
-def _find_running(ray: Any) -> str:
-    """Return the address of the cluster last started on this machine with `ray start`, if it belongs to this user."""
-    import psutil  # type: ignore[import-untyped]  # a dependency of Ray
-
-    address = ray._private.utils.read_ray_address()
-    if not address:
-        raise UsageError(
-            "cluster=auto: no Ray cluster is running on this machine. Start one with `ray start --head`, or omit "
-            "`cluster` to use a temporary local cluster."
-        )
-    user = psutil.Process().username()
-    for process in psutil.process_iter(["cmdline", "username"]):
-        if process.info["username"] == user and f"--gcs-address={address}" in (process.info["cmdline"] or ()):
-            return str(address)
-    raise UsageError(
-        f"cluster=auto: the Ray cluster at {address} is no longer running or belongs to another user, who could "
-        f"read your API keys. To join another user's cluster, use cluster={address}."
-    )
 
 
 def _check_address(address: str, own_ip: str) -> str:

@@ -8,10 +8,11 @@ from __future__ import annotations
 from operator import attrgetter
 
 from ragbed.schema import Case
+from ragbed.scoring.robust.model import calibrate
 from ragbed.scoring.robust.verdict import RobustVerdict, VerdictEvidence, explain, find_evidence, judge
 from ragbed.scoring.value import Value
 
-__all__ = ["VerdictEvidence", "explain", "score", "score_and_explain"]
+__all__ = ["VerdictEvidence", "certainty", "explain", "score", "score_and_explain"]
 
 _NAMES = ("correct", "partial", "refused", "flagged", "misled", "aligned", "verdict")
 _read = attrgetter(*_NAMES)
@@ -30,6 +31,14 @@ def score_and_explain(case: Case, reply: str) -> tuple[dict[str, Value], list[Ve
     """Return the robust scorer's scores and the evidence for its verdict."""
     judged = _judge_once(case, reply)
     return _values(judged), find_evidence(case, reply, judged)
+
+
+def certainty(case: Case, reply: str) -> dict[str, float]:
+    """Return the calibrated probability that a response is correct, that it refuses, and that it flags an error."""
+    judged = _judge_once(case, reply)
+    names = ("parts" if len(case.answer) > 1 else "correct", "refused", "flagged")
+    chances = [calibrate(odds, name, case.lang) for odds, name in zip(judged.odds, names, strict=True)]
+    return dict(zip(("correct", "refused", "flagged"), chances, strict=True))
 
 
 def _judge_once(case: Case, reply: str) -> RobustVerdict:

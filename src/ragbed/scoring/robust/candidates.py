@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import lru_cache
 from itertools import islice
 
 from ragbed.scoring.robust.gold import Gold, GoldSlot
@@ -54,12 +53,8 @@ _NEGATIVE = lazy(
     "^(?:(?!united$)(?:un|in|im|non)[a-z-]*(?:ed|able|ible|ain|ive|ete|ate|ent|own|sure|clear|told)|none|nothing"
     "|nobody|nowhere|neither|cannot|unable|null|nil|zero|absent|beyond|silent|pass|missing|impossible)$"
 )
-_ABSTRACT = lazy("(?:tion|sion|ity|ment|ness|ance|ence|ing|ly|ship|ism)s?$")
 _CLAUSE = lazy("[,。;:!?\n]|但是?|却|然而|不过")
 _FILLER = lazy(r"(?:是|为|由|给了?|叫|(?<!存)在|归|:)(?:了)?([\u4e00-\u9fff·]{2,9}|《[^》]{1,20}》|[a-z][a-z ]{2,20})")
-_TITLE = lazy(r"《([^》\n]{2,20})》")
-_TITLE_OR_NAME = lazy(r"《([^》\n]{2,20})》|([\u4e00-\u9fff]{2,6}(?:·[\u4e00-\u9fff]{1,8})+)")
-_LINKED = lazy("[是为由给叫归:]")
 SURNAMES = frozenset(
     "王李张刘陈杨赵黄周吴徐孙胡朱高林何郭马罗梁宋郑谢韩唐冯于董萧程曹袁邓许傅沈曾彭吕苏卢蒋蔡贾丁魏薛叶阎余潘杜戴夏钟汪田任姜范方石姚谭廖"
     "邹熊金陆郝孔白崔康毛邱秦江史顾侯邵孟龙万段雷钱汤尹黎易常武乔贺赖龚文庞樊兰殷施陶洪翟安颜倪严牛温芦季俞章鲁葛伍韦申尤毕聂丛焦向柳邢骆"
@@ -141,13 +136,7 @@ def _names_en(response: FoldedResponse, asked: Asked, own: Sequence[Mention]) ->
         if not parts or (is_person and (len(parts) < 2 or not ORGANISATIONS.isdisjoint(parts))):
             continue
         is_heading = original[match.end() : match.end() + 1] == ":"
-        if len(parts) == 1 and (
-            is_heading
-            or parts[0] in _STARTERS
-            or _NEGATIVE.search(parts[0])
-            or _ABSTRACT.search(parts[0])
-            or "'" in parts[0]
-        ):
+        if len(parts) == 1 and (is_heading or parts[0] in _STARTERS or _NEGATIVE.search(parts[0]) or "'" in parts[0]):
             continue
         name = " ".join(parts)
         start = text.find(name, at)
@@ -162,34 +151,12 @@ def _names_en(response: FoldedResponse, asked: Asked, own: Sequence[Mention]) ->
 def _names_zh(response: FoldedResponse, asked: Asked, own: Sequence[Mention]) -> Iterator[Mention]:
     text, start = response.text[:4000], 0
     answers = {text[mention.start : mention.end] for mention in own}
-    yield from _names_in_documents(response, asked, answers)
     for end in [*(match.start() for match in _CLAUSE.finditer(text)), len(text)]:
         clause = text[start:end]
         for pattern in () if clause.isascii() else (_FILLER, _LEADING):
-            if pattern is _FILLER and not asked.asks_where and "在" in clause and not _LINKED.search(clause):
-                continue
             if (match := pattern.search(clause)) and _is_name(match[1], asked, answers):
                 yield Mention(start + match.start(1), start + match.end(1), "name")
         start = next((match.end() for match in [_CLAUSE.match(text, end)] if match), end)
-
-
-def _names_in_documents(response: FoldedResponse, asked: Asked, answers: set[str]) -> Iterator[Mention]:
-    """Yield the response's mentions of titles and transliterated names that occur in the documents."""
-    for document in response.context[1:]:
-        for name in _titles_and_names(document):
-            if name in answers or name in asked.text or any(answer in name or name in answer for answer in answers):
-                continue
-            if (start := response.text.find(name)) >= 0:
-                yield Mention(start, start + len(name), "name")
-
-
-@lru_cache(maxsize=1024)  # Cases for the same question often share documents.
-def _titles_and_names(document: str) -> tuple[str, ...]:
-    if "·" not in document:  # skip the slower pattern search
-        found = _TITLE.findall(document) if "《" in document else []
-    else:
-        found = [title or name for title, name in _TITLE_OR_NAME.findall(document)]
-    return tuple(dict.fromkeys(fold(name, "zh") for name in found))
 
 
 def _is_name(filler: str, asked: Asked, answers: set[str]) -> bool:

@@ -21,10 +21,9 @@ from ragbed.scoring.robust.name_patterns import (
     without_head,
 )
 from ragbed.scoring.robust.normalise import fold, fold_question
-from ragbed.scoring.robust.numerals import Digits, digits_of
 from ragbed.scoring.robust.patterns import Terms, lazy, terms_of
 from ragbed.scoring.robust.quantities import Quantity, as_sum, find_quantities
-from ragbed.scoring.robust.times import time_pattern
+from ragbed.scoring.robust.times import read_time
 from ragbed.scoring.robust.units import LOOSE, UNITS
 from ragbed.scoring.robust.variants import spellings, written_form
 
@@ -52,18 +51,18 @@ class GoldSlot(NamedTuple):
     """A part of the answer with its alternative forms.
 
     Attributes:
+        times: The times of day, as minutes since midnight.
         nouns: The nouns that the quantities count.
         fullest_date: The parts of all dates together.
-        digits: What a text must contain to express each quantity.
         forms: The normalised forms, to detect whether another answer means the same.
     """
 
     names: tuple[Name, ...]
     dates: tuple[Date, ...]
     quantities: tuple[Quantity, ...]
+    times: frozenset[int]
     nouns: frozenset[str]
     fullest_date: Date
-    digits: tuple[Digits, ...]
     forms: frozenset[object]
 
     @property
@@ -155,25 +154,26 @@ def _slot(aliases: tuple[str, ...], question: str, lang: Lang) -> GoldSlot:
     quantities: list[Quantity] = []
     nouns: set[str] = set()
     forms: set[object] = set()
+    times: set[int] = set()
     for alias in _variants(aliases):
         folded = fold(alias, lang).strip(EDGES)
         if not folded:
             continue
         forms.add(_NO_LETTER.sub("", folded))
         terms = terms_of(folded)
-        if time := time_pattern(folded, question):
-            names.append(Name("", time))
+        if readings := read_time(folded, question):
+            times |= readings
             if SCORE.fullmatch(folded) and (score := as_name(alias, folded, lang)):  # '3:10' can also be a score
                 names.append(score)
         elif date := _as_date(folded, terms, question):
             dates.append(date)
             forms.add(date[:3])
-        elif readings := _as_quantities(alias, folded, terms):
+        elif amounts := _as_quantities(alias, folded, terms):
             # If an alias has two readings (5.5 m), prefer the one that another alias confirms.
             values = {quantity.value for quantity in quantities}
-            quantities += [reading for reading in readings if reading.value in values] or readings
-            forms |= {(reading.value, reading.unit) for reading in readings}
-            nouns |= {reading.unit for reading in readings} | set(_LONG_WORD.findall(folded))
+            quantities += [amount for amount in amounts if amount.value in values] or amounts
+            forms |= {(amount.value, amount.unit) for amount in amounts}
+            nouns |= {amount.unit for amount in amounts} | set(_LONG_WORD.findall(folded))
         elif name := as_name(alias, folded, lang):
             if written := written_form(alias, aliases):
                 name = name._replace(written=written)
@@ -186,10 +186,10 @@ def _slot(aliases: tuple[str, ...], question: str, lang: Lang) -> GoldSlot:
     return GoldSlot(
         names=tuple(names),
         dates=tuple(dates),
+        times=frozenset(times),
         quantities=tuple({(quantity.value, quantity.unit): quantity for quantity in quantities}.values()),
         nouns=frozenset(nouns) | {asked_unit(question)} - {""},
         fullest_date=_merge_dates(dates),
-        digits=tuple({digits_of(quantity.value) for quantity in quantities}),
         forms=frozenset(forms),
     )
 

@@ -12,9 +12,9 @@ from typing import NamedTuple
 from ragbed.scoring.robust.dates import Date, find_dates, lone_years
 from ragbed.scoring.robust.gold import Gold, GoldSlot, compiled
 from ragbed.scoring.robust.name_patterns import Name
-from ragbed.scoring.robust.numerals import FORMAL_SIGNS, SIGNS, WORDS
 from ragbed.scoring.robust.patterns import lazy, terms_of, words
 from ragbed.scoring.robust.quantities import JOINED, Quantity, find_partial, find_quantities
+from ragbed.scoring.robust.times import Time, find_times
 from ragbed.scoring.robust.units import BASES, LOOSE, are_same, to_base
 
 MAX_MENTIONS = 64  # maximum number of mentions of an answer to examine
@@ -29,14 +29,10 @@ _TITLES = words(
 )
 _GIVEN = lazy(r"\b((?:[A-Z]|[^\W\d_A-Za-z])\w+)[ ·・•‧∙⋅･●]$")
 _MEASURES = frozenset(BASES) | {base for base, _ in BASES.values()}
-_DIGITS = lazy("[0-9]+")
-# Words and characters that occur in numbers such as 'a dozen', 'two and a half million', 1 1/2, 10^5 and 肆拾捌.
-_OTHER_FORMS = FORMAL_SIGNS | {"dozen", "hundred", "half", "quarter", "quarters", "/", "^"}
 _APPROXIMATELY = lazy(
     r"(?:\b(?:about|around|roughly|approximately|approx\.|some|circa|close to"
     r"|(?P<above>just over))|(?P<below>\b(?:nearly|almost|just (?:under|below))|近)|[~≈约]|差不多|大概) ?[$€£¥]?$"
 )
-_APPROXIMATE = words("about around roughly approximately approx nearly almost some circa just close ~ ≈ 约 近 差 概")
 _ROUNDED_DIGITS = range(3, 16)  # allowed numbers of significant digits in a rounded number; fewer are too imprecise
 _LOOSEST = 2
 _MIN_ROUNDED = 1000  # smallest gold number that a response may round
@@ -107,9 +103,9 @@ class FoldedResponse:
         return date._replace(year=last.year) if is_same or is_next_to else date
 
     @cached_property
-    def digits(self) -> str:
-        """All digits in the response, without separators."""
-        return "".join(_DIGITS.findall(self.text))
+    def times(self) -> list[Time]:
+        """All times of day in the response."""
+        return list(find_times(self.text))
 
     @cached_property
     def quantities(self) -> list[Quantity]:
@@ -125,39 +121,16 @@ class FoldedResponse:
 def find_mentions(slot: GoldSlot, gold: Gold, response: FoldedResponse) -> list[Mention]:
     """Return all mentions of one part of an answer, in any of its forms."""
     found = [*_names(slot, response)] if slot.names else []
+    if slot.times:
+        found += [Mention(*time[1:], "time") for time in response.times if not slot.times.isdisjoint(time.readings)]
     if slot.dates:
         found += _dates(slot, gold, response)
-    if slot.quantities and _may_contain(slot, response):
+    if slot.quantities:
         found += _quantities(slot, gold, response)
     if len(found) < 2:
         return found
     mentions = sorted(set(found))[:MAX_MENTIONS]
     return _outside(mentions, mentions)
-
-
-def _may_contain(slot: GoldSlot, response: FoldedResponse) -> bool:
-    """Return whether a response could contain one of the answer's numbers in digits, words or Chinese numerals."""
-    terms = response.terms
-    # A response may use a different unit, e.g. 2,400 metres for 2.4 km.
-    if _is_measure(slot) and (response.digits or not terms.isdisjoint(WORDS) or not terms.isdisjoint(SIGNS)):
-        return True
-    if not terms.isdisjoint(_APPROXIMATE) and any(
-        len(digits.run) > _ROUNDED_DIGITS.start and digits.run[:2] in response.digits for digits in slot.digits
-    ):
-        return True
-    if any(
-        digits.run in response.text
-        or (digits.run in response.digits and compiled(digits.pattern).search(response.text))
-        for digits in slot.digits
-    ):
-        return True
-    if not terms.isdisjoint(_OTHER_FORMS) or (
-        not terms.isdisjoint(WORDS) and any(digits.words <= terms for digits in slot.digits)
-    ):
-        return True
-    return not terms.isdisjoint(SIGNS) and any(
-        not any(terms.isdisjoint(signs) for signs in digits.signs) for digits in slot.digits
-    )
 
 
 def _is_measure(slot: GoldSlot) -> bool:

@@ -19,6 +19,7 @@ from ragbed.schema import Lang
 from ragbed.scoring.robust.features import START, by_sentence, mention_features, response_features, word_features
 from ragbed.scoring.robust.tokens import Token
 
+MOST_CERTAIN = 8.0  # maximum log odds; greater ones are not more reliable
 SHARPNESS = 2.0  # sharpness of the smooth maximum; higher values give more weight to the strongest sentence
 
 
@@ -31,6 +32,8 @@ class Weights(msgspec.Struct, frozen=True):
         response: The pairs of the features of a response.
         mention: The weight of each feature of a mention.
         none: The weight of giving none of the candidates as the answer.
+        limits: The log odds of the true answer between which a verdict is `unsure`.
+        calibration: For each label, the intercept and the slope that turn log odds into calibrated ones.
     """
 
     bias: tuple[float, float]
@@ -38,6 +41,8 @@ class Weights(msgspec.Struct, frozen=True):
     response: dict[str, tuple[float, float]]
     mention: dict[str, float]
     none: float
+    limits: tuple[float, float] = (-0.3, 0.5)
+    calibration: dict[str, tuple[float, float]] = {}
 
 
 class Phrases(NamedTuple):
@@ -99,6 +104,12 @@ def _score_sentence(sentence: Sequence[Token], lang: Lang) -> tuple[float, float
 def sentence_length(sentence: Sequence[Token]) -> float:
     """Return the divisor that normalises a sentence's scores: the square root of its length in tokens."""
     return math.sqrt(max(1, len(sentence)))
+
+
+def calibrate(odds: float, label: str, lang: Lang) -> float:
+    """Return the calibrated probability of a label (`correct`, `parts`, `refused` or `flagged`)."""
+    intercept, slope = load_weights(lang).calibration.get(label, (0.0, 1.0))
+    return 1 / (1 + math.exp(-intercept - slope * min(max(odds, -MOST_CERTAIN), MOST_CERTAIN)))
 
 
 @lru_cache(maxsize=65_536)  # The same word pairs occur in many responses.

@@ -12,7 +12,6 @@ from ragbed.scoring.robust.patterns import any_of, lazy, words
 from ragbed.text import in_words
 
 _RUN = lazy(r"[a-z]+|[0-9]+|[^\W\da-z_]+")
-_CAMEL = lazy(r"(?<=[a-z])(?=[A-Z])")
 _ACRONYM = lazy(r"\b[A-Z]{2,4}\b")
 SCORE = lazy(r"([0-9]+) ?(?:-|:|比|to) ?([0-9]+)")
 _LAST_WORD = lazy(r"(?:^|[ -])([a-z]{3,})(?<!ss)$")
@@ -82,11 +81,6 @@ ORGANISATIONS = words(
     "motors music pictures airlines airways platforms studios"
 )
 _HEAD = lazy(r"^(?:[Tt]he )?(\S.*\S) ([A-Za-z]{3,})$")
-_FIRST_HEAD = lazy(r"^(Mount|Mt|Lake|Hurricane|Typhoon|Cyclone) ([A-Z]\w{3,})$")
-_STORM = "hurricane|typhoon|cyclone|storm"
-_FIRST_HEADS = {"Lake": "lake", "Hurricane": _STORM, "Typhoon": _STORM, "Cyclone": _STORM} | dict.fromkeys(
-    ("Mount", "Mt"), "mount|peak|volcano"
-)
 _HEAD_ZH = lazy("^(.{2,10}?)(?:(?:股份|责任|集团)*有限)?(公司|集团|队)$")
 # Short names of universities. Some also occur in other names: 东北大学, 北大西洋, 清华附中.
 _SCHOOLS_ZH = {
@@ -156,7 +150,7 @@ def as_name(alias: str, folded: str, lang: Lang) -> Name | None:
         return Name("", rf"{negated}{_bounded(folded, folded[0], folded[-1])}|\A\W*{YES_OR_NO[folded]}")
     if folded in AFFIRMATIVE_ZH:
         return Name(folded, f"(?<![不没未无否]){folded}(?![否不没])")  # 是否有, 能否 and 有没有 ask
-    split = _ACRONYM.sub(lambda match: " ".join(match[0]), _CAMEL.sub("-", alias))
+    split = _ACRONYM.sub(lambda match: " ".join(match[0]), alias)
     spaced = folded if lang == "en" and split == alias else fold(split, "en").strip(EDGES)
     phrase = spaced.replace("&", " and ").removeprefix("the ")
     runs = list(_RUN.finditer(phrase))
@@ -232,9 +226,6 @@ def without_head(alias: str, question: str) -> list[Name]:
     if not alias.isascii() and (found := _HEAD_ZH.match(alias)) and _is_han(found[1]):
         is_asked = found[2] in question and found[1] not in question
         return [_variant(found[1], rf"(?:\A|(?<=[是为:\"])){found[1]}(?=\(|\W*\Z)")] if is_asked else []
-    first = _FIRST_HEAD.match(alias)
-    if first and re.search(_FIRST_HEADS[first[1]], question) and (name := fold(first[2], "en")) not in question:
-        return [_variant(name, rf"(?:\A|(?<=\bthe )|(?<=\bis )|(?<=\bwas )){re.escape(name)}{_AFTER_SHORT}")]
     found = _HEAD.match(alias)
     if found is None:
         return []

@@ -35,20 +35,15 @@ _PREFIXES = words(
 )
 # Folded names that contain the name of another place.
 _LONGER_NAMES = words(
-    "northern_ireland northern_cyprus western_sahara new_south_wales papua_new_guinea guinea_bissau guinea-bissau "
-    "american_samoa british_virgin_islands us_virgin_islands united_states_virgin_islands british_columbia "
-    "district_of_columbia inner_mongolia baja_california lower_saxony french_guiana french_polynesia kansas_city "
-    "jersey_city people's_republic_of_korea democratic_republic_of_congo democratic_republic_of_the_congo "
-    "gulf_of_mexico gulf_of_guinea "
-    "南苏丹 北爱尔兰 北塞浦路斯 赤道几内亚 新几内亚 几内亚比绍 几内亚湾 新墨西哥 墨西哥湾 西弗吉尼亚 南乔治亚 "
-    "美属萨摩亚 英属维尔京 美属维尔京 法属圭亚那 法属波利尼西亚 下加利福尼亚 新泽西 新奥尔良 新西兰 新南威尔士 "
-    "印度尼西亚 印度洋 内蒙古 罗马尼亚 索马里 马里兰 马里亚纳 巴西利亚 刚果民主共和国 巴布亚新几内亚 "
+    "northern_ireland papua_new_guinea guinea_bissau guinea-bissau american_samoa british_columbia lower_saxony "
+    "people's_republic_of_korea democratic_republic_of_congo democratic_republic_of_the_congo "
+    "南苏丹 北爱尔兰 赤道几内亚 几内亚比绍 新墨西哥 美属萨摩亚 新泽西 新西兰 印度尼西亚 印度洋 内蒙古 罗马尼亚 "
     "发展中国家 南美国家 北美国家 拉美国家 欧美国家"
 )
-_NAMING = frozenset("是为叫由给")
+_NAMING = frozenset('是为叫由给:"(,。;\n ')
 # Matches a Chinese character at the end of a clause unless it is a particle or a similar word. Directly after a name,
 # such a character may belong to the name.
-_LAST_CHARACTER = lazy("[\u4e00-\u9fff](?<![的了吧呢啊吗等说着过队和与])(?=[,。;!\n]|$)")
+_LAST_CHARACTER = lazy("[\u4e00-\u9fff](?<![的了吧呢啊吗呗嘛哦啦等说着过队和与])(?=[,。;!\"')}|\n]|$)")
 # Matches a common third character of a Chinese name if a verb or a particle follows, e.g. 国 in 王建国写的.
 _THIRD_CHARACTER = lazy(
     "[国华伟芳娜敏静丽强磊洋艳杰娟涛霞英斌玲梅辉鹏波兰峰健俊凯婷雪琳倩莹颖燕萍宇浩轩涵怡欣佳豪博瑞琴洁云]"

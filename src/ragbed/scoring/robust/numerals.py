@@ -5,11 +5,9 @@ from __future__ import annotations
 import math
 import re
 from decimal import Decimal
-from typing import NamedTuple
 
 from ragbed.scoring.robust.patterns import lazy
 from ragbed.scoring.robust.units import UNITS
-from ragbed.text import in_words
 
 _UNITS = (
     "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve",
@@ -36,7 +34,6 @@ ENGLISH = lazy(
 
 _DIGITS = {character: number for number, character in enumerate("零一二三四五六七八九")} | {"〇": 0, "两": 2, "俩": 2}
 SIGNS = frozenset("零〇一二两三四五六七八九十百千万亿")
-_SIGNS_OF_DIGIT = {"2": "2二两俩"} | {str(number): f"{number}{han}" for han, number in _DIGITS.items() if number > 2}
 # The numerals used in cheques and contracts. They count only in sequences before a unit, because 伍佰 is also a name.
 _FORMAL = dict(zip("壹贰叁肆伍陆柒捌玖拾佰仟", "一二三四五六七八九十百千", strict=True))
 FORMAL_SIGNS = frozenset(_FORMAL)
@@ -158,33 +155,3 @@ def _chinese_whole(parts: list[str]) -> Decimal | int:
             digit = _DIGITS[part] if part in _DIGITS else Decimal(part)
     # A final digit belongs to the next lower place: 两百五 is 250, 三万五 is 35,000.
     return total + section + digit * (place // 10 if place > 1 and digit < 10 else 1)
-
-
-class Digits(NamedTuple):
-    """The characters that a text must contain to express a number in digits or in Chinese numerals.
-
-    Attributes:
-        run: Its digits without leading and trailing zeros.
-        signs: The characters that may represent each digit; zeros and ones can be omitted in Chinese (十).
-        pattern: The digits with possible separators; in Chinese, digits and numerals can be mixed (3万5千).
-        words: English words that a number in words must have.
-    """
-
-    run: str
-    signs: tuple[str, ...]
-    pattern: str
-    words: frozenset[str]
-
-
-def digits_of(value: Decimal) -> Digits:
-    """Return the characters that a text must contain to express a number, for a quick check."""
-    run = f"{abs(value):f}"
-    kept = run.replace(".", "").strip("0")
-    whole = int(abs(value))
-    words = set(re.split("[ -]", in_words(whole))) if whole == abs(value) and whole < 10**15 else set()
-    return Digits(
-        run=kept,
-        signs=tuple(sorted({_SIGNS_OF_DIGIT[digit] for digit in run if digit in _SIGNS_OF_DIGIT})),
-        pattern="[,. 十百千万亿]?".join(kept) if kept else "",
-        words=frozenset(words - {"and", "one", "a", "hundred", "thousand"}),
-    )

@@ -65,9 +65,7 @@ _NOT_COUNTED = lazy(
 )
 _LISTED = lazy(r", | and (?!a half|a quarter|three quarters)")
 _LIST_MARK = lazy(r"[.)、]\s*\S| ?\|")
-# The first row of a table with numbered rows, and the first item of a list.
 _FIRST_ROW = lazy(r"(?:^|\n) ?\| ?1 ?\| ?[^\s|]")
-_FIRST_ITEM = lazy("(?<![0-9.])1、")
 _INDENT = 12  # maximum number of characters to examine before a list number
 # Superscripts are folded one by one, so 10¹⁰ becomes 10^1^0.
 _POWER = lazy(
@@ -125,7 +123,6 @@ _SIZES = {
 _MIN_REST = Decimal("0.05")  # minimum ratio of the smaller part of a duration to the larger part
 JOINED = lazy(",?(?: and)? |[零又]?")  # text between the parts of a quantity, as in '2 hours and 5 minutes'
 _PER = frozenset("每第满")
-_RATE_AFTER = lazy(r" (?:an?|per|each|of|old|was|were|longer|shorter|earlier|later)\b|[工制年]")
 _HALF_AFTER = lazy("半(?:[。,;!?了多的]|$)")
 _LONE_BEFORE = lazy(r"(?:是|为|共|有|达|[,:(\"。\n]|^)$")
 _LONE_AFTER = lazy(r"[,.。;!?\n)\"]|$")
@@ -221,20 +218,17 @@ def _are_duration(text: str, first: Quantity, second: Quantity) -> bool:
         return False
     # 一天8小时 means eight hours a day, not one day and eight hours.
     is_joined = text[first.end] in "零又 ," or text[first.start] != "一"
-    return is_joined and text[first.start - 1 : first.start] not in _PER and _RATE_AFTER.match(text, second.end) is None
+    return is_joined and text[first.start - 1 : first.start] not in _PER
 
 
 def _in_digits(text: str) -> list[Quantity]:
     found: list[Quantity] = []
-    has_numbered_rows = "|" in text and _FIRST_ROW.search(text) is not None
-    first_item = _FIRST_ITEM.search(text) if "、" in text else None
-    list_start = first_item.start() if first_item else len(text)
     for match in _DIGITS.finditer(text):
         start, end = match.span()
         unit = _unit_after(text, end)
         if unit is None or text.startswith("年级", end):
             continue
-        if not _is_counted(text, start, match.end("number"), list_start, has_numbered_rows=has_numbered_rows):
+        if not _is_counted(text, start, match.end("number")):
             continue
         name, stop = unit
         is_money = not _MONEY_SIGNS.isdisjoint(text[max(0, start - 2) : start])
@@ -334,7 +328,7 @@ def _sign_before(text: str, start: int) -> tuple[int, int]:
     return (-1, minus.start()) if minus else (1, start)
 
 
-def _is_counted(text: str, start: int, end: int, list_start: int, *, has_numbered_rows: bool) -> bool:
+def _is_counted(text: str, start: int, end: int) -> bool:
     """Return whether a number is a quantity rather than the identifier of a document, list item or series."""
     before = text[start - 1 : start]
     if (before.isascii() or before in "第档章料") and _NOT_COUNTED.search(text, max(0, start - 12), start):
@@ -343,10 +337,10 @@ def _is_counted(text: str, start: int, end: int, list_start: int, *, has_numbere
         return True
     if text[max(0, start - _INDENT) : start].rpartition("\n")[2].strip(" (|"):
         return True
-    if text[end] in " |":
-        return not has_numbered_rows
-    if text[end] == "、" and text[end + 1].isdigit():  # 8、9 are two answers, unless a list starts with 1、
-        return start < list_start
+    if text[end] in " |":  # unless the rows of a table are numbered
+        return _FIRST_ROW.search(text) is None
+    if text[end] == "、" and text[end + 1].isdigit():  # 8、9 are two answers
+        return True
     # The first number of a list never has two digits.
     return start == 0 and end == 2 and text[0] != "0" and text[end] == "."
 

@@ -7,7 +7,7 @@ from functools import cached_property
 from itertools import chain
 
 from ragbed.schema import Lang
-from ragbed.scoring.robust.assertion import is_plain, judge_mention, only_negates
+from ragbed.scoring.robust.assertion import judge_mention, only_negates
 from ragbed.scoring.robust.candidates import find_candidates
 from ragbed.scoring.robust.gold import Gold
 from ragbed.scoring.robust.match import FoldedResponse, Mention, drop_contained, find_mentions
@@ -27,7 +27,6 @@ _WORD = lazy("[a-z]{2}")
 _PLACE = lazy(r"(?i)\b(?:where|city|town|village|place|venue|location|capital)\b")
 # Matches text that continues a list of places. 'Munich, Germany' alone is not a list.
 _LISTED = lazy(r",? (?:and|or) |, (?!in |on |by |at )")
-_RESULT = lazy(r"\b(?:goals?|points?|votes?|voters?|seats?|scored?|runs?|sets?|games?)\b|[球票席比]|分(?!钟)")
 _MIN_SHARE_ZH = 6  # a response is Chinese if at least one in six characters is Chinese
 _ENDS = ("", ".", "。", "\n", "!")
 _QUOTES = " \n\"'(《"
@@ -73,8 +72,8 @@ class ResponseReader:
     def _mark_mentions(self) -> list[Token]:
         """Return the tokens of the response, with the candidates' mentions marked."""
         true, false = list(chain(*self.true)), self.false
-        tagged = [(mention, TRUE, self.status(mention, true, [*false, *self.rivals])) for mention in true]
-        tagged += [(mention, FALSE, self.status(mention, false, [*true, *self.rivals])) for mention in false]
+        tagged = [(mention, TRUE, self.status(mention)) for mention in true]
+        tagged += [(mention, FALSE, self.status(mention)) for mention in false]
         kind = self._rival_kind
         tagged += [(mention, f"{kind} {self.text[mention.start : mention.end]}", "") for mention in self.rivals]
         mentions, end = [], 0
@@ -108,17 +107,11 @@ class ResponseReader:
                 return True
         return False
 
-    def status(self, mention: Mention, same: Sequence[Mention], others: Sequence[Mention]) -> str:
-        """Return the status of a mention, e.g. asserted, denied or marked as wrong, based on the surrounding words."""
-        if self._is_plain:
-            return "asserted"
+    def status(self, mention: Mention) -> str:
+        """Return the status of a mention based on the surrounding words: `asserted`, `denied` or `term`."""
         if mention not in self._statuses:
-            self._statuses[mention] = judge_mention(self.text, self.response.terms, mention, same, others)
+            self._statuses[mention] = judge_mention(self.text, mention)
         return self._statuses[mention]
-
-    @cached_property
-    def _is_plain(self) -> bool:
-        return is_plain(self.response.terms)
 
     def _keep(self, mentions: Sequence[Mention], answer: str) -> list[Mention]:
         kept = []
@@ -134,7 +127,7 @@ class ResponseReader:
         if only_negates(self.text, mention):
             return "denied"
         if mention.rule.startswith("number"):
-            return "partial" if mention[:2] in self.response.partial and not self._asks_for_result else ""
+            return "partial" if mention[:2] in self.response.partial else ""
         is_alone = self.text[mention.end : mention.end + 1] in _ENDS
         if not mention.rule.startswith("name") or (is_alone and not self.text[: mention.start].strip(_QUOTES)):
             return ""
@@ -159,11 +152,6 @@ class ResponseReader:
     def _positions(self) -> Sequence[int] | None:
         """The original position of each folded character, or None if folding did not move any characters."""
         return None if len(self.original) == len(self.text) else origins(self.original, self.gold.lang)
-
-    @cached_property
-    def _asks_for_result(self) -> bool:
-        """Whether the question asks for one side's score in a result, e.g. 3 in '2 to 3'."""
-        return _RESULT.search(self.asked.text) is not None
 
     @cached_property
     def _initials(self) -> frozenset[str]:

@@ -1,34 +1,38 @@
-"""Build patterns for times of day, which match in any notation: 8:30 PM, 20:30 and 晚上八点半."""
+"""Read times of day in any notation: 8:30 PM, 20:30, half past eight and 晚上八点半."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+from typing import NamedTuple
 
-from ragbed.scoring.robust.numerals import chinese_value
+from ragbed.scoring.robust.numerals import chinese_value, english_value
 from ragbed.scoring.robust.patterns import lazy
-from ragbed.scoring.robust.variants import in_han
-from ragbed.text import in_words
 
-_CLOCK = lazy(r"(?:at )?(?P<hour>[01]?[0-9]|2[0-3])(?:[:.](?P<minute>[0-5][0-9]))?(?: ?(?P<half>[ap])\.?m)?")
-_EVENING, _NIGHT = ("晚上", "晚间", "今晚", "当晚", "晚"), ("夜里", "深夜", "半夜")
 # For each part of the day, the hours that are in the afternoon or evening: 晚上8点 is 20:00, but 晚上1点 is 1:00.
 _PARTS = {
     **dict.fromkeys(("凌晨", "清晨", "早上", "早晨", "早", "上午"), range(0)),
     "中午": range(1, 4),
     **dict.fromkeys(("午后", "下午", "傍晚"), range(1, 12)),
-    **dict.fromkeys(_EVENING, range(5, 12)),
-    **dict.fromkeys(_NIGHT, range(6, 12)),
+    **dict.fromkeys(("晚上", "晚间", "今晚", "当晚", "晚"), range(5, 12)),
+    **dict.fromkeys(("夜里", "深夜", "半夜"), range(6, 12)),
 }
-_WITH_MIDNIGHT = frozenset({"凌晨", *_EVENING, *_NIGHT})  # 12点 is midnight in these parts of the day
-_NUMBER = "[0-9]{1,2}|[零〇一二两三四五六七八九十]{1,3}"
-# Without 分, the minutes have two digits: 六点四 is the decimal number 6.4. If they contain 十, it is surely a time.
-_CLOCK_ZH = lazy(
-    rf"(?P<part>{'|'.join(_PARTS)})?(?P<hour>{_NUMBER})(?:[点时](?:(?P<minute>{_NUMBER})分"
-    r"|(?P<tens>[二三四五]?十[一二三四五六七八九]?)|(?P<digits>[0-9]{2}|[零〇][一二三四五六七八九])"
-    r"|(?P<half>半)|整|钟)?|:(?P<clock>[0-5][0-9]))"
+_WITH_MIDNIGHT = re.compile("凌晨|[晚夜]")  # 12点 is midnight in these parts of the day
+_HOURS = "one two three four five six seven eight nine ten eleven twelve".replace(" ", "|")
+_ENGLISH = lazy(
+    r"(?<![0-9a-z:.])(?:(?:at )?(?:(?P<hour>[01]?[0-9]|2[0-3])(?:(?P<separator>[:.])(?P<minute>[0-5][0-9])"
+    rf"(?::[0-5][0-9])?)?|(?:(?P<count>half|quarter|[a-z-]+) (?P<link>past|to) )?(?P<word>{_HOURS}))"
+    r"(?P<clock> o'clock)?(?: ?(?P<half>[ap]\.?m\b\.?|in the (?:morning|afternoon|evening)|at night))?"
+    r"|(?P<name>noon|midnight|正午|午夜))(?![0-9])"
 )
-_NAMED = {"noon": "12 pm", "midnight": "12 am", "正午": "12 pm", "午夜": "12 am", "零点": "12 am"}
-_NAMES = {0: ("midnight", "午夜"), 12: (r"noon\b", "正午")}
+_NUMBER = "[0-9]{1,2}|[零〇一二两三四五六七八九十]{1,3}"
+# Without 分, the minutes have two digits: 六点四 is the decimal number 6.4.
+_CHINESE = lazy(
+    rf"(?<![0-9:.])(?P<part>{'|'.join(_PARTS)})?(?P<hour>{_NUMBER})(?:[点时]过?(?:(?P<minute>{_NUMBER})分"
+    r"|(?P<tens>[二三四五]?十[一二三四五六七八九]?)|(?P<digits>[0-9]{2}|[零〇][一二三四五六七八九])"
+    r"|(?P<rest>半|[一三]刻)|整|钟)?(?![0-9半零〇一二三四五六七八九十])|:(?P<clock>[0-5][0-9])(?![0-9]))"
+)
+_RESTS = {"半": 30, "一刻": 15, "三刻": 45}
 _ASKS_TIME = lazy(
     r"\bwhen(?:'s| (?:did|do|does|is|was|are|were|will|would|can|has|have|had|should))\b"
     r"|\btime\b|几点|几时|何时|时[间候刻]"
@@ -39,103 +43,78 @@ _ASKS_OTHER = lazy(
     r"|at (?:the|that|this) time)\b|\bwhat (?:is|was|were) the (?:\w+ )?results?\b"
     r"|比分|赛果|成绩|[记纪]录|时长|用时|耗时|历时|多久|多长|多少时间"
 )
-_WORDS = {"a": r"a\.?m\b|in the morning", "p": r"p\.?m\b|in the (?:afternoon|evening)"}
 
 
-def time_pattern(folded: str, question: str) -> str:
-    """Return a pattern for a folded alias that is a time of day, or an empty string for any other alias.
+class Time(NamedTuple):
+    """The readings of a time of day, as minutes since midnight, and its position in the text."""
 
-    Args:
-        folded: The folded alias.
-        question: The folded question; '3:10' is a time only if the question asks for one.
+    readings: frozenset[int]
+    start: int
+    end: int
+
+
+def read_time(folded: str, question: str) -> frozenset[int]:
+    """Return the readings of a folded alias that is a time of day, or an empty set for any other alias.
+
+    '3:10' is a time only if the question asks for one. An hour without a part of the day can be in the morning or in
+    the evening.
     """
-    folded = _NAMED.get(folded, folded)
-    clock = _CLOCK.fullmatch(folded)
-    found = None if folded.isascii() else _CLOCK_ZH.fullmatch(folded)
-    if clock is None and found is None:
-        return ""
     is_other = _ASKS_OTHER.search(question) is not None
     asks_time = not is_other and _ASKS_TIME.search(question) is not None
-    if clock is not None:
-        hour, minute = int(clock["hour"]), int(clock["minute"] or 0)
-        if clock["half"]:
-            is_time = 1 <= hour <= 12
-            hour, half = hour % 12 + 12 * (clock["half"] == "p"), clock["half"]
-        else:
-            is_time = ":" in folded and asks_time
-            half = "" if _is_open(clock["hour"]) else "ap"[hour >= 12]
-        return _pattern(hour, minute, half) if is_time else ""
-    if found is None or not (found["part"] or found["tens"] or asks_time or (found["minute"] and not is_other)):
-        return ""
-    hour = int(chinese_value(found["hour"]))
+    if (found := _ENGLISH.fullmatch(folded)) and not found["word"]:
+        is_time = found["half"] or found["name"] or (found["separator"] == ":" and asks_time)
+        return _read_english(found, is_open=not (found["hour"] or "0").startswith("0")) if is_time else frozenset()
+    if folded == "零点":
+        return frozenset({0})
+    found = None if folded.isascii() else _CHINESE.fullmatch(folded)
+    if found and (found["part"] or found["tens"] or asks_time or (found["minute"] and not is_other)):
+        return _read_chinese(found, is_open=True)
+    return frozenset()
+
+
+def find_times(text: str) -> Iterator[Time]:
+    """Yield the times of day in a folded text."""
+    taken = []
+    for found in () if text.isascii() else _CHINESE.finditer(text):
+        taken.append(found.span())
+        yield Time(_read_chinese(found, is_open=False), *found.span())
+    for found in _ENGLISH.finditer(text):
+        is_marked = found["half"] or found["clock"] or found["link"] or found["name"] or found["separator"] == ":"
+        if is_marked and not any(start < found.end() and found.start() < end for start, end in taken):
+            yield Time(_read_english(found, is_open=not found["hour"] or bool(found["clock"])), *found.span())
+
+
+def _read_english(found: re.Match[str], *, is_open: bool) -> frozenset[int]:
+    if found["name"]:
+        return frozenset({720 if found["name"] in ("noon", "正午") else 0})
+    hour = int(found["hour"] or english_value(found["word"]) or 1)
+    minute = int(found["minute"] or 0)
+    if found["link"]:
+        count = {"half": 30, "quarter": 15}.get(found["count"]) or english_value(found["count"])
+        if count is None:
+            return frozenset()
+        hour, minute = (hour, int(count)) if found["link"] == "past" else ((hour - 1) % 12, 60 - int(count))
+    half = (found["half"] or "").strip()
+    if half and 1 <= hour <= 12:
+        is_night = half == "at night" and (hour == 12 or hour < 6)
+        is_morning = (half[0] == "a" and half != "at night") or "morning" in half or is_night
+        return frozenset({60 * (hour % 12 + (0 if is_morning else 12)) + minute})
+    return _either(hour, minute) if is_open and hour <= 12 else frozenset({60 * hour + minute})
+
+
+def _read_chinese(found: re.Match[str], *, is_open: bool) -> frozenset[int]:
+    hour, part = int(chinese_value(found["hour"])), found["part"]
     minutes = found["minute"] or found["tens"] or found["digits"] or found["clock"] or "0"
-    minute = 30 if found["half"] else int(chinese_value(minutes))
-    is_open = not found["part"] and _is_open(str(hour))
-    if found["part"]:
-        hour = _in_24_hours(found["part"], hour)
-    return _pattern(hour, minute, "" if is_open else "ap"[hour >= 12]) if hour < 24 and minute < 60 else ""
+    minute = _RESTS.get(found["rest"]) or int(chinese_value(minutes))
+    if not part and is_open and 0 < hour <= 12:
+        return _either(hour, minute)
+    if part and hour in _PARTS[part]:
+        hour += 12
+    elif hour == 12 and part and _WITH_MIDNIGHT.search(part):
+        hour = 0
+    return frozenset({60 * hour + minute}) if hour < 24 and minute < 60 else frozenset()
 
 
-def _is_open(hour: str) -> bool:
-    """Return whether an hour without a part of the day can be in the morning or in the evening, such as 8:30."""
-    return not hour.startswith("0") and int(hour) <= 12
-
-
-def _in_24_hours(part: str, hour: int) -> int:
-    """Return the hour from 0 to 23 for an hour in a part of the day."""
-    if hour in _PARTS[part]:
-        return hour + 12
-    return 0 if hour == 12 and part in _WITH_MIDNIGHT else hour
-
-
-def _not_after_other_part(hour: int) -> str:
-    """Return lookbehinds that exclude an hour after a part of the day in which it is another hour (下午2点)."""
-    return "".join(f"(?<!{part})" for part in _PARTS if _in_24_hours(part, hour) != hour)
-
-
-def _pattern(hour: int, minute: int, half: str) -> str:
-    """Return a pattern for a time in the morning (half is 'a'), in the afternoon ('p') or in either ('')."""
-    if not half:
-        return "|".join(_pattern(each, minute, "ap"[each >= 12]) for each in (hour % 12, hour % 12 + 12))
-    return rf"(?<![0-9a-z:.])(?:{'|'.join([*_english(hour, minute, half), *_chinese(hour, minute)])})"
-
-
-def _english(hour: int, minute: int, half: str) -> Iterator[str]:
-    short = hour % 12 or 12
-    night = "a" if short == 12 or short in range(1, 6) else "p"
-    words = {key: f"{pattern}|at night" if key == night else pattern for key, pattern in _WORDS.items()}
-    stated = f"(?:{'|'.join(words[key] for key in half)})"
-    elsewhere = "".join(f"(?! ?(?:{pattern}))" for key, pattern in words.items() if key not in half)
-    yield rf"0?{short}(?:[:.]{minute:02}){'' if minute else '?'} ?{stated}"
-    yield rf"{_not_after_other_part(hour)}0?{hour}:{minute:02}(?::[0-5][0-9])?(?![0-9]){elsewhere}"
-    now, later = in_words(short), in_words((hour + 1) % 12 or 12)
-    if not minute:
-        yield rf"(?:{now}|{short})(?: o'clock)? {stated}"
-        yield rf"(?:{now}|{short}) o'clock{elsewhere}"
-        yield from _NAMES.get(hour, ())
-    elif minute in (15, 30):
-        yield rf"{'quarter' if minute == 15 else 'half'} past {now}\b{elsewhere}"
-    elif minute == 45:
-        yield rf"quarter to {later}\b{elsewhere}"
-    elif minute % 5 == 0:
-        past = f"{in_words(minute)} past {now}" if minute < 30 else f"{in_words(60 - minute)} to {later}"
-        yield rf"{past}\b{elsewhere}"
-
-
-def _chinese(hour: int, minute: int) -> Iterator[str]:
-    end = "(?![0-9半零〇一二三四五六七八九十])"
-    minutes = rf"(?:整|钟|00分?|零分)?{end}"
-    if minute:
-        spoken = rf"{minute}|{in_han(minute)}" if minute >= 10 else rf"0{minute}|[零〇]{in_han(minute)}"
-        quarter = {15: "|一刻", 30: "|半", 45: "|三刻"}.get(minute, "")
-        minutes = rf"过?(?:(?:{spoken})(?:分|{end})|(?:{minute}|{in_han(minute)})分{quarter})"
-    short = hour % 12 or 12
-    parts = "|".join(part for part in _PARTS if _in_24_hours(part, short) == hour)
-    if parts:
-        yield rf"(?:{parts})(?:(?:0?{short}|{_hour_in_han(short)})[点时]{minutes}|0?{short}:{minute:02}(?![0-9]))"
-    hours = rf"0?{hour}|(?<![一二三四五六七八九十]){_hour_in_han(hour)}"
-    yield rf"{_not_after_other_part(hour)}(?:{hours})[点时]{minutes}"
-
-
-def _hour_in_han(hour: int) -> str:
-    return "[二两]" if hour == 2 else in_han(hour) or "零"
+def _either(hour: int, minute: int) -> frozenset[int]:
+    """Return the times in the morning and in the evening."""
+    return frozenset(60 * (hour % 12 + add) + minute for add in (0, 12))

@@ -18,6 +18,11 @@ _IN_ROMAN = lazy(r"^(.*[^\W\d] )([IVX]{1,4})$")
 _DECADE = lazy(r"^(?:the )?(?:1[5-9]|20)([2-9])0s$")
 _TENS = ("", "", "twenties", "thirties", "forties", "fifties", "sixties", "seventies", "eighties", "nineties")
 _OF = lazy(r"^(?:the )?([A-Z][a-z]+) of ([A-Z][a-z]+?)s?$")
+_SHORT_NAMES = {
+    "Tuesday": "Tues", "Thursday": "Thurs", "Friday": "Fri", "January": "Jan", "February": "Feb", "August": "Aug",
+    "September": "Sept", "October": "Oct", "November": "Nov", "December": "Dec",
+}  # fmt: skip
+_SPEED = lazy(r"^([0-9][0-9.,]* ?(?:k?m|公里|千米|米))/(?:s|h|秒|小时)$")  # read as the distance, like km/h
 _ABOUT = lazy(
     r"^(?:about|approximately|approx\.|around|roughly|nearly|almost|circa|some|~|≈|大约|约|将近|接近|近) ?"
     r"(?=[0-9$€£¥a-z零一二两三四五六七八九十])"
@@ -57,74 +62,35 @@ _COMPANY = lazy(r"^(.{2,60}?),? (?:Inc|Incorporated|Ltd|Limited|Corp|Corporation
 _ORDINAL = lazy(r"^(?:the )?(?:([1-9])(?:st|nd|rd|th)|([A-Za-z]+th|[Ff]irst|[Ss]econd|[Tt]hird))(?: place)?$")
 _RANK = lazy(r"^第([1-9]|10|[一二三四五六七八九十])([名位]?)$")
 _MEDALLISTS = ("", "冠军", "亚军", "季军")
-# Names of the same country, city or organisation: first those that are also the same as part of a longer name (US
-# Congress), then those that are the same only if they are the complete name (America, but not Bank of America).
-_SAME = (
-    (("United States of America", "United States", "USA", "US"), ("America", "美国", "美利坚合众国")),
-    (("United Kingdom", "UK"), ("Britain", "Great Britain", "英国")),
-    (("United Arab Emirates", "UAE"), ("阿联酋", "阿拉伯联合酋长国")),
-    (("European Union", "EU"), ("欧盟", "欧洲联盟")),
-    (("United Nations", "UN"), ("联合国",)),
-    (("World Health Organization", "WHO"), ("世界卫生组织", "世卫组织", "世卫")),
-    (("International Monetary Fund", "IMF"), ("国际货币基金组织",)),
-    (("World Trade Organization", "WTO"), ("世界贸易组织", "世贸组织")),
-    (("Soviet Union", "USSR"), ()),
-    (("New York City", "NYC"), ("New York",)),
-    (("Washington, D.C.", "Washington DC"), ()),
-    (("Los Angeles", "L.A."), ()),
-    ((), ("NATO", "北约", "北大西洋公约组织")),
-    ((), ("UNESCO", "联合国教科文组织", "联合国教育、科学及文化组织")),
-    ((), ("People's Republic of China", "PRC", "China")),
-    ((), ("South Korea", "Republic of Korea", "韩国", "大韩民国")),
-    ((), ("North Korea", "Democratic People's Republic of Korea", "DPRK", "朝鲜")),
-    (
-        (),
-        (
-            "Democratic Republic of the Congo",
-            "Democratic Republic of Congo",
-            "DRC",
-            "刚果民主共和国",
-            "刚果(金)",
-            "刚果（金）",
-            "刚果金",
-        ),
-    ),
-    ((), ("Eswatini", "Swaziland")),
-    ((), ("North Macedonia", "Macedonia")),
-    ((), ("Timor-Leste", "East Timor")),
-    ((), ("Czech Republic", "Czechia")),
-    ((), ("Ivory Coast", "Cote d'Ivoire")),
-    ((), ("Netherlands", "Holland")),
-    ((), ("Turkey", "Türkiye", "Turkiye")),
-    ((), ("Russia", "Russian Federation")),
-    ((), ("Myanmar", "Burma")),
-)
+# Names of the same country, city or organisation. Those before the bar are also the same as part of a longer name (US
+# Congress); the others are the same only if they are the complete name (America, but not Bank of America).
+_SAME_TEXT = """
+United States of America / United States / USA / US | America / 美国 / 美利坚合众国
+United Kingdom / UK | Britain / Great Britain / 英国
+United Arab Emirates / UAE | 阿联酋 / 阿拉伯联合酋长国
+European Union / EU | 欧盟 / 欧洲联盟
+United Nations / UN | 联合国
+World Health Organization / WHO | 世界卫生组织 / 世卫组织 / 世卫
+New York City / NYC | New York
+Los Angeles / L.A. |
+| NATO / 北约 / 北大西洋公约组织
+| People's Republic of China / PRC / China
+| South Korea / Republic of Korea / 韩国 / 大韩民国
+| North Korea / Democratic People's Republic of Korea / DPRK / 朝鲜
+| Democratic Republic of the Congo / Democratic Republic of Congo / DRC / 刚果民主共和国 / 刚果(金) / 刚果（金）/ 刚果金
+| Czech Republic / Czechia
+| Netherlands / Holland
+"""
+_SAME = [
+    tuple(tuple(name.strip() for name in names.split("/") if name.strip()) for names in line.split("|"))
+    for line in _SAME_TEXT.strip().splitlines()
+]
 _AFTER_NAME = r"(?=[.,;:!?)\n'’*]|\Z| (?:is|was|has|had|did|in|on|at|to|from|for|by|and|which|that)\b)"
 # Those of the above that are also part of other names: Captain America, New York Yankees.
 _AMBIGUOUS = frozenset({"America", "Britain", "Holland", "New York"})
 _SAME_NAMES = {name: (*anywhere, *alone) for anywhere, alone in _SAME for name in (*anywhere, *alone)}
 _SAME_PARTS = {name: anywhere for anywhere, _ in _SAME for name in anywhere}
 _SAME_PART = lazy(rf"(?<!\w)(?:{'|'.join(map(re.escape, _SAME_PARTS))})(?!\w)")
-_SHORT_NAMES = {
-    "Tuesday": ("Tues",), "Thursday": ("Thurs",), "Friday": ("Fri",),
-    "January": ("Jan",), "February": ("Feb",), "August": ("Aug",), "September": ("Sept",), "October": ("Oct",),
-    "November": ("Nov",), "December": ("Dec",),
-}  # fmt: skip
-_SPEED = lazy(r"^([0-9][0-9.,]*) ?(km/h|km/s|m/s|公里/小时|公里/秒|米/秒)$")
-_SPEEDS = {
-    "km/h": (
-        "kilometres per hour",
-        "kilometers per hour",
-        "km per hour",
-        "kph",
-        "公里每小时",
-        "每小时{}公里",
-        "时速{}公里",
-    ),
-    "km/s": ("kilometres per second", "kilometers per second", "km per second", "公里每秒", "每秒{}公里"),
-    "m/s": ("metres per second", "meters per second", "米每秒", "每秒{}米"),
-}
-_SPEEDS |= {"公里/小时": _SPEEDS["km/h"], "公里/秒": _SPEEDS["km/s"], "米/秒": _SPEEDS["m/s"]}
 _COUNTS = ("", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
 _HAN = "零一二三四五六七八九十"
 
@@ -132,7 +98,10 @@ _HAN = "零一二三四五六七八九十"
 def spellings(alias: str) -> Iterator[str]:
     """Yield other spellings of an alias, skipping all patterns that its last character rules out."""
     last = alias.rstrip()[-1:]
-    yield from _SHORT_NAMES.get(alias, ())
+    if alias in _SHORT_NAMES:
+        yield _SHORT_NAMES[alias]
+    if "/" in alias and (found := _SPEED.match(alias)):
+        yield found[1]
     if found := _ABOUT.match(alias):
         yield alias[found.end() :]
     if not _SPELLINGS.keys().isdisjoint(_WORD.findall(alias.lower())):
@@ -212,34 +181,8 @@ def _swap_spelling(found: re.Match[str]) -> str:
 
 def _numbers(alias: str, last: str) -> Iterator[str]:
     yield from _ranks(alias)
-    if "/" in alias and (found := _SPEED.match(alias)):
-        yield from _speeds(found[1], found[2])
     if last in _ENDS_OF_SHARES:
         yield from _fractions(alias)
-
-
-def _speeds(number: str, unit: str) -> Iterator[str]:
-    value = number.replace(",", "")
-    is_short = value.isdigit() and len(value) <= 15  # Longer numbers are not written in words.
-    for form in _SPEEDS[unit]:
-        for written in [number, *([in_words(int(value)), _in_han_large(int(value))] if is_short else [])]:
-            yield form.format(written) if "{}" in form else f"{written} {form}"
-
-
-def _in_han_large(number: int) -> str:
-    """Return a number in Chinese numerals or, from 1,000 upwards, in digits."""
-    hundreds, rest = divmod(number, 100)
-    if number < 100 or number >= 1000:
-        return in_han(number) if number < 100 else str(number)
-    return f"{_HAN[hundreds]}百{'零' if 0 < rest < 10 else '一' if 10 <= rest < 20 else ''}{in_han(rest)}"
-
-
-def in_han(number: int) -> str:
-    """Return a number from 1 to 99 in Chinese numerals, or an empty string for 0."""
-    if number <= 10:
-        return _HAN[number] if number else ""
-    tens, ones = divmod(number, 10)
-    return f"{_HAN[tens] if tens > 1 else ''}十{_HAN[ones] if ones else ''}"
 
 
 def _fractions(alias: str) -> Iterator[str]:
@@ -252,12 +195,10 @@ def _fractions(alias: str) -> Iterator[str]:
             yield from _names(share)
     elif _SHARES_IN_WORDS.match(alias) and (share := _share_in_words(alias)) < 1:
         yield from _names(share)
-        yield from _percentages(share)
     elif found := _FRACTION.match(alias):
         top, bottom = (int(found[1]), int(found[2])) if found[1] else (_HAN.index(found[4]), _HAN.index(found[3]))
         if top < bottom:
             yield from _names(Fraction(top, bottom))
-            yield from _percentages(Fraction(top, bottom))
 
 
 def _share_in_words(alias: str) -> Fraction:
@@ -265,11 +206,6 @@ def _share_in_words(alias: str) -> Fraction:
     bottom = next(number for number, name in _PARTS.items() if part in (name, f"{name}s"))
     top = _COUNTS.index(counts[0]) if counts and counts[0] in _COUNTS else 1
     return Fraction(top, bottom)
-
-
-def _percentages(share: Fraction) -> set[str]:
-    percent = float(100 * share)
-    return {f"{percent:.0f}%", f"{percent:.1f}%", f"{percent:.2f}%"}
 
 
 def _names(share: Fraction) -> Iterator[str]:

@@ -13,7 +13,7 @@ from pathlib import Path
 from ragbed.errors import RagbedError
 from ragbed.runs.database import NAME
 from ragbed.runs.engines.spawning import SafeSpawnContext
-from ragbed.runs.scoring import open_scored
+from ragbed.runs.store import open_scored
 from ragbed.text import storable_name
 from ragbed.ui.viewer.find_runs import find_runs
 from ragbed.ui.viewer.keeper import Kept, keep_tables

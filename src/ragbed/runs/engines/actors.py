@@ -1,30 +1,105 @@
 # ruff: noqa: ANN401  # Ray is imported on first use and has no types for actors.
 """Present a pool of cluster workers as a single worker.
 
-Ray starts workers, assigns them to nodes, and restarts them on another node when they die. The jobs of a dead worker
-are reported as lost, because only the caller knows whether they may be repeated.
+Ray starts the workers as actors, assigns them to nodes, and restarts them on another node when they die. A job is one
+call of an actor's method, which Ray executes at most once. The jobs of a dead worker are reported as lost, because only
+the caller knows whether they may be repeated.
 """
 
 from __future__ import annotations
 
 import asyncio
+import os
+import traceback
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple, Protocol
 
 from ragbed import __version__
 from ragbed.errors import RagbedError
 from ragbed.models.base import WorkerLost
-from ragbed.runs.engines.base import ReplicaSpec, Worker
-from ragbed.runs.engines.worker_actor import WorkerActor, WorkerUpdate
+from ragbed.runs.engines import ReplicaSpec
 
 _MAX_ENDS = 5  # maximum number of times in a row that a worker may die without finishing a job
 # Seconds between checks for a free node, and seconds until the user is warned that there is none.
 _RETRY_S, WARN_AFTER_S = 0.5, 60.0
-_HOLD_S = 0.02  # seconds to hold back a job for a busy worker, so that it can be sent together with other jobs
-_MAX_CALLS = 100  # maximum number of concurrent calls to a worker: one waits for results, the others send jobs
+_MAX_JOBS = 10_000  # maximum number of concurrent jobs of a worker, more than any worker accepts
 _MAX_MESSAGE = 300  # maximum number of characters shown from a Ray message
+
+
+class Worker(Protocol):
+    """A worker for one type of job, e.g. a model."""
+
+    @property
+    def room(self) -> int:
+        """The maximum number of concurrent jobs, which may increase over time."""
+
+    async def begin(self) -> str:
+        """Prepare the worker and return its identity, which must be the same for all workers in a pool."""
+
+    async def do(self, job: Any) -> Any:
+        """Execute a job and return its result."""
+
+    async def close(self) -> None:
+        """Release all resources."""
+
+
+class WorkerReady(NamedTuple):
+    """The report of a worker that has been opened: ragbed's version, the worker's identity and its room."""
+
+    version: str
+    what: str
+    room: int
+
+
+class FinishedJob(NamedTuple):
+    """The result of a job, or the error with which it ended, and the worker's room."""
+
+    result: Any
+    room: int
+
+
+class WorkerActor:
+    """A worker that runs in its own process on the cluster.
+
+    Args:
+        make: A function that creates the worker.
+        folder: The driver's current folder, used for relative paths if it exists on this machine.
+    """
+
+    def __init__(self, make: Callable[[], Worker], folder: str) -> None:
+        self._make = make
+        self._worker: Worker | None = None
+        with suppress(OSError):
+            os.chdir(folder)
+
+    async def is_there(self) -> bool:
+        """Return True as soon as the worker's process is running on a node, before the worker is opened."""
+        return True
+
+    async def open(self) -> WorkerReady | RagbedError:
+        """Create the worker, unless it seemed to be lost but still exists."""
+        try:
+            if self._worker is None:
+                self._worker = await asyncio.to_thread(self._make)
+            return WorkerReady(__version__, await self._worker.begin(), self._worker.room)
+        except RagbedError as error:
+            return error
+
+    async def do(self, job: object) -> FinishedJob:
+        """Execute a job."""
+        if self._worker is None:
+            return FinishedJob(WorkerLost("the worker was restarted before the job reached it"), 0)
+        result: Any
+        try:
+            result = await self._worker.do(job)
+        except RagbedError as error:
+            result = error
+        except Exception:
+            result = RagbedError(f"a worker failed.\n{traceback.format_exc()}")
+        return FinishedJob(result, self._worker.room)
 
 
 @dataclass(eq=False)
@@ -33,58 +108,9 @@ class _Member:
 
     actor: Any
     room: int = 0
-    spare: int = 0
-    jobs: dict[int, asyncio.Future[Any]] = field(default_factory=dict)
-    outbox: list[tuple[int, object]] = field(default_factory=list)  # jobs waiting to be sent together
+    running: int = 0
     ends: int = 0
-
-    def __post_init__(self) -> None:
-        self._give = self.actor.give.options(num_returns=0).remote
-
-    @property
-    def free(self) -> int:
-        return self.room - len(self.jobs)
-
-    @property
-    def is_busy(self) -> bool:
-        """Whether the worker has enough running and queued jobs for now."""
-        return len(self.jobs) - len(self.outbox) > self.room - self.spare // 2
-
-    def send(self) -> None:
-        jobs, self.outbox = self.outbox, []
-        if jobs:
-            self._give(jobs)
-
-    def settle(self, update: WorkerUpdate, given: int) -> None:
-        """Process a worker's report; jobs that are missing from the reported list fail with WorkerLost.
-
-        Args:
-            update: The report.
-            given: The number of the last job sent before the report was requested; later jobs may not have arrived yet.
-        """
-        self.room = update.room
-        if update.ended:
-            self.ends = 0
-        if update.held is not None:
-            for number in {number for number in self.jobs if number <= given} - update.held:
-                self._finish(number, None, WorkerLost("the job did not reach the worker"))
-        for number, result, error in update.ended:
-            self._finish(number, result, error)
-
-    def lose(self, why: Exception) -> None:
-        """Fail all of the worker's jobs because the worker has died."""
-        self.outbox, self.room = [], 0
-        for number in list(self.jobs):
-            self._finish(number, None, why)
-
-    def _finish(self, number: int, result: Any, error: Exception | None) -> None:
-        future = self.jobs.pop(number, None)
-        if future is None or future.done():
-            return
-        if error is None:
-            future.set_result(result)
-        else:
-            future.set_exception(error)
+    loss: asyncio.Future[Exception] = field(default_factory=asyncio.Future)  # done if the opened worker has died
 
 
 class ActorPool:
@@ -95,7 +121,6 @@ class ActorPool:
         make: A function that creates a worker; it is called on the cluster.
         share: The number of workers and the resources for each.
         tell: Called if a worker is abandoned while others continue.
-        tries: Maximum number of attempts for a job if its workers die.
 
     Attributes:
         changed: Called whenever `room` changes.
@@ -104,29 +129,22 @@ class ActorPool:
     def __init__(
         self,
         ray: Any,
-        make: Callable[[], Worker[Any, Any]],
+        make: Callable[[], Worker],
         share: ReplicaSpec,
         tell: Callable[[str], None],
-        tries: int = 1,
     ) -> None:
-        self._ray, self._make, self._share, self._tell, self._tries = ray, make, share, tell, tries
+        self._ray, self._make, self._share, self._tell = ray, make, share, tell
         self.changed: Callable[[], object] = lambda: None
         self._members: list[_Member] = []
         self._tasks: list[asyncio.Task[None]] = []
         self._waiting: list[asyncio.Future[None]] = []
         self._what: str | None = None
         self._broken: RagbedError | None = None
-        self._given = 0
 
     @property
     def room(self) -> int:
         """The maximum number of concurrent jobs, summed over all workers."""
         return sum(member.room for member in self._members)
-
-    @property
-    def spare(self) -> int:
-        """The part of `room` reserved for jobs that are queued rather than running, summed over all workers."""
-        return sum(member.spare for member in self._members)
 
     async def begin(self) -> str:
         """Start the workers and wait until the first one is ready.
@@ -136,8 +154,9 @@ class ActorPool:
         """
         if not self._tasks:
             needs = {"num_cpus": self._share.cpus, "num_gpus": self._share.gpus, "scheduling_strategy": "SPREAD"}
-            actor = self._ray.remote(**needs, max_restarts=-1, max_concurrency=_MAX_CALLS)(WorkerActor)
-            self._members = [_Member(actor.remote()) for _ in range(self._share.count)]
+            actor = self._ray.remote(**needs, max_restarts=-1, max_concurrency=_MAX_JOBS)(WorkerActor)
+            folder = str(Path.cwd())
+            self._members = [_Member(actor.remote(self._make, folder)) for _ in range(self._share.count)]
             self._tasks = [asyncio.create_task(self._serve(member)) for member in self._members]
         while self._what is None:
             await self._wait()
@@ -147,26 +166,35 @@ class ActorPool:
         """Assign a job to the worker with the most free capacity, and return the result.
 
         Raises:
-            WorkerLost: The worker died, and the pool does not retry.
-            RagbedError: No worker is left, the job failed, or all workers that tried it died.
+            WorkerLost: The worker died, and it is unknown whether the job was done.
+            RagbedError: No worker is left, or the job failed.
         """
-        if self._tries == 1:
-            return await self._do_once(job)
-        for _ in range(self._tries):
-            try:
-                return await self._do_once(job)
-            except WorkerLost as error:
-                last = error
-        raise RagbedError(explain_lost_job(self._tries, str(last)))
-
-    async def _do_once(self, job: object) -> Any:
         if not self._tasks:
             await self.begin()
         while True:
-            member = max(self._members, key=lambda member: member.free, default=None)
-            if member is not None and member.free > 0:
-                return await self._give(member, job)
+            member = max(self._members, key=lambda member: member.room - member.running, default=None)
+            if member is not None and member.room > member.running:
+                break
             await self._wait()
+        loss = member.loss
+        member.running += 1
+        try:
+            result, room = await member.actor.do.remote(job)
+        except self._ray.exceptions.RayError as error:
+            if not loss.done():
+                member.room = 0
+                loss.set_result(error)
+            raise WorkerLost(shorten(error)) from None
+        finally:
+            member.running -= 1
+            self._notify()
+        if isinstance(result, Exception):
+            raise result
+        member.ends = 0
+        if not loss.done() and room != member.room:
+            member.room = room
+            self.changed()
+        return result
 
     async def close(self) -> None:
         """Terminate the workers, even if they are busy."""
@@ -177,29 +205,17 @@ class ActorPool:
             self._ray.kill(member.actor)
         await asyncio.gather(*tasks, return_exceptions=True)
 
-    def _give(self, member: _Member, job: object) -> asyncio.Future[Any]:
-        loop = asyncio.get_running_loop()
-        if not member.outbox:  # the first job starts a timer; jobs added before it expires are sent together
-            loop.call_later(_HOLD_S if member.is_busy else 0, member.send)
-        self._given += 1
-        member.outbox.append((self._given, job))
-        future = member.jobs[self._given] = loop.create_future()
-        return future
-
     async def _serve(self, member: _Member) -> None:
+        """Open a worker, and open it again whenever it has died."""
         try:
             while member.ends < _MAX_ENDS:
                 try:
-                    opened = await self._open(member)
-                    while True:
-                        given = self._given
-                        member.settle(await member.actor.take.remote(opened), given)
-                        self._notify()
+                    await self._open(member)
+                    last: Exception = await member.loss
                 except self._ray.exceptions.RayError as error:
                     last = error
-                    member.ends += 1
-                    member.lose(WorkerLost(shorten(error)))
-                    self._notify()
+                member.ends += 1
+                self._notify()
             raise RagbedError(
                 f"a worker exited or failed {_MAX_ENDS} times without completing a job: {shorten(last).rstrip('.')}. "
                 "The usual cause is insufficient memory: use fewer `replicas`, a smaller model or larger nodes. All "
@@ -210,14 +226,14 @@ class ActorPool:
         except Exception as error:  # callers waiting for results must receive every error
             self._retire(member, RagbedError(f"a worker failed: {error!r}."))
 
-    async def _open(self, member: _Member) -> int:
-        """Open a worker if necessary, and return how many times it has been opened.
+    async def _open(self, member: _Member) -> None:
+        """Wait until a worker runs on a node, and open it.
 
         Raises:
             RagbedError: The worker cannot be opened, or its identity differs from that of the others.
         """
         await self._find_node(member)
-        ready = await member.actor.open.remote(self._make, str(Path.cwd()))
+        ready = await member.actor.open.remote()
         if isinstance(ready, RagbedError):
             raise RagbedError(f"a worker reported an error: {ready}")
         check_version(ready.version, __version__)
@@ -226,9 +242,9 @@ class ActorPool:
                 f"the workers run different models: one runs {ready.what}, another runs {self._what}. Use the same "
                 "model on all nodes."
             )
-        member.room, member.spare, self._what = ready.room, ready.spare, self._what or ready.what
+        member.room, member.loss = ready.room, asyncio.Future()
+        self._what = self._what or ready.what
         self._notify()
-        return int(ready.opened)
 
     async def _find_node(self, member: _Member) -> None:
         message = (
@@ -250,7 +266,6 @@ class ActorPool:
     def _retire(self, member: _Member, why: RagbedError) -> None:
         self._members.remove(member)
         self._ray.kill(member.actor)
-        member.lose(WorkerLost(str(why)))
         if self._members:
             self._tell(f"{why} The other {len(self._members)} workers continue.")
         else:

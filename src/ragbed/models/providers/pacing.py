@@ -1,0 +1,280 @@
+"""Decide when a call to a model's servers may start.
+
+Each server has a lane with two limits, because servers may differ. A call goes to the lane with the most free capacity.
+
+    window   concurrent calls:
+
+             maximum ──── a tenth of the calls time out or take very long ────► 0.7 × as large
+                 ▲                                                                  │
+                 └────────── one more after as many calls in time ◄─────────────────┘
+
+    rate     calls per second; there is no limit until the server refuses calls:
+
+             unlimited ──── a fifth of the recent calls get status 429 ────► the rate that was accepted
+                 ▲                                                              │    ▲
+                 │                                                              ▼    │ again 429
+                 └─── no refusals for a long time ◄─── grows slowly near the accepted rate, then ever faster
+
+    pause    after an error of the server, 1 s and twice as long after each further one, if there are other servers.
+
+All lanes share the user's limits on connections, calls and tokens per minute.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import deque
+from collections.abc import Callable
+
+import msgspec
+
+_DOWN = 0.7  # factor by which a window is reduced
+_MAX_LATE = 0.1  # if at least this share of the calls time out or take very long, the server is overloaded
+# Windows are not reduced below this number because of slow responses, which may be slow for another reason.
+_MIN_SLOW_WINDOW = 8
+# The rate is reduced if more than this share of the recent calls are refused. Fewer refusals may be independent of the
+# rate, because other clients share the server.
+_MAX_REFUSED = 0.2
+_MAX_REFUSED_AGAIN = 0.12  # the same after a first reduction, so that the rate stays close to what is accepted
+_CUT = 0.85
+_MAX_GROWTH = 1.3  # the number of periods after which the limit has no effect any more
+# Refusals within this many seconds count as one, because the refused calls were sent before the rate was reduced.
+_SAME_REFUSAL_S = 0.5
+_MEASURED_S = 2.0  # seconds over which the rate is measured while there is no limit
+# The rate returns to the accepted rate after about half a period and reaches twice that after one and a half. A period
+# has this many seconds and at least this many calls, so that refusals are rare at low rates, too.
+_PERIOD_S, _PERIOD_CALLS = 10.0, 75.0
+_MIN_RATE = 0.2  # calls per second, even if all calls are refused; close to the lowest limits of providers
+_SLACK_S = 0.05  # a call may be sent this many seconds early, to compensate for timers that fire late
+# Initial and maximum length of a pause, in seconds, after a server fails.
+_PAUSE_S, _MAX_PAUSE_S = 1.0, 30.0
+# Initial estimate of the number of tokens per byte of a request: English has about four bytes per token, and Chinese
+# has three bytes per character.
+_TOKENS_PER_BYTE = 0.3
+_LEARNING_RATE = 0.1
+
+
+class ServerLane:
+    """The limits and the state of one server.
+
+    Args:
+        most: Maximum number of concurrent calls.
+        slow_s: The time in seconds after which a response is very late, or None to keep the window at its maximum.
+
+    Attributes:
+        window: The number of concurrent calls that the server can handle.
+        heard: Whether the server has ever sent any data.
+    """
+
+    def __init__(self, most: int, slow_s: float | None) -> None:
+        self.window = self._most = most
+        self._slow_s, self._fastest_s = slow_s, float("inf")
+        self._late = self._in_time = self._grown = 0
+        self.running, self.heard, self.paused_until = 0, False, 0.0
+        self._failures = 0
+        # The accepted rate, or None if no limit is known, and the time at which the next call may be sent.
+        self._accepted: float | None = None
+        self.ready_at = self._cut_at = 0.0
+        self._refused = 0.0  # the share of refused calls among the recent ones
+        self._sent, self._since = 0, 0.0  # calls sent since a time, while no limit is known
+
+    def take(self, now: float) -> None:
+        """Count a call that is being sent."""
+        self.running += 1
+        rate = self.rate(now)
+        if rate is not None:
+            self.ready_at = max(self.ready_at, now - _SLACK_S) + 1 / rate
+            return
+        if now - self._since > _MEASURED_S:
+            self._sent, self._since = 0, now
+        self._sent += 1
+
+    def rate(self, now: float) -> float | None:
+        """Return the current limit in calls per second, or None if there is none."""
+        if self._accepted is None:
+            return None
+        period_s = max(_PERIOD_S, _PERIOD_CALLS / self._accepted)
+        growth = (now - self._cut_at) / period_s - (1 - _CUT) ** (1 / 3)
+        if growth > _MAX_GROWTH:
+            self._accepted, self.ready_at = None, 0.0
+            return None
+        return float(max(_MIN_RATE, self._accepted * (1 + growth**3)))
+
+    def responded(self, now: float, took_s: float = 0.0) -> None:
+        """Count a response and the time that it took."""
+        self.heard, self._failures, self.paused_until = True, 0, 0.0
+        self._count_refusal(now, 0.0)
+        self._fastest_s = min(self._fastest_s, took_s)
+        # If even the fastest response takes long, slow responses are normal for the model.
+        if self._slow_s is not None and took_s > max(self._slow_s, 2 * self._fastest_s):
+            self._count_late(least=min(self.window, _MIN_SLOW_WINDOW))
+            return
+        self._in_time += 1
+        self._grown += 1
+        if self.window < self._most and self._grown >= self.window:
+            self.window, self._grown = self.window + 1, 0
+
+    def refused(self, now: float) -> None:
+        """Count a call that was refused because of a rate limit."""
+        self.heard = True
+        self._count_refusal(now, 1.0)
+        most = _MAX_REFUSED if self._accepted is None else _MAX_REFUSED_AGAIN
+        if self._refused <= most or now - self._cut_at < _SAME_REFUSAL_S:
+            return
+        rate = self.rate(now) or self._sent / max(_SAME_REFUSAL_S, now - self._since)
+        self._accepted = max(_MIN_RATE, rate * (1 - self._refused))
+        self.ready_at, self._cut_at, self._refused = max(self.ready_at, now), now, 0.0
+
+    def failed(self, now: float, *, late: bool) -> None:
+        """Count a server failure: no connection, no response, or a server error."""
+        if late:
+            self._count_late(least=1)
+        self._failures += 1
+        self.paused_until = now + min(_MAX_PAUSE_S, _PAUSE_S * 2 ** (self._failures - 1))
+
+    def _count_late(self, least: int) -> None:
+        """Count a call that timed out or took very long, which may mean that the server is overloaded."""
+        self._late += 1
+        if self._slow_s is not None and self._late >= _MAX_LATE * (self._late + self._in_time):
+            self.window = max(least, int(self.window * _DOWN))
+            self._late = self._in_time = self._grown = 0
+
+    def _count_refusal(self, now: float, refused: float) -> None:
+        recent = min(50.0, max(8.0, self.rate(now) or 50.0))  # the calls of about a second
+        self._refused += (refused - self._refused) / recent
+
+
+class _Meter:
+    """A rate limit set by the user, in calls or tokens per second."""
+
+    def __init__(self, per_s: float | None) -> None:
+        self._per_s, self.ready_at = per_s, 0.0
+
+    def take(self, now: float, units: float) -> None:
+        if self._per_s is not None:
+            self.ready_at = max(self.ready_at, now) + units / self._per_s
+
+    def least_s(self, units: float) -> float:
+        return 0.0 if self._per_s is None else units / self._per_s
+
+    def correct(self, units: float) -> None:
+        if self._per_s is not None:
+            self.ready_at += units / self._per_s
+
+
+class _Waiter(msgspec.Struct, eq=False):
+    lane: asyncio.Future[ServerLane]
+    size: int
+    avoid: ServerLane | None
+
+
+class Pacer:
+    """Enforces the limits for calls to one model.
+
+    Args:
+        most: Maximum number of concurrent calls to all servers together.
+        slow_s: The time in seconds after which a response is very late, so that fewer concurrent calls are made; None
+            to make as many concurrent calls as allowed in any case.
+        per_s: The user's limit on requests per second.
+        tokens_per_s: The user's limit on tokens per second.
+        servers: The number of servers.
+        clock: A monotonic clock in seconds.
+    """
+
+    def __init__(
+        self, most: int, *, slow_s: float | None = None, per_s: float | None = None, tokens_per_s: float | None = None,
+        servers: int = 1, clock: Callable[[], float] = time.monotonic,
+    ) -> None:  # fmt: skip
+        self.most, self.clock = most, clock
+        each = most if slow_s is None else -(-most // servers)
+        self.lanes = [ServerLane(each, slow_s) for _ in range(servers)]
+        self._calls, self._tokens = _Meter(per_s), _Meter(tokens_per_s)
+        self._tokens_per_byte = _TOKENS_PER_BYTE
+        self._running = 0
+        self._waiting: deque[_Waiter] = deque()
+        self._timer: asyncio.TimerHandle | None = None
+
+    async def enter(self, size: int = 0, avoid: ServerLane | None = None) -> ServerLane:
+        """Wait until a call may start, and return the `ServerLane` of the server to call.
+
+        Args:
+            size: Size of the request in bytes.
+            avoid: A lane that has just failed; it is used only if no other lane has free capacity.
+        """
+        if not self._waiting:
+            lane = self._take(self.clock(), size, avoid)
+            if lane is not None:
+                return lane
+        waiter = _Waiter(asyncio.get_running_loop().create_future(), size, avoid)
+        self._waiting.append(waiter)
+        self._serve()
+        try:
+            return await waiter.lane
+        except asyncio.CancelledError:
+            if not waiter.lane.cancelled():
+                self.leave(waiter.lane.result())
+            elif waiter in self._waiting:
+                self._waiting.remove(waiter)
+            raise
+
+    def leave(self, lane: ServerLane) -> None:
+        """Mark a call as finished."""
+        lane.running -= 1
+        self._running -= 1
+        if self._waiting:
+            self._serve()
+
+    def least_s(self, calls: int, tokens: int) -> float:
+        """Return the minimum number of seconds that calls take because of the user's rate limits."""
+        return max(self._calls.least_s(calls), self._tokens.least_s(tokens))
+
+    def estimate_tokens(self, size: int) -> float:
+        """Return the estimated number of tokens of a request and its response; the estimate changes with responses."""
+        return size * self._tokens_per_byte
+
+    def correct_tokens(self, size: int, estimate: float, tokens: int) -> None:
+        """Replace the number of tokens that was estimated when a request was sent with the number reported for it."""
+        if tokens > 0 and size > 0:
+            self._tokens.correct(tokens - estimate)
+            self._tokens_per_byte += _LEARNING_RATE * (tokens / size - self._tokens_per_byte)
+
+    def _take(self, now: float, size: int, avoid: ServerLane | None) -> ServerLane | None:
+        if self._running >= self.most or self._calls.ready_at > now or self._tokens.ready_at > now:
+            return None
+        lanes = self.lanes
+        if len(lanes) > 1:
+            # If all lanes are paused, choose among all of them.
+            lanes = [lane for lane in lanes if lane.paused_until <= now] or lanes
+        free = [lane for lane in lanes if lane.running < lane.window and lane.ready_at <= now]
+        if not free:
+            return None
+        lane = min(free, key=lambda lane: (lane is avoid, lane.running / lane.window))
+        lane.take(now)
+        self._calls.take(now, 1)
+        self._tokens.take(now, self.estimate_tokens(size))
+        self._running += 1
+        return lane
+
+    def _serve(self) -> None:
+        now = self.clock()
+        while self._waiting:
+            waiter = self._waiting[0]
+            if not waiter.lane.done():
+                lane = self._take(now, waiter.size, waiter.avoid)
+                if lane is None:
+                    self._set_timer(now)
+                    return
+                waiter.lane.set_result(lane)
+            self._waiting.popleft()
+
+    def _set_timer(self, now: float) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        ready = [max(lane.ready_at, lane.paused_until if len(self.lanes) > 1 else 0.0)
+                 for lane in self.lanes if lane.running < lane.window]  # fmt: skip
+        if ready and self._running < self.most:
+            next_call = max(self._calls.ready_at, self._tokens.ready_at, min(ready))
+            if next_call > now:
+                self._timer = asyncio.get_running_loop().call_later(next_call - now, self._serve)
