@@ -27,6 +27,7 @@ MEMBERS = {
     "install": "benches.install",
     "judge": "benches.judge",
     "notebooks": "benches.notebooks",
+    "own_rag": "benches.own_rag",
     "planted_defects": "benches.planted_defects",
     "ray_engine": "benches.ray_engine",
     "report": "benches.report",

@@ -139,7 +139,7 @@ def _send() -> dict[str, Any]:
         runs: dict[str, dict[str, Any]] = {
             "run": {"model": [*_MODELS, system], "header": "X-Own: 1"},
             "search": {"model": searching, "testbeds": "search", "noise": None, "max_connections": 1},
-            "own-retrieval": {"model": system, "testbeds": "own-retrieval", "noise": None},
+            "own-rag": {"model": system, "testbeds": "own-rag", "corpus": "clean,withheld", "noise": None},
             **{f"run, preset {name}": {"model": "openai-api/t/model", "preset": name} for name in PRESETS},
         }
         with patch.dict(os.environ, environ):

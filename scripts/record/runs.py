@@ -57,7 +57,8 @@ _RUNS: dict[str, dict[str, Any]] = {
         "model": ["scripted/search-once", "scripted/search-gullible", "scripted/search-malformed"], "data": _MINI,
         "limit": 3, "testbeds": "search",
     },
-    "own": {"model": _retrieve, "data": [_MINI[0], _MINI[3]], "limit": 8, "testbeds": "own-retrieval,own-rejection"},
+    "own": {"model": _retrieve, "data": [_MINI[0], _MINI[3]], "limit": 8, "testbeds": "own-rag",
+        "corpus": "clean,withheld,noisy"},
     "original": {"model": ["scripted/oracle", "scripted/echo"], "data": _MINI, "limit": 5, "profile": "code-2024"},
 }  # fmt: skip
 

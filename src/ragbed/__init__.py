@@ -24,9 +24,10 @@ if TYPE_CHECKING:
     from ragbed.api.datasets import cases, lint, synthesize
     from ragbed.api.demo import demo
     from ragbed.api.downloads import data_path, datasets, download
-    from ragbed.api.objects import SystemCase, system
+    from ragbed.api.objects import system
     from ragbed.api.planning import plan_run
     from ragbed.api.progress import Progress
+    from ragbed.api.question_data import build_qa
     from ragbed.api.reports import report
     from ragbed.api.results import Figure, Run
     from ragbed.api.runs import arun, forecast, open_run, run
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from ragbed.api.spec import RunSpec
     from ragbed.errors import RagbedError, UsageError
     from ragbed.models.base import Model
+    from ragbed.models.systems import SystemCase
     from ragbed.reporting.table import Table
     from ragbed.schema import Case, Completion
 else:  # Hidden from type checkers, because `__getattr__` would make them accept any attribute name.
@@ -45,9 +47,10 @@ else:  # Hidden from type checkers, because `__getattr__` would make them accept
         "api.datasets": ("cases", "lint", "synthesize"),
         "api.demo": ("demo",),
         "api.downloads": ("data_path", "datasets", "download"),
-        "api.objects": ("SystemCase", "system"),
+        "api.objects": ("system",),
         "api.planning": ("plan_run",),
         "api.progress": ("Progress",),
+        "api.question_data": ("build_qa",),
         "api.reports": ("report",),
         "api.results": ("Figure", "Run"),
         "api.runs": ("arun", "forecast", "open_run", "run"),
@@ -57,6 +60,7 @@ else:  # Hidden from type checkers, because `__getattr__` would make them accept
         "api.spec": ("RunSpec",),
         "errors": ("RagbedError", "UsageError"),
         "models.base": ("Model",),
+        "models.systems": ("SystemCase",),
         "reporting.table": ("Table",),
         "schema": ("Case", "Completion"),
     }
@@ -90,6 +94,7 @@ __all__ = [
     "arun",
     "build",
     "build_init",
+    "build_qa",
     "build_quality",
     "cases",
     "compare",

@@ -222,8 +222,8 @@ class Case(Record, frozen=True, kw_only=True):
     rotation: int = 0  # number of positions by which the documents are rotated (`--positions all`)
     event: str | None = None  # the event that the question is about
     reason: str | None = None  # why the case is infeasible
-    corpus: str | None = None  # end-to-end RAG: ID of the corpus that the system searches
-    relevant: Count | None = None  # end-to-end RAG: number of passages in the corpus that support the answer
+    corpus: str | None = None  # own-rag: the variant of the corpus, e.g. withheld-2; search: the ID of the corpus
+    relevant: Count | None = None  # own-rag: number of documents in the corpus that support the answer
     parts: Count | None = None  # end-to-end RAG, search: number of parts with own passages, if fewer than in the answer
     dial: str | None = None  # the perturbation of the item (docs/explanation/synthetic-data.md)
     twin: str | None = None  # ID of the unperturbed item of the pair
@@ -295,7 +295,8 @@ class Completion(Record, frozen=True, kw_only=True):
     attempts: int = 1
     max_tokens: int | None = None  # the token limit, if it was raised automatically (`max_tokens="auto"`)
     served: Served | None = None
-    retrieved: tuple[Retrieved, ...] | None = None  # end-to-end RAG: retrieved passages, best first; None if unknown
+    retrieved: tuple[Retrieved, ...] | None = None  # RAG systems: retrieved passages, best first; None if unknown
+    contexts: tuple[Retrieved, ...] | None = None  # RAG systems: the passages in the system's prompt; None if unknown
     citations: tuple[Retrieved, ...] | None = None  # end-to-end RAG: the passages that the answer cites
     confidence: float | str | None = None  # from 0 to 1, or the reason why it is unknown; None if not requested
     steps: tuple[Step, ...] = ()  # calls in a strategy or episode; usage, latency and attempts are totals over them

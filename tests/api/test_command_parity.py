@@ -14,6 +14,7 @@ from ragbed.cli import app
 
 FUNCTIONS = {
     "build init": "build_init",
+    "build qa": "build_qa",
     "build quality": "build_quality",
     "build run": "build",
     "compare": "compare",

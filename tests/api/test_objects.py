@@ -129,9 +129,9 @@ def test_what_a_function_raises_is_an_error_of_that_case_with_its_traceback(tmp_
 @pytest.mark.parametrize(
     ("value", "message"),
     [
-        (None, "TypeError: expected a string, but the function returned None"),
-        (3, "TypeError: expected a string, but the function returned int '3'"),
-        (b"Paris", "TypeError: expected a string, but the function returned bytes"),
+        (None, "an answer must be a string or an object with a string field 'answer', not NoneType 'None'"),
+        (3, "an answer must be a string or an object with a string field 'answer', not int '3'"),
+        (b"Paris", "an answer must be a string or an object with a string field 'answer', not bytes"),
     ],
 )
 def test_a_response_that_is_not_text_is_an_error_of_that_case(value: object, message: str, tmp_path: Path) -> None:
@@ -176,14 +176,35 @@ def test_a_function_does_not_return_log_probabilities(tmp_path: Path) -> None:
         _evaluate(str.upper, tmp_path, confidence="logprobs")
 
 
-def test_a_system_must_accept_the_case() -> None:
-    def answer(question: str, documents: list[str], lang: str) -> str:
+def test_a_function_with_unknown_parameters_is_refused_with_a_correct_one() -> None:
+    def answer(query: str, texts: list[str]) -> str:
         return "?"
 
-    with pytest.raises(UsageError, match="cannot be called with the case: missing a required argument: 'documents'"):
-        ragbed.system(answer)  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match=r"parameter 'query' is unknown.*def answer\(question, documents\): return"):
+        ragbed.system(answer)
     with pytest.raises(UsageError, match=r"name=3 is not valid\. Use a string"):
-        ragbed.system(str, name=3)  # type: ignore[arg-type]
+        ragbed.system(lambda case: "", name=3)  # type: ignore[arg-type]
+    wrongs: list[dict[str, Any]] = [{}, {"function": str, "factory": str}]
+    for wrong in wrongs:
+        with pytest.raises(UsageError, match="pass either a function or factory=make"):
+            ragbed.system(**wrong)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda question, documents: documents[0],
+        lambda documents, question, lang="": documents[0] if lang else "",
+        lambda case: case.documents[0],
+        lambda question, **others: others["documents"][0],
+        lambda question, documents=None, search=None: documents[0],
+    ],
+)
+def test_the_same_function_is_accepted_everywhere(function: Any, tmp_path: Path) -> None:
+    for name, model in {"plain": function, "marked": ragbed.system(function)}.items():
+        run = _evaluate({"f": model}, tmp_path, out=tmp_path / name)
+        assert run.outcomes == {"ok": 5}
+        assert {trial["reply"] == trial["documents"][0]["text"] for trial in run.trials()} == {True}
 
 
 def test_the_run_continues_when_every_case_raises(tmp_path: Path) -> None:
@@ -242,9 +263,9 @@ def test_a_system_receives_the_case_and_returns_an_answer_with_contexts(tmp_path
     assert (cases[0].lang, cases[0].k, len(cases[0].documents), cases[0].corpus) == ("en", 5, 5, None)
     assert not hasattr(cases[0], "answer")
     assert trial["model"] == "system/rag"
-    assert [context.get("stance") for context in trial["retrieved"]] == ["supports", None, None]
-    assert trial["retrieved"][2]["text"] == "the text of an object"
-    assert trial["retrieved"][0]["text"] == trial["documents"][0]["text"]
+    assert [context.get("stance") for context in trial["contexts"]] == ["supports", None, None]
+    assert trial["contexts"][2]["text"] == "the text of an object"
+    assert trial["contexts"][0]["text"] == trial["documents"][0]["text"]
 
 
 def test_a_system_that_retrieves_is_scored_by_what_it_found(tmp_path: Path) -> None:
@@ -253,12 +274,12 @@ def test_a_system_that_retrieves_is_scored_by_what_it_found(tmp_path: Path) -> N
         contexts = ("not in the corpus",)
 
     async def search(case: ragbed.SystemCase) -> Answer:
-        assert case.corpus is not None
+        assert case.corpus == "clean"
         return Answer()
 
-    run = _evaluate(ragbed.system(search, name="mine"), tmp_path, testbeds="own-retrieval", noise=None)
+    run = _evaluate(ragbed.system(search, name="mine"), tmp_path, testbeds="own-rag", noise=None)
     assert run.outcomes == {"ok": 5}
-    assert run.table("own-retrieval")[0]["passages not in the corpus"] == 1.0
+    assert run.table("own-rag")[0]["distracting passages"] == 1.0
     assert _trial(run)["model"] == "system/mine"
 
 
@@ -266,19 +287,19 @@ def test_a_system_that_retrieves_is_scored_by_what_it_found(tmp_path: Path) -> N
 def test_a_system_without_an_answer_is_an_error_of_that_case(value: object, tmp_path: Path) -> None:
     run = _evaluate(ragbed.system(lambda _: value, name="mine"), tmp_path)
     assert run.outcomes == {"error": 5}
-    assert "expected a string or an object with an 'answer' field" in run.errors[0]["message"]
+    assert "an answer must be a string or an object with a string field 'answer'" in run.errors[0]["message"]
 
 
 @pytest.mark.parametrize("contexts", ["a text", {"text": "a text"}, 3])
 def test_contexts_that_are_not_a_list_are_an_error_of_that_case(contexts: object, tmp_path: Path) -> None:
     run = _evaluate(ragbed.system(lambda _: {"answer": "x", "contexts": contexts}), tmp_path)
     assert run.outcomes == {"error": 5}
-    assert "'contexts' must be a list of passages, but the system returned" in run.errors[0]["message"]
+    assert "'contexts' must be a list of passages, not" in run.errors[0]["message"]
 
 
 def test_a_context_without_a_text_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(ragbed.RagbedError, match="a passage in 'contexts' must be an id, a text, or an object with"):
-        _evaluate(ragbed.system(lambda _: {"answer": "x", "contexts": [{"score": 0.5}]}), tmp_path)
+    run = _evaluate(ragbed.system(lambda _: {"answer": "x", "contexts": [{"score": 0.5}]}), tmp_path)
+    assert "a passage in 'contexts' must be an id, a text, or an object with" in run.errors[0]["message"]
 
 
 def test_a_context_may_be_a_document_of_langchain(tmp_path: Path) -> None:
@@ -364,8 +385,8 @@ def test_the_methods_of_a_model_object_share_its_state(tmp_path: Path) -> None:
         (None, "model=None is not a model"),
         ([], "`model` is empty"),
         (Echo, "is not a model"),
-        (lambda: "x", "the function cannot be called with the prompt"),
-        (lambda question, documents: "x", r"use ragbed.system\(function\)"),
+        (lambda: "x", "it has no parameter for the question. A function under test has the parameters"),
+        (lambda query, texts: "x", "its parameter 'query' is unknown"),
         ("scripted/oracl", "unknown scripted model 'oracl'. Did you mean 'oracle'"),
         ("scriptd/oracle", "Did you mean scripted/oracle"),
         ([lambda _: "", lambda _: "x"], "two models are named 'function/lambda'. Give them different names"),

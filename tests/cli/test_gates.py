@@ -41,7 +41,7 @@ def test_a_run_below_its_floor_ends_with_4_and_says_where(tmp_path: Path) -> Non
         "integration.accuracy@0.8",
         "counterfactual.accuracy@0.4",
         "closed-book.accuracy@0.4",
-        "own-retrieval.accuracy",
+        "own-rag.accuracy",
         "position.order_robustness",
         "noise.auc",
     ],
@@ -212,7 +212,7 @@ def test_a_gate_that_has_no_value_because_every_case_failed_is_no_usage_error(
         str(tmp_path / "r"),
     )
     done = type_command(*words, "-m", "python/unreachable:answer", "--fail-under", "rejection.format_adherence=0.5")
-    assert (done.code, "First error: server: OSError: no route" in done.err) == (3, True), done.err
+    assert (done.code, "First error: exception: OSError: no route" in done.err) == (3, True), done.err
     assert done.err.endswith("The errors may be the cause, so the exit code is 3.\n")
 
 

@@ -381,7 +381,8 @@ OPTIONS = [
     Mistake("RUN --shard 3/2", "--shard '3/2' does not have the form I/N with I from 1 to N, e.g. 2/8."),
     Mistake(
         "RUN --fail-under noise",
-        "--fail-under noise: use TESTBED.METRIC[@NOISE][:LANG]=SHARE, e.g. noise.accuracy@0.8:en=0.6.",
+        "--fail-under noise: use TESTBED.METRIC[@CONDITION][:LANG]=SHARE, e.g. noise.accuracy@0.8:en=0.6, "
+        "or for an own RAG system accuracy=0.7, accuracy@noisy=0.6, refusal=0.8 or recall=0.9.",
     ),
     Mistake("RUN --fail-under noise.acc=0.5", "unknown metric 'acc'. Did you mean 'accuracy'? Known: accuracy, <any>"),
     Mistake(
@@ -460,8 +461,8 @@ OPTIONS = [
     ),
     Mistake(
         "export DATA --to nativ -o x.jsonl",
-        "unknown format 'nativ'. Did you mean 'native'? Known: native, rgb, corpus, withheld-corpus, parquet, "
-        "jsonl, inspect, lm-eval, hf.",
+        "unknown format 'nativ'. Did you mean 'native'? Known: native, rgb, parquet, jsonl, inspect, "
+        "lm-eval, hf, corpora.",
     ),
     Mistake(
         "export good --to native -o x.jsonl",
@@ -469,7 +470,8 @@ OPTIONS = [
     ),
     Mistake(
         "import text --from rbg -d DATA -o new",
-        "unknown format 'rbg'. Did you mean 'rgb'? Known: rgb, jsonl, inspect, lm-eval, archive.",
+        "unknown format 'rbg'. Did you mean 'rgb'? Known: rgb, jsonl, inspect, lm-eval, archive, traces, "
+        "openinference, langfuse, columns.",
     ),
     Mistake(
         "import text --from jsonl -d DATA -o new",

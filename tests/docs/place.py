@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from itertools import cycle
 from pathlib import Path
 
+from benches.own_rag import DATA as OWN_DATA
+from benches.own_rag import write_documents
 from tests.builder.world_site import World, make_world, running_generator
 from tests.cli.typed import Done, type_command
 from tests.docs.blocks import ROOT
@@ -19,7 +21,7 @@ DATA = "ragbed-mini-en_base"
 BUNDLED = ROOT / "src" / "ragbed" / "data" / "bundled"
 _SCRIPTS = cycle(["oracle", "refuser", "first-doc", "majority", "memory", "gullible", "echo", "last-doc"])
 # Examples by the file names that pages use.
-_MODULES = {"my_system.py": "plain_rag.py"} | {name: name for name in ("plain_rag.py", "own_retrieval.py")}
+_MODULES = {"my_system.py": "plain_rag.py"} | {name: name for name in ("plain_rag.py", "own_rag.py")}
 _RGB = {f"{lang}{kind}" for lang in ("en", "zh") for kind in ("", "_refine", "_int", "_fact")}
 _SCRIPT = "scripted/majority"  # replaces local models, which take minutes and have tests of their own
 # Options set by variables, so that the commands of a page run unchanged on less data.
@@ -73,6 +75,10 @@ class Place:
             self._make_runs(path)
         elif path.parts[0] == "builds" and not path.suffix:
             self._copy_items(path / "en_base.jsonl")
+        elif word == "handbook":
+            write_documents(path)
+        elif word == "qa.csv":
+            shutil.copy(OWN_DATA / word, path)
         elif path.parts[0] == "docs":
             self.world.write_folder(path)
         elif word in _RGB and not list(Path(self.environ["RAGBED_DATA_DIR"]).rglob(f"{word}.json")):

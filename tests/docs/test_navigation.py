@@ -24,7 +24,7 @@ _CODE = re.compile(
 _WORD = re.compile(r"\S*[^\W\d_]\S*")
 _WIDE = {"evaluate-your-rag.md", "build.md", "ci.md"}  # pages whose commands are still to be wrapped
 _TASKS = {  # what a reader wants, and a part of the command or sentence that answers it
-    "my LangChain app": "-m python/langchain_rag:answer",
+    "my LangChain app": "-m factory/langchain_rag:make",
     "a model on Azure": "-m azure/my-deployment",
     "a model on vLLM": "-m vllm/Qwen/Qwen2.5-7B-Instruct",
     "a reasoning model": "-m deepseek/deepseek-reasoner -d ragbed-mini-en_base --thinking off",

@@ -85,7 +85,7 @@ def test_an_end_to_end_run_is_replayed_without_the_system(tmp_path: Path) -> Non
     def mine(case: ragbed.SystemCase) -> dict[str, Any]:
         return {"answer": "?", "contexts": [case.question]}
 
-    options: dict[str, Any] = {"data": "ragbed-mini-en_base", "testbeds": "own-retrieval", "limit": 2}
+    options: dict[str, Any] = {"data": "ragbed-mini-en_base", "testbeds": "own-rag", "limit": 2}
     first = ragbed.run(mine, out=tmp_path / "first", progress=False, **options)
     again = ragbed.run(f"replay/{first.folder}", out=tmp_path / "again", progress=False, **options)
     assert _results(again.folder) == _results(first.folder)

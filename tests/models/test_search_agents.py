@@ -69,7 +69,7 @@ def test_the_labels_of_a_dataset_are_its_own_if_another_has_the_same_passages(tm
 
     for model, testbed, metric in (
         ("scripted/search-once", "search", "search_recall"),
-        (retriever, "own-retrieval", "retrieval_recall"),
+        (retriever, "own-rag", "retrieval_recall"),
     ):
         for names in (("A", "B"), ("B", "A")):
             options = _OPTIONS | {"testbeds": testbed, "out": tmp_path / f"{testbed}-{names[0]}"}

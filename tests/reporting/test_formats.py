@@ -193,9 +193,9 @@ def test_judged_metrics_have_a_table_with_the_number_of_undecided_cases() -> Non
 
 def test_a_difference_between_two_conditions_does_not_double_n() -> None:
     key = TrialGroup("m", "d", "en", "robust")
-    rates = [("accuracy", 60), ("retrieval_gap", 120)]
-    cells = [Cell("own-retrieval", key, "robust", "all", _estimate(metric, n=n), {"k": 5}) for metric, n in rates]
-    (table,) = (one for one in make_report(["r"], cells, "robust").tables if one.name == "own-retrieval")
+    rates = [("accuracy", 60), ("corpus_change", 120)]
+    cells = [Cell("own-rag", key, "robust", "all", _estimate(metric, n=n), {"k": 5}) for metric, n in rates]
+    (table,) = (one for one in make_report(["r"], cells, "robust").tables if one.name == "own-rag")
     assert table.rows[0].counts.n == (60, 60)
 
 
@@ -255,9 +255,9 @@ def test_the_upper_bound_of_a_rate_is_in_the_language_of_the_page() -> None:
 
 def test_paired_differences_are_explained() -> None:
     key = TrialGroup("m", "d", "en", "robust")
-    cells = [Cell("own-retrieval", key, "robust", "all", _estimate("retrieval_gap"), {"k": 5})]
+    cells = [Cell("own-rag", key, "robust", "all", _estimate("corpus_change"), {"k": 5})]
     assert "computed before rounding" in FORMATS["md"](make_report(["r"], cells, "robust"))
-    cells = [Cell("own-retrieval", key, "robust", "all", _estimate("accuracy"), {"k": 5})]
+    cells = [Cell("own-rag", key, "robust", "all", _estimate("accuracy"), {"k": 5})]
     assert "computed before rounding" not in FORMATS["md"](make_report(["r"], cells, "robust"))
 
 

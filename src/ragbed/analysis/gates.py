@@ -41,6 +41,7 @@ from ragbed.errors import UnknownName, UsageError, option
 from ragbed.runs.decided import DecidedInterval
 from ragbed.runs.display_names import require_one_served
 from ragbed.schema import Case, Estimate
+from ragbed.testbeds import WITHOUT_DOCUMENTS
 from ragbed.testbeds.prompts.strategies import MARK
 
 # Verdicts of a hypothetical trial. No real response is both correct and a refusal, but every score is 1 here, because
@@ -50,20 +51,26 @@ _VERDICTS = dict.fromkeys(("correct", "partial", "aligned", "refused", "flagged"
 # the second is scored.
 _REPEATS = 2
 
-SELECTOR = r"(?P<table>[\w-]+)\.(?P<metric>\w+)(?:@(?P<noise>[\d.]+))?(?::(?P<lang>en|zh))?"
+SELECTOR = r"(?P<table>[\w-]+)\.(?P<metric>\w+)(?:@(?P<at>[\w.=]+))?(?::(?P<lang>en|zh))?"
 """The regular expression for selectors."""
-_UNPREDICTABLE = frozenset({"own-retrieval"})  # tables whose cells depend on the documents that a system retrieves
+_UNPREDICTABLE = frozenset({"own-rag"})  # tables whose cells depend on the documents that a system retrieves
 
 
 @dataclass(frozen=True)
 class CellSelector:
-    """A selector for a metric's cells. `text` is the option with its value, as entered by the user."""
+    """A selector for a metric's cells.
+
+    Attributes:
+        text: The option with its value, as entered by the user.
+        arm: The condition, e.g. `withheld`; None for the usual one.
+    """
 
     text: str
     table: str
     metric: str
     noise: float | None
     lang: str | None
+    arm: str | None
 
 
 def parse_selector(text: str, match: re.Match[str]) -> CellSelector:
@@ -77,8 +84,11 @@ def parse_selector(text: str, match: re.Match[str]) -> CellSelector:
         raise UnknownName("testbed", match["table"], METRICS)
     if find_metric(match["metric"]) is None:
         raise UnknownName("metric", match["metric"], read_words("en").section("definitions"))
-    noise = None if match["noise"] is None else float(match["noise"])
-    return CellSelector(text, match["table"], match["metric"], noise, match["lang"])
+    at = match["at"]
+    if match["table"] in WITHOUT_DOCUMENTS:
+        return CellSelector(text, match["table"], match["metric"], None, match["lang"], at)
+    noise = None if at is None else float(at)
+    return CellSelector(text, match["table"], match["metric"], noise, match["lang"], None)
 
 
 class PlannedCells:
@@ -116,7 +126,9 @@ def check_planned(selector: CellSelector, cells: Sequence[Cell]) -> list[Cell]:
         UsageError: No planned case measures the metric.
     """
     present = _table_cells(selector, cells)
-    if selector.table in _UNPREDICTABLE and any(selector.lang in (None, cell.key.lang) for cell in present):
+    if selector.table in _UNPREDICTABLE and any(
+        selector.lang in (None, cell.key.lang) and selector.arm in (None, cell.place.get("arm")) for cell in present
+    ):
         return []
     try:
         return select_cells(selector, cells)
@@ -144,6 +156,8 @@ def select_cells(selector: CellSelector, cells: Iterable[Cell]) -> list[Cell]:
     named = [cell for cell in table if cell.estimate.metric == selector.metric]
     if table and not named:
         raise UnknownName(f"metric of {selector.table}", selector.metric, {cell.estimate.metric for cell in table})
+    if selector.arm is not None:
+        named = [cell for cell in named if cell.place.get("arm") == selector.arm]
     usual = [cell for cell in named if cell.has_usual_distractors]
     selected = [
         cell
@@ -185,8 +199,14 @@ def describe_cell(cell: Cell) -> str:
 State: TypeAlias = Literal["passed", "failed", "inconclusive"]
 
 _FLOOR = re.compile(SELECTOR + r"=(?P<minimum>[\d.]+)(?P<per_cent>%?)")
-_FORM = "use TESTBED.METRIC[@NOISE][:LANG]=SHARE, e.g. noise.accuracy@0.8:en=0.6"
+# Short names for a RAG system's own testbed.
+_SHORT = {"accuracy": "own-rag.accuracy", "refusal": "own-rag.accuracy@withheld", "recall": "own-rag.retrieval_recall"}
+_FORM = (
+    "use TESTBED.METRIC[@CONDITION][:LANG]=SHARE, e.g. noise.accuracy@0.8:en=0.6, or for an own RAG system "
+    "accuracy=0.7, accuracy@noisy=0.6, refusal=0.8 or recall=0.9"
+)
 _FALSE_ALARM = (1 - LEVEL) / 2  # maximum probability that a run fails when its true rate equals the minimum
+MIN_DROP = 0.03  # margin of the gate against a baseline run, as in `ragbed compare`
 _MOST = 1_000_000  # maximum sample size to report; larger ones are reported as "more than 1,000,000 questions"
 
 
@@ -206,12 +226,13 @@ class Floor(CellSelector):
 
 
 def parse_floor(text: str) -> Floor:
-    """Parse `TESTBED.METRIC[@NOISE][:LANG]=SHARE`.
+    """Parse `TESTBED.METRIC[@CONDITION][:LANG]=SHARE`, or a short name such as `accuracy=0.7`.
 
     Raises:
         UsageError: The text has a different form, an unknown name, or a share that is not between 0 and 1.
     """
-    match = _FLOOR.fullmatch(text.strip())
+    name, rest = re.fullmatch(r"\s*(\w*)(.*)", text, re.DOTALL).groups()  # type: ignore[union-attr]  # always matches
+    match = _FLOOR.fullmatch(f"{_SHORT.get(name, name) if rest[:1] in '@:=' else name}{rest}".strip())
     if match is None:
         raise UsageError(f"{option('fail_under', text)}: {_FORM}.")
     try:
@@ -432,6 +453,16 @@ def _needed(is_enough: Callable[[int], bool], asked: int) -> str:
     count = max(count, asked + 1)
     digits = max(0, len(str(count)) - 2)  # keep two significant digits
     return f"about {math.ceil(count / 10**digits) * 10**digits:,} questions"
+
+
+def with_strict(checked: Iterable[GateResult]) -> list[GateResult]:
+    """Return gate results in which those that are inconclusive fail."""
+    return [
+        gate._replace(state="failed", message=f"inconclusive, which `strict` counts as failed: {gate.message}")
+        if gate.state == "inconclusive"
+        else gate
+        for gate in checked
+    ]
 
 
 def as_junit(suite: str, checked: Sequence[GateResult]) -> bytes:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from ragbed.api.spec import CallOptions, EngineOptions
     from ragbed.data.corpus import Corpora
     from ragbed.models.base import Model, Sampling
+    from ragbed.models.systems import Provides
     from ragbed.runs.budget import Budget
     from ragbed.runs.engines import Engine
     from ragbed.schema import Case, Lang
@@ -107,19 +108,22 @@ def given_request_options(spec: RunSpec) -> list[str]:
     return [name for name in _REQUEST_OPTIONS if getattr(spec, name) or getattr(spec, name) == 0]
 
 
-def check_models(models: Sequence[Model], *, searching: bool, reading: bool, prompted: bool) -> None:
+def check_models(
+    models: Sequence[Model], provided: Sequence[Provides], corpora: Sequence[str], *, prompted: bool
+) -> None:
     """Check that the models support the features that a run needs, before any request is sent.
 
     Args:
         models: The models of a run.
-        searching: Whether the testbeds require models that retrieve documents themselves.
-        reading: Whether the testbeds give documents to the models.
+        provided: What the testbeds give to the models.
+        corpora: The variants of the corpus in which systems search, e.g. `clean` and `withheld`.
         prompted: Whether prompting strategies are used, which require models that accept ragbed's prompts.
 
     Raises:
         UsageError: A model is given twice, cannot search, or does not accept documents or prompts.
     """
     from ragbed.models.base import is_system
+    from ragbed.models.systems import UnderTest
 
     for model in models:
         if [other.name for other in models].count(model.name) > 1:
@@ -129,13 +133,14 @@ def check_models(models: Sequence[Model], *, searching: bool, reading: bool, pro
             )
         if getattr(model, "replays", False):
             continue
-        if searching and not is_system(model):
+        if "corpus" in provided and not is_system(model):
             raise UsageError(
-                f"{model.name} is not a RAG system. The own-retrieval and own-rejection testbeds require one: use a "
-                "python/… or http/… system, or ragbed.system."
+                f"{model.name} is not a RAG system, which the own-rag testbed requires. Use factory/…, python/… or "
+                "http/…, or ragbed.system."
             )
-        if reading and is_system(model) and hasattr(model, "check_documents"):
-            model.check_documents()
+        if isinstance(model, UnderTest) and not getattr(model, "takes_prompts", False):
+            for kind in provided:
+                model.check_provided(kind, tuple(corpora) if kind == "corpus" else ())
         if prompted and is_system(model):
             raise UsageError(
                 f"{model.name} is a RAG system, which builds its own prompts; {option('strategies')} works only with "

@@ -7,16 +7,21 @@ import shutil
 import tempfile
 import weakref
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal, Protocol, TypeAlias, cast, get_args
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, cast, get_args
 
 import msgspec
 
 from ragbed.api.objects import brief, labelled
+from ragbed.api.question_data import is_questions, make_dataset, open_folder, read_rows
 from ragbed.data import Dataset, Line
 from ragbed.errors import DataError, UnknownName, UsageError
 from ragbed.schema import Lang
+
+if TYPE_CHECKING:
+    from ragbed.data.evidence import DocumentFolder
 
 
 class DataFrame(Protocol):
@@ -32,12 +37,19 @@ _FIELDS = "docs/reference/file-formats.md lists the fields of an item."
 DataLike: TypeAlias = DataObject | Sequence[DataObject] | Mapping[str, DataObject]
 
 
-def read_data(data: DataLike, lang: str | None = None) -> list[Dataset]:
+def read_data(
+    data: DataLike,
+    lang: str | None = None,
+    docs: str | Path | None = None,
+    tell: Callable[[str], None] = lambda _: None,
+) -> list[Dataset]:
     """Return the datasets given by the `data` parameter.
 
     Args:
         data: The datasets.
         lang: The language of items without a language of their own; None to detect it.
+        docs: The folder of documents that the questions are about.
+        tell: Called with each message for the user.
 
     Raises:
         UsageError: A name or language is unknown, a file does not exist, or an object is not a dataset.
@@ -52,12 +64,18 @@ def read_data(data: DataLike, lang: str | None = None) -> list[Dataset]:
     named = labelled("data", given)
     if not named:
         raise UsageError("`data` is empty, so there is nothing to run. Pass at least one dataset or item.")
+    folder = None if docs is None else open_folder(docs, tell)
     datasets = []
     for label, value in named:
-        if isinstance(value, str | Path):
+        rows = None if isinstance(value, str | Path) else rows_of(value)
+        if is_questions(value if rows is None else rows):
+            datasets.append(_from_questions(label, value if rows is None else rows, folder, lang, tell))
+        elif isinstance(value, str | Path):
             datasets += open_data([f"{label}={value}" if label else str(value)])
         else:
-            datasets.append(_to_dataset(label or "data", value))
+            datasets.append(_to_dataset(label or "data", value, rows))
+    if folder is not None:
+        datasets = [replace(one, folder=folder) if one.folder is None else one for one in datasets]
     names = [dataset.name for dataset in datasets]
     if twice := [name for name, count in Counter(names).items() if count > 1]:
         rename = "Rename one with NAME=PATH"
@@ -68,7 +86,29 @@ def read_data(data: DataLike, lang: str | None = None) -> list[Dataset]:
         return datasets
     if lang not in get_args(Lang):
         raise UnknownName("language", lang, get_args(Lang))
-    return [dataset.in_language(cast("Lang", lang)) for dataset in datasets]
+    return [one if one.folder else one.in_language(cast("Lang", lang)) for one in datasets]
+
+
+def _from_questions(
+    label: str,
+    rows: str | Path | list[dict[str, Any]],
+    folder: DocumentFolder | None,
+    lang: str | None,
+    tell: Callable[[str], None],
+) -> Dataset:
+    if isinstance(rows, str | Path):
+        name, equals, place = str(rows).partition("=")
+        if equals and not Path(rows).exists():
+            label, rows = label or name, place
+        label = label or Path(rows).stem
+    if folder is None:
+        shown = rows if isinstance(rows, str | Path) else f"data={label or 'data'!r}"
+        raise UsageError(
+            f"{shown} is a list of questions and answers, which needs documents. Add docs=FOLDER with the documents "
+            "that state the answers."
+        )
+    label = label or "data"
+    return make_dataset(label, read_rows(rows, label), folder, lang, tell)
 
 
 class _GivenItems(Dataset):
@@ -92,9 +132,8 @@ def _is_rows(data: object) -> bool:
     return isinstance(data, Sequence) and not isinstance(data, str) and bool(data) and isinstance(data[0], Mapping)
 
 
-def _to_dataset(name: str, value: Any) -> Dataset:  # noqa: ANN401 - checked here
+def _to_dataset(name: str, value: Any, rows: list[dict[str, Any]] | None) -> Dataset:  # noqa: ANN401 - checked here
     """Write items to a temporary file that is deleted along with the dataset."""
-    rows = _rows(value)
     if rows is None:
         raise UsageError(
             f"data={brief(value)} is not a dataset: use a name, a file, a list of item dictionaries or a DataFrame."
@@ -109,7 +148,7 @@ def _to_dataset(name: str, value: Any) -> Dataset:  # noqa: ANN401 - checked her
     return dataset
 
 
-def _rows(value: Any) -> list[dict[str, Any]] | None:  # noqa: ANN401 - checked here
+def rows_of(value: Any) -> list[dict[str, Any]] | None:  # noqa: ANN401 - checked here
     """Return the items in a list or in a pandas or polars DataFrame, without empty cells."""
     if hasattr(value, "to_dicts"):
         value = value.to_dicts()

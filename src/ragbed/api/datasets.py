@@ -78,7 +78,7 @@ def cases(spec: CasesSpec) -> CaseSet:
 
     names, settings = read_layout(spec)
     testbeds = choose_testbeds(names, settings)
-    datasets = read_data(spec.data, spec.data_lang)
+    datasets = read_data(spec.data, spec.data_lang, spec.docs)
     return CaseSet(datasets, partial(generate_cases, datasets, testbeds, settings, named=names is not None))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from ragbed.api.request_options import check_max_tokens
 from ragbed.api.spec import DEFAULT_MODEL, CallOptions, EngineOptions, LayoutOptions, MixOptions
@@ -24,9 +24,10 @@ if TYPE_CHECKING:
     Output: TypeAlias = str | Path | Url | BinarySink
     Sources: TypeAlias = Run | DataLike
     LocalFiles: TypeAlias = str | Path | Sequence[str | Path]
+    Questions: TypeAlias = str | Path | Any
 else:
     # The real types take longer to import than a command to start; the functions check these values.
-    DataLike = LocalFiles = ModelLike = Output = Progress = RunLike = RunsLike = Sources = object
+    DataLike = LocalFiles = ModelLike = Output = Progress = Questions = RunLike = RunsLike = Sources = object
 
 ReportFormat: TypeAlias = Literal["text", "md", "html", "latex", "csv", "json", "site", "svg", "png", "pdf"]
 
@@ -310,6 +311,23 @@ class BuildInitSpec(CallOptions):
     progress: bool | Progress = True
 
 
+class BuildQaSpec(Spec):
+    """The options of a dataset from questions and documents."""
+
+    questions: Questions = opt(
+        "CSV or JSON Lines file with the columns question, answer and, optionally, source, false_answer and id.",
+        "QUESTIONS",
+        in_python="Also a list of dictionaries or a DataFrame with these columns.",
+        is_argument=True,
+        is_place=True,
+        kw_only=False,
+    )
+    docs: LocalFile = opt("Folder with the documents.", "DIR")
+    out: LocalFile = opt("New folder for the dataset.", "DIR", short="-o")
+    data_lang: str | None = opt("Language of the questions: en or zh.", "LANG", shown="detected", default=None)
+    progress: bool | Progress = True
+
+
 class BuildSpec(CallOptions):
     """The options of a build."""
 
@@ -347,8 +365,8 @@ class ExportSpec(LayoutOptions):
         kw_only=False,
     )
     to: str = opt(
-        "Output format. For items: native, rgb, parquet, corpus or withheld-corpus (the last two contain only "
-        "passages). For test cases: jsonl, inspect, lm-eval, hf. For runs: jsonl, parquet, archive or rgb (the "
+        "Output format. For items: native, rgb, parquet. For test cases: jsonl, inspect, lm-eval, hf. For the own-rag "
+        "testbed: corpora (a folder for each variant of the documents). For runs: jsonl, parquet, archive or rgb (the "
         "file format of the original RGB code).",
         "FORMAT",
         kw_only=False,
@@ -384,8 +402,8 @@ class ImportSpec(LayoutOptions):
         kw_only=False,
     )
     from_: str = opt(
-        "Input format: rgb (result files of the original RGB code), jsonl, inspect (logs), lm-eval (samples) or "
-        "archive.",
+        "Input format: rgb (result files of the original RGB code), jsonl, inspect (logs), lm-eval (samples), archive, "
+        "or traces (of a RAG system in production; the format is detected, or openinference, langfuse or columns).",
         "FORMAT",
         kw_only=False,
     )

@@ -67,13 +67,17 @@ def forecast_job(job: Job) -> list[Forecast]:
 
 
 def check_gates(spec: RunSpec, folder: Path) -> list[GateResult]:
-    """Check the `fail_under` gates, and write the results to the `junit` file."""
+    """Check the `fail_under` and `baseline` gates, and write the results to the `junit` file."""
     floors = read_floors(spec.gates)
-    if not floors:
+    if not floors and spec.baseline is None:
         return []
-    from ragbed.analysis.gates import as_junit, check_run
+    from ragbed.analysis.gates import MIN_DROP, as_junit, check_run, with_strict
+    from ragbed.api.analysis import compare
 
-    checked = check_run(floors, folder)
+    checked = check_run(floors, folder) if floors else []
+    if spec.baseline is not None:
+        checked += compare(spec.baseline, folder, fail_if_worse=MIN_DROP).gates
+    checked = with_strict(checked) if spec.strict else checked
     if spec.junit is not None:
         write_file(Path(spec.junit), as_junit(str(folder), checked))
     return checked

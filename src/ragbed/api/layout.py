@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, TypeVar, get_args
 from ragbed.api.specification import Values
 from ragbed.errors import UnknownName, UsageError, option
 from ragbed.schema import Lang
+from ragbed.testbeds.own_rag import parse_corpus
 from ragbed.testbeds.prompts.strategies import STATED, STRATEGIES
 from ragbed.testbeds.settings import ARMS, DEFAULT_DOCS, PROFILES, Settings, parse_ratio
 
@@ -84,8 +85,13 @@ def read_layout(spec: LayoutOptions) -> tuple[list[str] | None, Settings]:
         settings = replace(
             settings, fits_defaults=settings.original is None and settings.distractors == Settings.distractors
         )
-    names = spec.testbeds
-    return None if names is None else split(names, "testbeds"), settings
+    names = None if spec.testbeds is None else split(spec.testbeds, "testbeds")
+    return names, settings if spec.corpus is None else replace(settings, corpora=read_corpora(spec.corpus))
+
+
+def read_corpora(values: Values) -> tuple[str, ...]:
+    """Return the variants of the documents given by `corpus`."""
+    return tuple(dict.fromkeys(parse_corpus(text).name for text in split(values, "corpus")))
 
 
 def read_langs(values: Values) -> tuple[Lang, ...]:

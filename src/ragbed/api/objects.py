@@ -7,88 +7,64 @@ import inspect
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias, TypeGuard
 
 from ragbed.errors import UsageError, option
 from ragbed.models import split_name
 from ragbed.models.base import MODEL_ATTRIBUTES, Model
-from ragbed.models.search_tool import SearchTool
-from ragbed.schema import Lang
+from ragbed.models.systems import CORRECT, FunctionCall
 
-
-@dataclass(frozen=True)
-class SystemCase:
-    """The input to a RAG system: a case without the gold answer or the document labels.
-
-    Attributes:
-        case: The case's name.
-        question: The question to answer.
-        documents: The document texts; empty for closed-book cases and end-to-end RAG.
-        lang: Language of the question.
-        k: Number of documents to retrieve or read.
-        corpus: ID of the corpus to search in end-to-end RAG; otherwise None.
-        search: In the `search` testbed, a function that takes a query and a number of passages and returns passages
-            with `id` and `text` keys; otherwise None.
-
-    Example:
-        >>> @ragbed.system
-        ... def answer(case):
-        ...     return case.documents[0] if case.documents else ""
-    """
-
-    case: str
-    question: str
-    documents: list[str]
-    lang: Lang
-    k: int
-    corpus: str | None
-    search: SearchTool | None = None
-
-
-SystemFunction: TypeAlias = Callable[[SystemCase], Any]
+SystemFunction: TypeAlias = Callable[..., Any]
 
 
 @dataclass(frozen=True)
 class System:
-    """A RAG system to evaluate, created by `ragbed.system`."""
+    """A RAG system to evaluate, created by `ragbed.system`: a function, or a factory that returns one for a folder."""
 
     function: SystemFunction
     name: str
+    is_factory: bool = False
 
-    def __call__(self, case: SystemCase) -> Any:  # noqa: ANN401 - whatever the function returns
+    def __call__(self, *arguments: Any, **named: Any) -> Any:  # noqa: ANN401 - whatever the function returns
         """Call the function."""
-        return self.function(case)
+        return self.function(*arguments, **named)
 
 
-def system(function: SystemFunction, *, name: str | None = None) -> System:
-    """Mark a function as a RAG system that receives the case and builds its own prompt.
+def system(
+    function: SystemFunction | None = None, *, factory: Callable[[Path], Any] | None = None, name: str | None = None
+) -> System:
+    """Mark a function as a RAG system that builds its own prompt, or a factory that builds such a system for a folder.
 
-    The function, sync or async, receives a `SystemCase`. It must return the answer as a string, or a dictionary or
-    object with an `answer` and, optionally, a `contexts` field: the passages that the answer is based on, as texts,
-    corpus IDs, or dictionaries with an `id` or `text` key. `system` can be used as a decorator.
+    The function, sync or async, receives what its parameters name: `question`, `documents` (the texts of a case),
+    `search` (a search tool), `lang`, or `case` (a `SystemCase` with all of these). It returns the answer as a string,
+    or a dictionary or object with an `answer` and, optionally, `contexts` (the passages in the prompt), `retrieved`
+    (the ranked passages before that), `citations` and `usage`. A passage is a text, a file name, or a dictionary with
+    an `id` or `text` key. `system` can be used as a decorator.
 
     Args:
         function: The function that implements the RAG system.
+        factory: A function `make(folder)` that returns such a function for the documents in a folder. ragbed calls it
+            for each variant of the documents (`corpus`).
         name: Name to show in tables; by default, the function's name.
 
     Example:
         >>> @ragbed.system
-        ... def first_document(case):
-        ...     return {"answer": case.documents[0] if case.documents else "", "contexts": case.documents[:1]}
+        ... def first_document(question, documents):
+        ...     return {"answer": documents[0] if documents else "", "contexts": documents[:1]}
         >>> run = ragbed.run(first_document, "ragbed-mini-en_base", testbeds="noise", noise=0, limit=5)
         >>> run.outcomes
         {'ok': 5}
     """
-    if not callable(function):
-        raise UsageError(f"ragbed.system({function!r}): expected a function that accepts a case.")
+    given = factory if function is None else function
+    if (function is None) == (factory is None) or not callable(given):
+        shown = "" if given is None else repr(given)
+        raise UsageError(f"ragbed.system({shown}): pass either a function or factory=make. A correct one: {CORRECT}")
     if not isinstance(name, str | None):
         raise UsageError(f"ragbed.system: name={name!r} is not valid. Use a string.")
-    if problem := _call_problem(function):
-        raise UsageError(
-            f"ragbed.system({_name_of(function)}): the function cannot be called with the case: {problem}. It receives "
-            "one ragbed.SystemCase, e.g. `def answer(case): …` with case.question and case.documents."
-        )
-    return System(function, name or _name_of(function))
+    if function is not None:
+        FunctionCall(function, f"ragbed.system({_name_of(function)})", only="case")
+    return System(given, name or _name_of(given), is_factory=function is None)
 
 
 ModelObject: TypeAlias = str | Model | System | Callable[[str], Any]
@@ -168,23 +144,8 @@ def object_name(value: object, label: str = "") -> str:
             f"model={value!r} is not a model: use a model string such as 'openai/gpt-4o-mini', a function, "
             "ragbed.system(function), or an object with the methods of ragbed.Model."
         )
-    if problem := _call_problem(value):
-        raise UsageError(
-            f"model={_name_of(value)}: the function cannot be called with the prompt: {problem}. If the function "
-            "expects the case, use ragbed.system(function)."
-        )
-    return f"function/{label or _name_of(value)}"
-
-
-def _call_problem(function: Callable[..., object]) -> str:
-    """Return the reason why a function cannot be called with one argument, or an empty string if it can."""
-    try:
-        inspect.signature(function).bind("argument")
-    except TypeError as error:
-        return str(error)
-    except ValueError:  # Some functions written in C have no signature.
-        pass
-    return ""
+    call = FunctionCall(value, f"model={_name_of(value)}", only="prompt")
+    return f"{'function' if call.takes_prompt else 'system'}/{label or _name_of(value)}"
 
 
 def is_model(value: object) -> TypeGuard[Model]:

@@ -25,6 +25,7 @@ from ragbed.api.calling import (
 from ragbed.api.data_objects import read_data
 from ragbed.api.layout import read_confidence, read_layout, read_strategies
 from ragbed.api.objects import ModelSource, brief, is_model, read_models
+from ragbed.api.own_rag import choose_own_rag, provided_by
 from ragbed.api.request_options import AUTO, NONE, settings_of, with_limit
 from ragbed.api.searching import check_search_models, open_search_corpora, read_search
 from ragbed.api.spec import RunSpec
@@ -33,7 +34,7 @@ from ragbed.errors import UnknownName, UsageError, option
 from ragbed.models.base import Batching, Sampling
 from ragbed.models.presets import PRESETS
 from ragbed.models.secrets import without_credentials
-from ragbed.testbeds.end_to_end import WITHOUT_DOCUMENTS, open_corpora
+from ragbed.testbeds.own_rag import open_corpora
 from ragbed.testbeds.prompts.strategies import STATED
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ if TYPE_CHECKING:
     from ragbed.schema import Case
 
 # Prefixes of the model strings for models that do not return log-probabilities.
-_WITHOUT_LOGPROBS = ("anthropic/", "http/", "https/", "python/", "scripted/", "baseline/")
+_WITHOUT_LOGPROBS = ("anthropic/", "http/", "https/", "python/", "factory/", "scripted/", "baseline/")
 _LOGGER = logging.getLogger("ragbed")
 
 
@@ -75,6 +76,7 @@ def plan_run(spec: RunSpec, message: Callable[[str], None] = _LOGGER.warning) ->
     from ragbed.runs.execution import Job
     from ragbed.runs.lock import check_run_folder
     from ragbed.runs.sharding import parse_shard
+    from ragbed.runs.store import open_scored
     from ragbed.runs.turns import EpisodeFactory
     from ragbed.testbeds.feasibility import require_feasible
     from ragbed.testbeds.selection import choose_testbeds, generate_cases, stored_options
@@ -82,18 +84,20 @@ def plan_run(spec: RunSpec, message: Callable[[str], None] = _LOGGER.warning) ->
     if not isinstance(spec, RunSpec):
         raise UsageError(f"plan_run({brief(spec)}): expected a specification. Use ragbed.RunSpec(model=…, data=…).")
     floors = read_floors(spec.gates)
+    if spec.baseline is not None:
+        open_scored(Path(spec.baseline)).connection.close()  # a baseline that is not a run is refused first
     conditions = _read_conditions(spec, floors)
     sources = read_models(spec.model)
     check_request_options(sources, spec)
     folder = Path(spec.out) if spec.out else _new_folder(sources[0].label or sources[0].name)
     check_run_folder(folder)
-    names, settings = read_layout(spec)
+    names, settings = choose_own_rag(spec, sources, *read_layout(spec))
     settings = read_search(spec, names, settings)
     strategies = [*read_strategies(spec.strategies), *read_confidence(spec)]
     testbeds = choose_testbeds(names, settings)
     shard = None if spec.shard is None else parse_shard(spec.shard)
-    datasets, preset = read_data(spec.data, spec.data_lang), _preset(spec.preset)
-    sampling, corpora = _sampling(preset, spec), open_corpora(datasets, testbeds)
+    datasets, preset = read_data(spec.data, spec.data_lang, spec.docs, message), _preset(spec.preset)
+    sampling, corpora = _sampling(preset, spec), open_corpora(datasets, testbeds, settings)
     searched = open_search_corpora(datasets, settings) if "search" in (names or ()) else {}
     stored = (
         _stored_settings(spec, datasets, stored_options(settings, testbeds), names, shard)
@@ -106,8 +110,7 @@ def plan_run(spec: RunSpec, message: Callable[[str], None] = _LOGGER.warning) ->
     engine = open_engine(spec, message)
     try:
         models = [_open_model(source, spec, sampling, engine, {**corpora, **searched}) for source in sources]
-        reading = any(testbed.name not in WITHOUT_DOCUMENTS for testbed in testbeds)
-        check_models(models, searching=bool(corpora), reading=reading, prompted=bool(strategies))
+        check_models(models, provided_by(testbeds), settings.corpora, prompted=bool(strategies))
         _check_batch(spec, models)
         if searched:
             check_search_models(models, spec, settings)
@@ -187,6 +190,7 @@ def _stored_settings(
 
     stored = {f"data {dataset.name}": dataset.sha256() for dataset in datasets} | layout
     stored |= published_settings(datasets)
+    stored |= {f"documents {one.name}": one.folder.digest for one in datasets if one.folder is not None}
     stored |= {"testbeds": ",".join(names or ["all"]), "repeats": str(spec.repeats)}
     stored |= {} if shard is None else {SETTING: str(shard)}
     stored |= {"until": "; ".join(spec.conditions)} if spec.until else {}

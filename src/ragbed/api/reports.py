@@ -134,6 +134,7 @@ def read_report(runs: Sequence[Path], names: Sequence[str], scorer: str, models:
         scorer: Scorer of the tables.
         models: Names of the models, if they must be unique across more runs than these.
     """
+    from ragbed.analysis.causes import read_causes
     from ragbed.analysis.diagnosis.summary import read_diagnoses
     from ragbed.analysis.judging.rates import read_judged_cells
     from ragbed.analysis.judging.validation import read_corrected_cells
@@ -168,7 +169,8 @@ def read_report(runs: Sequence[Path], names: Sequence[str], scorer: str, models:
         if oldest is not None:
             received = f"{datetime.fromtimestamp(oldest, UTC):%Y-%m-%d}"
             messages.append(("page.cached", {"run": name, "count": f"{count:,}", "oldest": received}))
-    return replace(report, is_monitored=any(monitored), messages=tuple(messages), conditions=conditions)
+    causes = tuple(summary for run in runs for summary in read_causes(run, models.labels))
+    return replace(report, is_monitored=any(monitored), messages=tuple(messages), conditions=conditions, causes=causes)
 
 
 def write_report_page(

@@ -90,12 +90,15 @@ def export(spec: ExportSpec) -> ExportResult:
         if getattr(spec, name):
             refuse_unused(name, f"{folder or 'this'} is not a run (it has no run.sqlite)")
     with open_progress(spec.progress) as shown:
-        datasets = read_data(sources, spec.data_lang)
+        datasets = read_data(sources, spec.data_lang, spec.docs, shown.message)
         if out is None and to == "jsonl":
             return _result(None, count_cases(_read_cases(datasets, spec, shown)))
         target = ExportTarget(to, _need_place(spec))
         if is_item_format(to):
-            return _result(target, export_items(datasets, target, _given_layout(spec)))
+            given = [name for name in _given_layout(spec) if name != "docs"]
+            return _result(target, export_items(datasets, target, given))
+        if to == "corpora":
+            spec = replace(spec, corpus=spec.corpus or "clean,withheld", testbeds="own-rag")
         return _result(target, export_cases(_read_cases(datasets, spec, shown), target))
 
 
@@ -167,7 +170,7 @@ def import_results(spec: ImportSpec) -> ImportResult:
         >>> ragbed.import_results("oracle.zip", "archive", "runs/copy").complete
         True
     """
-    from ragbed.interop.importing import IMPORT_FORMATS, AnswerFiles
+    from ragbed.interop.importing import IMPORT_FORMATS, TRACES, AnswerFiles
     from ragbed.runs.importing import import_answers
 
     if spec.from_ not in IMPORT_FORMATS:
@@ -175,6 +178,8 @@ def import_results(spec: ImportSpec) -> ImportResult:
     paths, folder = [check_path("files", path) for path in several(spec.files, "files")], Path(spec.out)
     if spec.from_ == "archive":
         return _import_archive(spec, paths, folder)
+    if spec.from_ in TRACES:
+        return _import_traces(spec, paths, folder)
     if spec.data is None or (isinstance(spec.data, Sequence) and not spec.data):
         raise UsageError(
             f"{option('from_', spec.from_)} requires the dataset that the answers belong to. Add "
@@ -185,6 +190,23 @@ def import_results(spec: ImportSpec) -> ImportResult:
             raise NoSuchFile(path)
     matched, settings = _match(AnswerFiles(paths, spec.from_, spec.model), spec)
     counts = asdict(import_answers(matched, settings, folder))
+    problems = counts.pop("problems")
+    return ImportResult(Run(folder), counts, problems)
+
+
+def _import_traces(spec: ImportSpec, paths: Sequence[Path], folder: Path) -> ImportResult:
+    from ragbed.runs.importing import import_answers
+    from ragbed.runs.traces import TESTBED, open_traces
+
+    for name in ("data", *_given_layout(spec)):
+        if getattr(spec, name):
+            refuse_unused(name, "traces contain their own questions and documents")
+    for path in paths:
+        if not path.exists():
+            raise NoSuchFile(path)
+    source = open_traces(paths, spec.model or "production", None if spec.from_ == "traces" else spec.from_)
+    settings = {"imported": spec.from_, "repeats": "1", "testbeds": TESTBED, "max_tokens": "unknown"}
+    counts = asdict(import_answers([source], settings, folder))
     problems = counts.pop("problems")
     return ImportResult(Run(folder), counts, problems)
 

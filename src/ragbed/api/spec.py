@@ -74,10 +74,25 @@ class LayoutOptions(MixOptions):
 
     testbeds: Values | None = what(
         "Testbeds to run: noise, rejection, integration, counterfactual, closed-book, conflict, length, "
-        "no-documents, search (the model calls a search tool), own-retrieval and own-rejection (for systems with "
-        "their own retriever), or a testbed from a plug-in.",
+        "no-documents, search (the model calls a search tool), own-rag (for systems with their own documents; the "
+        "default for systems with `docs`), or a testbed from a plug-in.",
         "NAMES",
         shown="the first five, if the dataset supports them",
+        default=None,
+    )
+    docs: LocalFile | None = what(
+        "Folder with the documents that the questions are about. The data can then be a CSV or JSON Lines file with "
+        "the columns question, answer and, optionally, source.",
+        "DIR",
+        in_python="Also a list of dictionaries or a DataFrame with these columns.",
+        default=None,
+    )
+    corpus: Values | None = context(
+        "Variants of the documents in the own-rag testbed: clean, withheld (without the evidence for the question), "
+        "noisy (with related distractors), false or false=0.75 (with edited copies of the evidence).",
+        "NAMES",
+        shown="clean,withheld for a factory, otherwise clean",
+        is_rare=True,
         default=None,
     )
     lang: Values = what("Languages to include: en, zh.", "LANGS", default="en,zh")
@@ -223,72 +238,6 @@ class CallOptions(EngineOptions):
 class RunSpec(LayoutOptions, CallOptions):
     """The specification of a run: models, data and options.
 
-    <<<<<<< HEAD
-    =======
-    Attributes:
-        model: Model string such as `openai/gpt-4o-mini`, an object that implements the `Model` protocol, a function
-            that maps a prompt to a response, a `ragbed.system`, a list of these, or a dictionary with display names as
-            keys.
-        data: Dataset name, file, URL, list of item dictionaries, DataFrame, a list of these, or a dictionary with
-            dataset names as keys.
-        out: Folder for the run, by default a new folder in `runs/`. An existing run is resumed.
-        testbeds: Testbeds to run; default: noise, rejection, integration, counterfactual and closed-book.
-        noise: Fractions of documents that are distractors, e.g. `[0, 0.2, "2/3"]`; default: the paper's values.
-        num_docs: Numbers of documents per question, e.g. `[5, 20, 100]`; default: 5, or fewer if the data has too few,
-            and 1, 5, 10, 20, 50 and 100 in the length testbed.
-        supporting: Number of supporting documents per question, instead of `noise`; the others are distractors.
-        true_ratio: Fractions of documents with the true answer in the counterfactual and conflict testbeds.
-        distractors: Distractor conditions: related, random, fixed.
-        positions: Positions of the supporting documents: balanced across the items, or every position for every item.
-        profile: Benchmark profile: robust, paper, code-2023 or code-2024.
-        lang: Languages to include: en, zh.
-        data_lang: Language of items that do not state theirs: en or zh; by default, it is detected for each file.
-        limit: Evaluate only the first N items, or this fraction, of each dataset.
-        seed: Seed for document selection and order.
-        prompt: Folder with your own instructions (`en/system.md`, …).
-        strategies: Additional prompting strategies to run: quote, numbered, unwarned, decompose, isolate, cite, or all.
-        search: Settings of the `search` testbed, e.g. `turns=8,protocol=text,sizes=1000+10000`.
-        repeats: Number of responses per case.
-        confidence: Measure the confidence of answers by `logprobs` (log-probabilities), `agreement` (of at least 2
-            repeats) or `stated` (an additional prompt that requests it).
-        temperature: Sampling temperature, or "none" to omit it from requests; default: 0, or the preset's.
-        top_p: Nucleus sampling probability; default: 1, or the preset's.
-        max_tokens: Maximum tokens per response. With "auto", the limit starts at 256, or at 4,096 once the model has
-            been seen to think, and a truncated response is requested once more with up to 16,384 (from a local model,
-            only if it thinks). Default: "auto", or the preset's.
-        reasoning_effort: Reasoning effort in the provider's own terms, e.g. `low`.
-        thinking: Whether the model thinks: `on`, `off`, or `budget=N` with a number of tokens.
-        extra_body: Additional request fields, as a dictionary or as JSON.
-        header: Additional request headers, each as `Name: value`.
-        seed_model: Random seed passed to the model.
-        context_length: Context length of the models in tokens; a longer case is not sent and ends as `error: too-long`.
-            Default: that of the weights or the server.
-        preset: Name of a system in the paper whose prompt format and sampling to use.
-        trust_remote_code: Allow running the code in a pinned `hf/` revision.
-        max_connections: Maximum number of concurrent requests; default: adaptive, up to 64.
-        rpm: Maximum requests per minute.
-        tpm: Maximum tokens per minute.
-        timeout: Timeout per request, in seconds.
-        budget: Maximum cost in dollars; no request is sent that could exceed it.
-        price: Prices in dollars per million input and output tokens, as `IN,OUT` for all models or `MODEL=IN,OUT`;
-            default: the price list.
-        max_calls: Maximum number of requests to send, including repeated ones.
-        cache: Whether to reuse cached responses: auto (not those that other runs received from models without an
-            identity, which may have changed), reuse (all) or off.
-        engine: Where the work runs: local, or ray for a Ray cluster.
-        cluster: Ray cluster to join: HOST:PORT of its head node; default: a new local cluster.
-        replicas: Number of replicas of each model on the cluster; default: 1.
-        gpus_per_replica: Number of GPUs per replica; default: 0.
-        cpus_per_replica: Number of CPUs per replica; default: 1.
-        shard: Evaluate only the I-th of N parts of the questions, as `I/N`.
-        fail_under: Gates such as `noise.accuracy@0.8:en=0.6`; the results are in `Run.gates`.
-        junit: File to write the gate results to, as JUnit XML.
-        until: Stop once these conditions are met, e.g. `noise.accuracy@0.8 ± 10` (in percentage points),
-            `compare:runs/base:drop 5%`, or `decided` for the gates; the results are in `Run.conditions`.
-        batch: Send the requests through the provider's batch API (OpenAI, Anthropic), at half the price and with
-            results within a day.
-
-    >>>>>>> main
     Raises:
         UsageError: A value has the wrong type or is out of range.
 
@@ -388,12 +337,20 @@ class RunSpec(LayoutOptions, CallOptions):
         default=(),
     )
     fail_under: Texts = output(
-        "Score and threshold, e.g. noise.accuracy@0.8:en=0.6; the gate fails (exit code 4) if the score is "
-        "significantly below the threshold.",
+        "Score and threshold, e.g. noise.accuracy@0.8:en=0.6, or for an own RAG system accuracy=0.7, "
+        "accuracy@noisy=0.6, refusal=0.8 or recall=0.9; the gate fails (exit code 4) if the score is significantly "
+        "below the threshold.",
         "GATE",
         is_repeatable=True,
         default=(),
     )
+    baseline: LocalFile | None = output(
+        "Earlier run to compare with; a gate fails if this run is significantly worse than it by more than 3 points, "
+        "as in `ragbed compare`.",
+        "RUN",
+        default=None,
+    )
+    strict: bool = output("Also fail if there are too few questions to decide a gate.", default=False)
     junit: LocalFile | None = output("JUnit XML file to write the gate results to.", "FILE", is_rare=True, default=None)
     trust_remote_code: bool = output(
         "Run the code in an hf/ model's repository. Requires a pinned revision (org/model@<full commit hash>).",
@@ -410,8 +367,9 @@ class RunSpec(LayoutOptions, CallOptions):
 
     def _check(self) -> None:
         super()._check()
-        if self.junit is not None and not self.gates:
-            refuse_unused("junit", f"no gate is set. Set one, e.g. {option('fail_under', 'noise.accuracy@0.8=0.6')}")
+        for name in ("junit", "strict"):
+            if getattr(self, name) and not self.gates and self.baseline is None:
+                refuse_unused(name, f"no gate is set. Set one, e.g. {option('fail_under', 'noise.accuracy@0.8=0.6')}")
 
     @property
     def gates(self) -> tuple[str, ...]:

@@ -27,7 +27,7 @@ SPLITTER_VERSION = 2  # increase it when articles are split differently, so that
 _ARTICLES_PER_JOB = 32
 _CLAUSE_ENDS = "，、；：,;:—"
 _ONE_EACH = r"\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff"
-_HEADING = re.compile(r"^[ \t]*(#{1,6})[ \t]+(.+?)[ \t#]*$", re.MULTILINE)
+HEADING = re.compile(r"^[ \t]*(#{1,6})[ \t]+(.+?)[ \t#]*$", re.MULTILINE)
 _MIN_SECTION = 25  # minimum number of tokens in a section; a shorter one is joined with the next
 _MAX_HEADER = 0.5  # maximum share of a passage's tokens that the title and the headings may take
 _TOKEN = re.compile(rf"[{_ONE_EACH}]|[^\W\d_{_ONE_EACH}]{{1,5}}|\d|[^\s\w]|_")
@@ -87,7 +87,7 @@ def split_sections(article: Article) -> list[ArticleSection]:
     sections: list[ArticleSection] = []
     path: dict[int, str] = {}  # headings by level
     header, start = title, 0
-    for heading in [*_HEADING.finditer(text), None]:
+    for heading in [*HEADING.finditer(text), None]:
         end = len(text) if heading is None else heading.start()
         is_last = heading is None and not sections
         if text[start:end].strip() and (is_last or heading is None or count_tokens(text[start:end]) >= _MIN_SECTION):

@@ -129,7 +129,7 @@ async def open_folder(source: ArticleSource, documents: DocumentFetcher) -> Asyn
     for path in find_files(root):
         relative = path.relative_to(root)
         name = Path(source.name) / relative
-        yield _open_file(root, path, name, url=name if source.prefixes_urls else relative)
+        yield read_file(root, path, name, url=name if source.prefixes_urls else relative)
 
 
 def find_files(root: Path) -> Iterator[Path]:
@@ -152,7 +152,8 @@ def _is_build(folder: Path) -> bool:
         return False
 
 
-def _open_file(root: Path, path: Path, name: Path, url: Path) -> Found:
+def read_file(root: Path, path: Path, name: Path, url: Path) -> RawDocument | Reject:
+    """Return the content of a file in a folder, or the reason why it is not read."""
     if path.is_dir():
         return reject(name, "link", "links to folders are not followed; add the folder to the recipe as a source")
     kind = SUFFIXES.get(path.suffix.lower())

@@ -16,7 +16,7 @@ from ragbed.errors import DataError, RagbedError, Stopped, UsageError
 
 if TYPE_CHECKING:
     from ragbed.api.building import BuildResult
-    from ragbed.api.job_specs import BuildInitSpec, BuildSpec
+    from ragbed.api.job_specs import BuildInitSpec, BuildQaSpec, BuildSpec
 
 
 @click.group()
@@ -87,7 +87,34 @@ def run(spec: BuildSpec, *, json: Json = False) -> None:
     _finish(result)
 
 
-for _command in (init, run, quality):
+@command()
+def qa(spec: BuildQaSpec, *, json: Json = False) -> None:
+    """Find the evidence for your own questions in a folder of documents, and write a dataset.
+
+    QUESTIONS is a CSV or JSON Lines file with the columns question and answer (accepted forms are separated by |) and,
+    optionally, source (the file that states the answer, or file#heading), false_answer and id. DIR receives
+    {lang}_base.jsonl, {lang}_int.jsonl (answers with several parts), {lang}_fact.jsonl (with false answers) and
+    not-found.csv, which lists the questions whose evidence was not found, with the reason.
+
+    \b
+    Examples:
+      ragbed build qa qa.csv --docs handbook/ -o handbook-data
+      ragbed run -m factory/my_rag:make -d handbook-data/en_base.jsonl --docs handbook/
+    """
+    from ragbed.api.question_data import build_qa
+
+    result = build_qa.start(spec)
+    for name, count in result.files.items():
+        say(f"{result.folder / name}: {count} items")
+    for one in result.missing:
+        say(f"No evidence for line {one.line}, {one.question!r}: {one.reason}.")
+    if json:
+        print_json({"folder": str(result.folder), "files": result.files, "missing": list(result.records())})
+    first = quoted(result.folder / next(iter(result.files)))
+    say(f"Next: ragbed review {first}, then ragbed run -m factory/MODULE:make -d {first} --docs {quoted(spec.docs)}")
+
+
+for _command in (init, run, qa, quality):
     build.add_command(_command)
 
 

@@ -51,13 +51,17 @@ def diagnose(
     """
     from dataclasses import asdict
 
+    from ragbed.analysis.causes import describe_run
     from ragbed.api import analysis
     from ragbed.api.places import run_folder
     from ragbed.runs.display_names import read_names
 
     _check_type(show)
     result = analysis.diagnose.start(spec)
-    names = read_names([run_folder(spec.run)])
+    folder = run_folder(spec.run)
+    names = read_names([folder])
+    for sentence in describe_run(folder):
+        say(sentence)
     if show is None:
         print_tables(result.tables(), to_stderr=json)
         _print_notes(result)

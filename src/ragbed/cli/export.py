@@ -34,15 +34,14 @@ def export(spec: ExportSpec, *, json: Json = False) -> None:
     Exported test cases have fixed documents, document order and prompts, with checksums. Inspect AI and
     lm-evaluation-harness score them with ragbed's scorers. A run is written with one trial per line, or as an archive:
     a zip file that `ragbed import --from archive` restores and `ragbed run -m replay/FILE` replays. Trials without a
-    response are listed; if a format cannot contain them, the exit code is 3. A corpus contains all passages of a
-    dataset, for a RAG system to index.
+    response are listed; if a format cannot contain them, the exit code is 3.
 
     \b
     Examples:
       ragbed export en_refine --to jsonl
       ragbed export zh_int.json --testbeds integration --noise 0,0.4 --to jsonl -o cases.jsonl
       ragbed export en_fact --to native -o en_fact.jsonl
-      ragbed export ragbed-mini-en_base --to corpus -o corpus.jsonl
+      ragbed export qa.csv --docs handbook --corpus clean,withheld --to corpora -o corpora
       ragbed export ragbed-mini-en_base --testbeds noise --to inspect -o my_testbed
       ragbed export en_refine zh_refine --to hf -o rgb_frozen
       ragbed export runs/qwen --to jsonl -o qwen.jsonl --canonical

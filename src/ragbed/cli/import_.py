@@ -35,6 +35,7 @@ def import_(spec: ImportSpec, *, json: Json = False) -> None:
       ragbed import logs/*.eval --from inspect -d my_testbed -o runs/inspect
       ragbed import results/samples_*.jsonl --from lm-eval -m hf/qwen -d my_testbed -o runs/lm-eval
       ragbed import qwen.zip --from archive -o runs/qwen
+      ragbed import traces.jsonl --from traces -o runs/live
     """
     from ragbed.api import sharing
 

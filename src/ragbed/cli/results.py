@@ -30,6 +30,15 @@ def tell_cached(count: int, oldest: int) -> str:
     return f"{count:,} {responses} from the cache; the oldest is {age} old ({received:%Y-%m-%d %H:%M} UTC)."
 
 
+def say_causes(folder: Path, cells: Sequence[ConditionRow]) -> None:
+    """Print why the answers of a RAG system are wrong."""
+    if any(cell.condition.testbed == "own-rag" for cell in cells):
+        from ragbed.analysis.causes import describe_run
+
+        for sentence in describe_run(folder):
+            say(sentence)
+
+
 def say_count_command(spec: RunSpec) -> None:
     """Print the command that shows which cases are infeasible."""
     from ragbed.cli.export import count_command
@@ -163,13 +172,13 @@ def print_cells(cells: Sequence[ConditionRow], folder: Path, scorers: Sequence[s
 def print_other_tables(folder: Path, settings: Mapping[str, str], *, to_stderr: bool) -> None:
     """Print the tables on strategies, end-to-end RAG, searches and other abilities, which the overview table omits."""
     testbeds = settings["testbeds"]
-    is_covered = not any(name in testbeds for name in ("own-", "conflict", "length"))
+    is_covered = not any(name in testbeds for name in ("own-rag", "conflict", "length"))
     if is_covered and not {"remedies", "search", "confidence"} & settings.keys():
         return
     from ragbed.api.reports import read_report
     from ragbed.cli.report import print_report
 
-    shown = ("remedies", "own-retrieval", "search", "conflict", "length", "citations", "selective")
+    shown = ("remedies", "own-rag", "search", "conflict", "length", "citations", "selective")
     print_report(read_report([folder], [str(folder)], "robust"), shown, to_stderr=to_stderr)
 
 

@@ -55,7 +55,8 @@ def run(
       ragbed run -m hf/lmsys/vicuna-7b-v1.3@<revision> --preset vicuna-7b-v1.3 -d en --profile code-2023
       ragbed run -m ollama/qwen2.5:7b -d ragbed-mini-zh_base --strategies quote,isolate
       ragbed run -m vllm/Qwen/Qwen2.5-7B-Instruct -d long/en_base.jsonl --testbeds length --num-docs 5,20,100
-      ragbed run -m python/my_system:answer -d ragbed-mini-en_base --fail-under noise.accuracy@0.4=0.7
+      ragbed run -m factory/my_rag:make -d qa.csv --docs handbook -o runs/today --fail-under accuracy=0.7
+      ragbed run -m factory/my_rag:make -d qa.csv --docs handbook --baseline runs/main --strict
       ragbed run -m openai/gpt-4o-mini -d en_refine --testbeds noise --noise 0.8 --until "noise.accuracy@0.8 ± 10"
       ragbed run -m hf/Qwen/Qwen2.5-7B-Instruct -d en_refine --engine ray --replicas 8 --gpus-per-replica 1
     """
@@ -118,9 +119,10 @@ def _print_results(
     job: Job, cells: Sequence[ConditionRow], spec: RunSpec, scorers: Sequence[str], *, to_json: bool
 ) -> None:
     from ragbed.api.jobs import read_decisions
-    from ragbed.cli.results import print_cells, print_other_tables, say_count_command, tell_cached
+    from ragbed.cli.results import print_cells, print_other_tables, say_causes, say_count_command, tell_cached
     from ragbed.runs.status import read_rest
 
+    say_causes(job.folder, cells)
     print_cells(cells, job.folder, scorers, to_stderr=to_json)
     print_other_tables(job.folder, job.settings, to_stderr=to_json)
     say(f"The run is stored in {job.folder}")

@@ -13,7 +13,7 @@ from fractions import Fraction
 from itertools import islice
 from math import ceil
 from pathlib import Path
-from typing import NamedTuple, Protocol, cast, get_args
+from typing import TYPE_CHECKING, NamedTuple, Protocol, cast, get_args
 
 import msgspec
 
@@ -27,6 +27,9 @@ from ragbed.io.locations import Place, Url, local_copy
 from ragbed.io.pins import pin_of
 from ragbed.schema import Answer, Item, Kind, Lang
 from ragbed.text import squeezed
+
+if TYPE_CHECKING:
+    from ragbed.data.evidence import DocumentFolder
 
 
 class Format(Protocol):
@@ -72,6 +75,8 @@ class Dataset:
     path: Place
     # The language of items without a language of their own; None to detect it.
     lang: Lang | None = field(default=None, kw_only=True)
+    # The documents that the questions are about; None if there are only the items' passages.
+    folder: DocumentFolder | None = field(default=None, kw_only=True)
     # The hash of the first download from a URL, stored in a list because the dataclass is frozen.
     _first: list[str] = field(default_factory=list, init=False, repr=False, compare=False)
 

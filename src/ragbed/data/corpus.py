@@ -1,7 +1,7 @@
-"""Combine all passages of a dataset into one corpus, for systems that retrieve documents themselves.
+"""Combine all passages of a dataset into one corpus, for systems that search it with a tool.
 
 A passage's ID is a hash of its normalised text, and passages are sorted by ID, so neither the ID nor the order reveals
-which question a passage belongs to. The corpus ID is the start of the exported file's SHA-256.
+which question a passage belongs to.
 """
 
 from __future__ import annotations
@@ -9,18 +9,14 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property
-from typing import Literal, NamedTuple, TypeAlias
+from typing import NamedTuple, Protocol, TypeAlias
 
 import msgspec
 
 from ragbed.data import Dataset
-from ragbed.errors import UsageError
 from ragbed.schema import Answer, Case, Item, Lang, Passage, Retrieved, Stance
 from ragbed.text import bears_answer, squeezed
 
-# Whether to include all passages, or only those that contain neither a true nor a false answer.
-Edition: TypeAlias = Literal["corpus", "withheld-corpus"]
-EDITIONS: dict[str, Edition] = {"corpus": "corpus", "withheld-corpus": "withheld-corpus"}
 _ID_DIGITS = 16  # number of hexadecimal digits per ID; for a million IDs, the collision probability is 1 in 37 million
 _MAX_NAME_CHARS = 80  # maximum length of the stored ID or text if a system returns a passage from outside the corpus
 _PRIORITY: tuple[Stance, ...] = (
@@ -56,20 +52,23 @@ class Corpus:
 
     Args:
         dataset: The dataset of the passages.
-        edition: Which passages to include.
         choose: A function that selects passages of an item; None to include all passages.
+        withheld: Whether to leave out the passages that contain a true or a false answer.
     """
 
     def __init__(
-        self, dataset: Dataset, edition: Edition = "corpus", choose: Callable[[Item], Iterable[Passage]] | None = None
+        self,
+        dataset: Dataset,
+        choose: Callable[[Item], Iterable[Passage]] | None = None,
+        *,
+        withheld: bool = False,
     ) -> None:
-        self._dataset, self._edition = dataset.name, edition
         self._pooled: dict[str, _Pooled] = {}
         for item in dataset.items():
             for passage in item.passages if choose is None else choose(item):
                 pooled = self._pooled.setdefault(passage_id(passage.text), _Pooled(passage.text, item.lang, []))
                 pooled.uses.append(_Use(item.id, item.question, item.event, passage.stance, passage.part))
-        if edition == "withheld-corpus":  # a passage that answers one question may be a distractor for another
+        if withheld:  # a passage that answers one question may be a distractor for another
             self._pooled = {
                 name: pooled
                 for name, pooled in self._pooled.items()
@@ -80,20 +79,6 @@ class Corpus:
     def is_empty(self) -> bool:
         """Whether the corpus contains no passage."""
         return not self._pooled
-
-    def require_passages(self) -> None:
-        """Reject an empty corpus, in which every system finds nothing and seems to decline correctly.
-
-        Raises:
-            UsageError: The corpus is empty.
-        """
-        if self.is_empty:
-            cause = "its items have no passages"
-            if self._edition == "withheld-corpus":
-                cause = "each of its passages supports or contradicts an answer"
-            raise UsageError(
-                f"the {self._edition} of {self._dataset} is empty, because {cause}. Use a dataset with distractors."
-            )
 
     @cached_property
     def id(self) -> str:
@@ -122,9 +107,16 @@ class Corpus:
         return Retrieved(id=(named.id or named.text or "")[:_MAX_NAME_CHARS])
 
 
+class PassageLabeller(Protocol):
+    """A corpus that labels the passages that a system returns."""
+
+    def resolve(self, named: Named, case: Case, /) -> Retrieved:
+        """Return a passage with its label for a case's question."""
+
+
 # A run's corpora by dataset name and corpus ID. Datasets with the same passages share the ID, but label the passages
 # differently.
-Corpora: TypeAlias = Mapping[tuple[str, str], Corpus]
+Corpora: TypeAlias = Mapping[tuple[str, str], PassageLabeller]
 
 
 def passage_id(text: str) -> str:

@@ -14,10 +14,9 @@ from typing import IO
 import msgspec
 
 from ragbed.data import FORMATS, Dataset
-from ragbed.data.corpus import EDITIONS, Corpus
 from ragbed.data.output import BinarySink, open_output
 from ragbed.errors import UnknownName, UsageError, option, refuse_unused
-from ragbed.interop.exports import archive, harness_tasks, hf, original_code, parquet
+from ragbed.interop.exports import archive, corpora, harness_tasks, hf, original_code, parquet
 from ragbed.interop.exports.frozen import Layout
 from ragbed.interop.exports.records_base import ExportedRun, Written
 from ragbed.io.jsonl import write_whole_folder
@@ -38,6 +37,7 @@ DATA_FOLDERS: dict[str, Callable[[Layout, Path, Path], Written]] = {
     "inspect": harness_tasks.write_inspect,
     "lm-eval": harness_tasks.write_lm_eval,
     "hf": hf.write_folder,
+    "corpora": corpora.write_corpora,
 }
 # Formats that write a run to a single file.
 RUN_FILES: dict[str, Callable[[ExportedRun, IO[bytes]], Written]] = {
@@ -91,14 +91,14 @@ def is_item_format(to: str) -> bool:
     Raises:
         UnknownName: There is no such format for datasets.
     """
-    items = [*FORMATS, *EDITIONS, "parquet"]
+    items = [*FORMATS, "parquet"]
     if to not in (known := [*items, "jsonl", *DATA_FOLDERS]):
         raise UnknownName("format", to, known)
     return to in items
 
 
 def export_items(datasets: Sequence[Dataset], target: ExportTarget, layout_options: Sequence[str]) -> Written:
-    """Export the items of one dataset, or its passages as a corpus.
+    """Export the items of one dataset.
 
     Args:
         datasets: The dataset.
@@ -116,16 +116,11 @@ def export_items(datasets: Sequence[Dataset], target: ExportTarget, layout_optio
     dataset = datasets[0]
     if to == "parquet":
         return target.write_file(datasets, lambda sink: parquet.write_items(dataset, sink))
-    if to in EDITIONS:
-        corpus = Corpus(dataset, EDITIONS[to])
-        corpus.require_passages()
-        written, lines = Written("passages", notes=[f"Cases refer to this corpus as {corpus.id}."]), corpus.lines()
-    else:
-        written, lines = Written("items"), (FORMATS[to].to_line(item) for item in dataset.items())
+    written = Written("items")
 
     def write(sink: IO[bytes]) -> Written:
-        for line in lines:
-            sink.write(line)
+        for item in dataset.items():
+            sink.write(FORMATS[to].to_line(item))
             written.count += 1
         return written
 
@@ -144,7 +139,8 @@ def export_cases(layout: Layout, target: ExportTarget) -> Written:
     """Export test cases: as lines, which include infeasible cases, or as a folder of another tool."""
     to = target.to
     if to in DATA_FOLDERS:
-        layout.need_documents(to)
+        if to != "corpora":
+            layout.need_documents(to)
         with write_whole_folder(target.folder()) as folder:
             return DATA_FOLDERS[to](layout, folder, target.folder())
     written, encoder = Written("cases"), msgspec.json.Encoder()

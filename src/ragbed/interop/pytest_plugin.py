@@ -37,17 +37,22 @@ class Bench:
 
         return open_run(folder)
 
-    def check(self, run: Run, *floors: str) -> None:
-        """Fail the test if a score is significantly below its minimum, e.g. `noise.accuracy@0.8:en=0.6`."""
-        from ragbed.analysis.gates import check_run, parse_floor  # noqa: PLC0415
+    def check(self, run: Run, *fail_under: str, baseline: Run | str | Path | None = None, strict: bool = False) -> None:
+        """Fail the test if a gate fails, with the same options as `ragbed run`.
 
-        _conclude(check_run([parse_floor(floor) for floor in floors], run.folder))
-
-    def check_no_worse(self, before: Run, after: Run, min_drop: float | str = 0.03) -> None:
-        """Fail the test if the later run is significantly worse than the baseline by more than `min_drop`."""
+        Args:
+            run: The run.
+            fail_under: Minimum scores, e.g. `accuracy=0.7` or `noise.accuracy@0.8:en=0.6`.
+            baseline: An earlier run; the test fails if the run is significantly worse than it by more than 3 points.
+            strict: Whether a gate that is inconclusive also fails.
+        """
         from ragbed import compare  # noqa: PLC0415
+        from ragbed.analysis.gates import MIN_DROP, check_run, parse_floor, with_strict  # noqa: PLC0415
 
-        _conclude(compare(before, after, fail_if_worse=min_drop).gates)
+        gates = check_run([parse_floor(floor) for floor in fail_under], run.folder) if fail_under else []
+        if baseline is not None:
+            gates += compare(baseline, run, fail_if_worse=MIN_DROP).gates
+        _conclude(with_strict(gates) if strict else gates)
 
 
 def _conclude(gates: Sequence[GateResult]) -> None:

@@ -32,6 +32,7 @@ from ragbed.text import storable_name
 if TYPE_CHECKING:
     from ragbed.data.corpus import Corpora
     from ragbed.models.providers.http_model import ServiceConfig
+    from ragbed.models.systems import FunctionSystem
 
 # Maximum number of concurrent connections. Each connection uses a file descriptor, a task and resources on the server,
 # and more connections would not increase any server's throughput.
@@ -229,10 +230,23 @@ def _http(config: ModelConfig) -> Model:
 
 
 def _python(config: ModelConfig) -> Model:
-    from ragbed.models.systems import DEFAULT_CALLS, PythonSystem
+    from ragbed.models import systems
+
+    return _open_function(config, "python", systems.FunctionSystem)
+
+
+def _factory(config: ModelConfig) -> Model:
+    from ragbed.models import systems
+
+    return _open_function(config, "factory", systems.FactorySystem)
+
+
+def _open_function(config: ModelConfig, provider: str, kind: type[FunctionSystem]) -> Model:
+    from ragbed.models.systems import DEFAULT_CALLS, load_function
 
     calls, limit_s = config.connections or DEFAULT_CALLS, config.retry_policy.attempt_s
-    return PythonSystem(config.model, calls, limit_s, config.corpora)
+    function = load_function(config.model, provider)
+    return kind(f"{provider}/{config.model}", function, calls, limit_s, config.corpora, has_own_loop=True)
 
 
 def _replay(config: ModelConfig) -> Model:
@@ -250,6 +264,7 @@ PROVIDERS: dict[str, Callable[[ModelConfig], Model]] = {
     "hf": _hf,
     "http": _http,
     "python": _python,
+    "factory": _factory,
     "replay": _replay,
     "baseline": _baseline,
     "scripted": _scripted,
@@ -363,7 +378,7 @@ _OPTIONS = {name: name for name in ("thinking", "reasoning_effort", "extra_body"
 _SUPPORTED: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("llamacpp", "bundled"), ("thinking", "seed")),
     "hf": ("seed",),
-    **dict.fromkeys(("http", "python", "replay", "baseline", "scripted"), ()),
+    **dict.fromkeys(("http", "python", "factory", "replay", "baseline", "scripted"), ()),
 }
 
 

@@ -1,7 +1,8 @@
-"""Evaluate complete RAG systems: `http/<url>` and `python/<module:function>`.
+"""Evaluate systems under test: functions, factories that build a system for a folder, and HTTP services.
 
-A system gets a case's question, language and documents, or the id of a corpus that it has indexed, and builds its own
-prompts. Its responses are not cached, because a system changes during development.
+A function names in its parameters what it needs: the question, the documents of a case, a search tool or the whole
+case. It returns an answer and, optionally, the passages that it retrieved, used and cited. Its responses are not
+cached, because a system changes during development.
 """
 
 from __future__ import annotations
@@ -11,24 +12,26 @@ import importlib
 import inspect
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import traceback
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Protocol, runtime_checkable
 
 import msgspec
 
-from ragbed.data.corpus import Corpora, Corpus, Named
-from ragbed.errors import UsageError, option
+from ragbed.data.corpus import Corpora, Named, PassageLabeller
+from ragbed.errors import RagbedError, UsageError
 from ragbed.io.threads import in_daemon_thread
 from ragbed.models.base import StatelessModel, canonical
 from ragbed.models.code_identity import identify
 from ragbed.models.failures import Failure, decode_json, failed
 from ragbed.models.providers.http_model import HttpModel, ServiceConfig
-from ragbed.models.search_tool import open_tool
+from ragbed.models.search_tool import SearchTool, open_tool
 from ragbed.models.secrets import without_secrets
-from ragbed.schema import Case, Completion, Retrieved
-from ragbed.testbeds.search.corpora import SearchCorpus
+from ragbed.schema import Case, Completion, Lang, Retrieved
 from ragbed.text import storable
 
 # Default number of concurrent calls to a function; a typical system spends most of its time waiting for a model.
@@ -36,21 +39,193 @@ DEFAULT_CALLS = 8
 # Maximum number of passages to store per response, so that a system cannot fill the disk by returning its entire index.
 # No prompt contains that many passages.
 _MAX_PASSAGES = 1_000
+_LONGEST_TRACEBACK = 4_000  # maximum length in characters; the end is kept, because it names the error
 
 _DECODER: msgspec.json.Decoder[object] = msgspec.json.Decoder()
-# The names of a system's arguments if it receives documents, searches a corpus or uses a search tool, respectively.
-_READING = ("question", "documents", "lang")
-_SEARCHING = ("question", "corpus", "k", "lang")
-_WITH_TOOL = ("question", "search", "lang")
-_SUITS = {
-    _READING: "testbeds that provide documents",
-    _SEARCHING: "the testbeds own-retrieval and own-rejection",
-    _WITH_TOOL: "the testbed search",
+_PASSAGES = ("contexts", "retrieved", "citations")  # fields of an answer that list passages
+# Names of token counts in a system's answer, and the names under which they are stored.
+_USAGE = {
+    **dict.fromkeys(("in", "input_tokens", "prompt_tokens"), "in"),
+    **dict.fromkeys(("out", "output_tokens", "completion_tokens"), "out"),
+}
+# What a function receives, by the name of its parameter.
+_PARAMETERS = ("question", "documents", "case", "search", "lang", "k", "corpus", "prompt")
+CORRECT = "def answer(question, documents): return {'answer': …, 'contexts': […]}"
+_CORRECT_FACTORY = "A correct factory: def make(folder): index = …; return lambda question: …"
+# The kinds of testbeds, what they provide, and the parameters that can receive it.
+Provides = Literal["documents", "corpus", "search"]
+_RECEIVERS: dict[Provides, tuple[str, ...]] = {
+    "documents": ("documents", "case", "prompt"),
+    "corpus": ("question", "case"),
+    "search": ("search", "case"),
+}
+_TESTBEDS = {
+    "documents": "testbeds that provide documents, e.g. noise",
+    "corpus": "the testbed own-rag",
+    "search": "the testbed search",
 }
 
 
+@dataclass(frozen=True)
+class SystemCase:
+    """The input to a RAG system: a case without the gold answer or the document labels.
+
+    Attributes:
+        case: The case's name.
+        question: The question to answer.
+        documents: The document texts; empty for closed-book cases and for a system with its own corpus.
+        lang: Language of the question.
+        k: Number of documents to retrieve or read.
+        corpus: In the `own-rag` testbed, the variant of the corpus to search, e.g. `withheld-2`; otherwise None.
+        search: In the `search` testbed, a function that takes a query and a number of passages and returns passages
+            with `id` and `text` keys; otherwise None.
+
+    Example:
+        >>> @ragbed.system
+        ... def answer(case):
+        ...     return case.documents[0] if case.documents else ""
+    """
+
+    case: str
+    question: str
+    documents: list[str]
+    lang: Lang
+    k: int
+    corpus: str | None
+    search: SearchTool | None = None
+
+
+@runtime_checkable
+class UnderTest(Protocol):
+    """A system that states for which testbeds it can be used."""
+
+    def check_provided(self, provided: Provides, corpora: tuple[str, ...], /) -> None:
+        """Check that the system can be used with what a testbed provides.
+
+        Args:
+            provided: What the testbed provides.
+            corpora: The variants of the corpus, if it provides one.
+
+        Raises:
+            UsageError: The system cannot receive it.
+        """
+
+
+class FunctionCall:
+    """A function under test, and the arguments that its parameters ask for.
+
+    Args:
+        function: The function.
+        shown: Its name in errors.
+        only: What a single parameter with any other name receives; empty if that is an error.
+
+    Raises:
+        UsageError: The function has required parameters of which ragbed does not know what they mean.
+    """
+
+    def __init__(self, function: Callable[..., Any], shown: str, only: str = "") -> None:
+        self.function, self.shown = function, shown
+        self._positional, self._names, self._required = list[str](), set[str](), set[str]()
+        try:
+            parameters = list(inspect.signature(function).parameters.values())
+        except (TypeError, ValueError):  # some functions written in C have no signature
+            self._positional = [only or "question"]
+            return
+        unknown = []
+        for one in parameters:
+            is_required = one.default is one.empty and one.kind not in (one.VAR_POSITIONAL, one.VAR_KEYWORD)
+            if one.kind is one.VAR_KEYWORD:
+                self._names |= {"question", "documents", "search", "lang", "k", "corpus"}
+            elif one.name not in _PARAMETERS:
+                unknown += [one] if is_required else []
+            elif one.kind is one.POSITIONAL_ONLY:
+                self._positional.append(one.name)
+            else:
+                self._names.add(one.name)
+                self._required |= {one.name} if is_required else set()
+        if not {"question", "case", "prompt"}.isdisjoint(self._known):
+            only = ""
+        elif only and not unknown:  # e.g. a function with only *arguments
+            unknown = [one for one in parameters if one.kind not in (one.KEYWORD_ONLY, one.VAR_KEYWORD)][:1]
+        if only and len(unknown) == 1 and unknown[0].kind is not inspect.Parameter.KEYWORD_ONLY:
+            self._positional = [only]
+        elif unknown:
+            raise self._problem(f"its parameter {unknown[0].name!r} is unknown")
+        elif {"question", "case", "prompt"}.isdisjoint(self._known):
+            raise self._problem("it has no parameter for the question")
+
+    @property
+    def _known(self) -> set[str]:
+        return {*self._positional, *self._names}
+
+    def _problem(self, problem: str) -> UsageError:
+        return UsageError(
+            f"{self.shown} cannot be called: {problem}. A function under test has the parameters `question` and, "
+            f"optionally, `documents`, `search`, `lang` or `case`. A correct one: {CORRECT}"
+        )
+
+    @property
+    def takes_prompt(self) -> bool:
+        """Whether the function receives a prompt like a language model, not a question."""
+        return "prompt" in {*self._positional, *self._required}
+
+    def receives(self, provided: Provides) -> bool:
+        """Return whether the function can receive what a testbed provides."""
+        needed = {"documents", "search", "prompt"} & {*self._positional, *self._required}
+        available = {"documents", "search"} & {provided} | ({"prompt"} if provided != "search" else set())
+        return needed <= available and not self._known.isdisjoint((*_RECEIVERS[provided], "prompt"))
+
+    def knows_variant(self) -> bool:
+        """Return whether the function learns in which variant of its corpus to search."""
+        return not self._known.isdisjoint(("case", "corpus"))
+
+    def check(self, provided: Provides) -> None:
+        """Check that the function can receive what a testbed provides.
+
+        Raises:
+            UsageError: It cannot.
+        """
+        if self.receives(provided):
+            return
+        suited = [_TESTBEDS[other] for other in _RECEIVERS if self.receives(other)]
+        hint = f" Its parameters suit {' and '.join(suited)}." if suited else ""
+        needs = {"documents": "`documents`", "corpus": "`question` alone", "search": "`search`"}[provided]
+        correct = {
+            "documents": CORRECT,
+            "corpus": "def answer(question): …",
+            "search": "def answer(question, search): …",
+        }
+        raise UsageError(
+            f"{self.shown} cannot be used in {_TESTBEDS[provided]}: it must accept {needs} or `case`.{hint} Change "
+            f"`testbeds` or the function. A correct one: {correct[provided]}"
+        )
+
+    def call(self, case: Case, tool: SearchTool | None) -> Any:  # noqa: ANN401 - whatever the function returns
+        """Call the function for a case."""
+        arguments = {name: self._value(name, case, tool) for name in self._names if self._is_passed(name, case, tool)}
+        return self.function(*(self._value(name, case, tool) for name in self._positional), **arguments)
+
+    def _is_passed(self, name: str, case: Case, tool: SearchTool | None) -> bool:
+        """Return whether to pass an argument; an optional one is left out if the case does not provide it."""
+        if name in self._required:
+            return True
+        has_documents = tool is None and case.corpus is None
+        provided = {"documents": has_documents, "search": tool is not None, "prompt": self.takes_prompt}
+        return provided.get(name, case.corpus is not None if name in ("corpus", "k") else True)
+
+    def _value(self, name: str, case: Case, tool: SearchTool | None) -> object:
+        if name == "case":
+            texts = [document.text for document in case.documents]
+            return SystemCase(case.case, case.question, texts, case.lang, case.k, case.corpus, tool)
+        if name == "documents":
+            return [document.text for document in case.documents]
+        if name == "prompt":
+            return "\n\n".join(message.content for message in case.messages)
+        return tool if name == "search" else getattr(case, name)
+
+
 def to_arguments(case: Case) -> dict[str, Any]:
-    """Return the arguments that a system receives for a case."""
+    """Return what a service receives for a case."""
     if case.testbed == "search":
         return {"question": case.question, "lang": case.lang}
     if case.corpus is not None:
@@ -61,8 +236,6 @@ def to_arguments(case: Case) -> dict[str, Any]:
 def read_answer(value: object, case: Case, corpora: Corpora) -> Completion:
     """Convert a system's return value, a string or an object with an `answer` field, to an outcome.
 
-    If the system searches a corpus, the outcome includes the passages that it retrieved.
-
     Raises:
         Failure: The value or one of its passages has an invalid type.
     """
@@ -71,22 +244,31 @@ def read_answer(value: object, case: Case, corpora: Corpora) -> Completion:
         problem = f"an answer must be a string or an object with a string field 'answer', not {_brief(value)}"
         raise Failure("protocol", problem, again=True)
     completion = Completion(outcome="ok", reply=storable(answer), finish="stop")
-    if case.corpus is None or case.testbed == "search" or isinstance(value, str):
+    if isinstance(value, str) or case.testbed == "search":
         return completion
-    corpus = corpora[case.data, case.corpus]
-    passages = {name: _read_passages(value, name, corpus, case) for name in ("retrieved", "citations")}
-    return msgspec.structs.replace(completion, **passages)
+    corpus = None if case.corpus is None else corpora[case.data, case.corpus]
+    fields = _PASSAGES if corpus is not None else _PASSAGES[:2]  # provided documents may be cited by their numbers
+    passages = {name: _read_passages(value, name, corpus, case) for name in fields}
+    return msgspec.structs.replace(completion, **passages, usage=_read_usage(value))
 
 
-def _read_passages(value: object, name: str, corpus: Corpus, case: Case) -> tuple[Retrieved, ...] | None:
+def _read_passages(
+    value: object, name: str, corpus: PassageLabeller | None, case: Case
+) -> tuple[Retrieved, ...] | None:
     passages = _field(value, name)
     if passages is None:
         return None
-    if not isinstance(passages, list | tuple):
+    if isinstance(passages, str | bytes | Mapping) or not hasattr(passages, "__iter__"):
         raise Failure("protocol", f"{name!r} must be a list of passages, not {_brief(passages)}", again=True)
+    passages = list(passages)
     if len(passages) > _MAX_PASSAGES:
         raise Failure("protocol", f"{name!r} contains {len(passages):,} passages, but the maximum is {_MAX_PASSAGES:,}")
-    return tuple(corpus.resolve(read_passage(name, passage), case) for passage in passages)
+    named = [read_passage(name, passage) for passage in passages]
+    if corpus is not None:
+        return tuple(corpus.resolve(one, case) for one in named)
+    labels = {document.text: document.stance for document in case.documents}
+    texts = [(one.id if one.text is None else one.text) or "" for one in named]
+    return tuple(Retrieved(id=text[:80], stance=labels.get(text), text=text) for text in texts)
 
 
 def read_passage(field: str, passage: object) -> Named:
@@ -99,10 +281,21 @@ def read_passage(field: str, passage: object) -> Named:
         return Named(storable(passage), storable(passage))
     name, text, content = (_field(passage, part) for part in ("id", "text", "page_content"))
     text = content if text is None else text  # LangChain's documents have the field `page_content`
+    source = None if name is not None else _field(_field(passage, "metadata"), "source")
+    name = source if isinstance(source, str) else name
     if not all(part is None or isinstance(part, str) for part in (name, text)) or (name is None and text is None):
         expected = "an id, a text, or an object with 'id' or 'text'"
         raise Failure("protocol", f"a passage in {field!r} must be {expected}, not {_brief(passage)}", again=True)
     return Named(None if name is None else storable(name), None if text is None else storable(text))
+
+
+def _read_usage(value: object) -> dict[str, int] | None:
+    """Return a system's token counts under the names that are stored."""
+    usage = _field(value, "usage")
+    if not isinstance(usage, Mapping):
+        return None
+    counts = {_USAGE[name]: count for name, count in usage.items() if name in _USAGE and isinstance(count, int)}
+    return counts or None
 
 
 def _field(value: object, name: str) -> Any:  # noqa: ANN401 - a system may return anything
@@ -139,70 +332,158 @@ class HttpSystem(HttpModel):
         return lambda content: read_answer(decode_json(content, _DECODER, "JSON"), case, self._corpora)
 
 
-class PythonSystem(StatelessModel):
-    """`python/<module:function>`: a function, called as `function(question=…, documents=[…], lang=…)`.
-
-    If it searches a corpus, it is called as `function(question=…, corpus=…, k=…, lang=…)`, and in the `search` testbed
-    as `function(question=…, search=…, lang=…)`, where `search(query, k)` returns passages.
+class FunctionSystem(StatelessModel):
+    """A function under test.
 
     Args:
-        spec: `module:function`; the current folder is searched first.
-        calls: Maximum number of concurrent calls. Each has its own thread and, if the function is async, its own event
-            loop.
+        name: Its model string.
+        function: The function.
+        only: What a single parameter with a name of its own receives; empty if that is an error.
+        calls: Maximum number of concurrent calls. Each call of a function that is not async has its own thread.
         limit_s: Time limit in seconds. A call that takes longer counts as an error, and its thread is abandoned.
-        corpora: The corpora that the function may have to search.
+        corpora: The corpora from which it may return passages.
+        has_own_loop: Whether each call of an async function has its own thread and event loop, so that it cannot block
+            the run. Otherwise, it is awaited in the run's event loop, so that it can use the caller's clients.
     """
 
     answers_afresh: Literal[True] = True
+    advice = "See `run.errors` for the tracebacks."
 
-    def __init__(self, spec: str, calls: int, limit_s: float, corpora: Corpora) -> None:
-        self.name, self.concurrency, self._limit_s = f"python/{spec}", calls, limit_s
-        self._corpora = corpora
-        self.advice = f"Try calling {spec} in Python with a question and a list of documents."
-        self._function = _load(spec)
-        has_tool = [isinstance(corpus, SearchCorpus) for corpus in corpora.values()]
-        used = {_WITH_TOOL: any(has_tool), _SEARCHING: not all(has_tool), _READING: not has_tool}
-        for names, is_used in used.items():
-            if is_used:
-                _check_signature(spec, self._function, names)
+    def __init__(  # noqa: PLR0913 - independent settings
+        self, name: str, function: Callable[..., Any], calls: int, limit_s: float, corpora: Corpora, *,
+        has_own_loop: bool, only: str = "",
+    ) -> None:  # fmt: skip
+        self.name, self.concurrency = name, calls
+        self._function, self._limit_s, self._corpora, self._has_own_loop = function, limit_s, corpora, has_own_loop
+        self._prepare(only)
 
-    def check_documents(self) -> None:
-        """Check that the function accepts documents, which is required if a run has cases with documents.
+    def _prepare(self, only: str) -> None:
+        self._call = FunctionCall(self._function, self.name, only)
+        self.takes_prompts = self._call.takes_prompt
 
-        Raises:
-            UsageError: The function has other parameters.
-        """
-        _check_signature(self.name.removeprefix("python/"), self._function, _READING)
+    def check_provided(self, provided: Provides, corpora: tuple[str, ...] = ()) -> None:
+        """Check that the function can receive what a testbed provides (see `UnderTest`)."""
+        self._call.check(provided)
+        changed = [name for name in corpora if name != "clean"]
+        if changed and not self._call.knows_variant():
+            raise UsageError(
+                f"corpus={changed[0]}: {self.name} cannot be used with changed documents, because only a factory can "
+                "build it for another folder. Use factory/<module>:<make> or ragbed.system(factory=make) with "
+                "`def make(folder): …`, which returns the function; or leave only corpus=clean."
+            )
 
     async def complete(self, case: Case, repeat: int = 0) -> Completion:  # noqa: ARG002  # a system samples by itself
         """Call the function; if it raises an exception, only this case fails."""
         tool = await open_tool(case, self._corpora)
+        call = await self._call_for(case)
         started = time.monotonic()
-        arguments = to_arguments(case) | ({} if tool is None else {"search": tool})
-        # In a separate thread, the function's event loop, timeouts, cancellations and exits do not affect the run.
-        answer = in_daemon_thread(lambda: _await_result(self._function(**arguments)))
-        done, _ = await asyncio.wait([answer], timeout=self._limit_s)
+        limit = asyncio.timeout(self._limit_s)
         try:
-            if not done:
-                answer.cancel()
-                raise Failure("timeout", f"no answer within {self._limit_s:,.6g} s")
-            completion = read_answer(answer.result(), case, self._corpora)
+            async with limit:
+                value = await self._run(call, case, tool)
+            completion = read_answer(value, case, self._corpora)
         except Failure as failure:
-            completion = failed(failure)
-        except Exception as error:  # a system may raise anything
-            completion = failed(Failure("server", f"{type(error).__name__}: {error}"))
+            # Calling a function is free, and its author needs to see all errors, so they do not stop the run.
+            failure.kind = "exception" if failure.kind == "protocol" else failure.kind
+            completion = failed(failure, 1, Counter())
+        except TimeoutError as error:
+            late = Failure("timeout", f"no answer within {self._limit_s:,.6g} s")
+            completion = failed(late, 1, Counter()) if limit.expired() else describe_exception(error)
+        except (Exception, SystemExit) as error:  # the function may raise anything
+            completion = describe_exception(error)
         completion = completion if tool is None else tool.add_to(completion)
         if completion.outcome == "error":
             return completion
         return msgspec.structs.replace(completion, latency_s=round(time.monotonic() - started, 4))
 
+    async def _call_for(self, case: Case) -> FunctionCall:  # noqa: ARG002 - subclasses use the case
+        return self._call
+
+    async def _run(self, call: FunctionCall, case: Case, tool: SearchTool | None) -> object:
+        """Call a function, and await its result if it is async."""
+        if self._has_own_loop:
+            return await in_daemon_thread(lambda: _await_result(call.call(case, tool)))
+        value = (
+            call.call(case, tool) if _is_async(call.function) else await in_daemon_thread(lambda: call.call(case, tool))
+        )
+        return await value if inspect.isawaitable(value) else value
+
     def request(self, case: Case) -> bytes:
-        """Return the arguments with which the function is called for a case."""
-        return canonical(to_arguments(case))
+        """Return what the function receives for a case, which identifies the request."""
+        return canonical({"messages": case.messages} if self.takes_prompts else to_arguments(case))
 
     async def identity(self) -> str:
         """Return a hash of the function's code."""
         return identify(self._function)
+
+
+class FactorySystem(FunctionSystem):
+    """A factory: `make(folder)` builds a system for a folder of documents and returns its function.
+
+    It is called once for each variant of the corpus, before the variant's first question.
+    """
+
+    def _prepare(self, only: str) -> None:  # noqa: ARG002 - a factory receives a folder
+        self.takes_prompts = False
+        self._made: dict[str, asyncio.Task[FunctionCall]] = {}
+        try:
+            inspect.signature(self._function).bind(Path())
+        except TypeError as error:
+            raise UsageError(f"{self.name} cannot be called with a folder: {error}. {_CORRECT_FACTORY}") from None
+        except ValueError:  # some functions written in C have no signature
+            pass
+
+    def check_provided(self, provided: Provides, corpora: tuple[str, ...] = ()) -> None:  # noqa: ARG002
+        """Check that the testbed has a folder for which to build the system (see `UnderTest`)."""
+        if provided != "corpus":
+            raise UsageError(
+                f"{self.name} is built for a folder of documents, which only the testbed own-rag provides. Use "
+                "testbeds=own-rag, or evaluate a function, e.g. python/my_rag:answer, in the other testbeds."
+            )
+
+    async def _call_for(self, case: Case) -> FunctionCall:
+        variant = case.corpus or ""
+        if variant not in self._made:
+            self._made[variant] = asyncio.create_task(self._make(case))
+        return await asyncio.shield(self._made[variant])
+
+    async def _make(self, case: Case) -> FunctionCall:
+        corpus = self._corpora.get((case.data, case.corpus or ""))
+        if corpus is None or not hasattr(corpus, "folder"):
+            raise UsageError(f"{self.name} requires a folder of documents. Use testbeds=own-rag.")
+        folder = await asyncio.to_thread(corpus.folder)
+        try:
+            made: object = await in_daemon_thread(lambda: _await_result(self._function(folder)))
+        except (Exception, SystemExit) as error:  # the factory may raise anything
+            text = describe_exception(error).error or ""
+            raise RagbedError(
+                f"{self.name} could not build a system for the corpus {case.corpus} ({folder}): "
+                f"{text.removeprefix('exception: ')}"
+            ) from None
+        if not callable(made):
+            raise RagbedError(f"{self.name} must return a function, but returned {_brief(made)}. {_CORRECT_FACTORY}")
+        call = FunctionCall(made, f"the function that {self.name} returns", only="question")
+        call.check("corpus")
+        return call
+
+
+def describe_exception(error: BaseException) -> Completion:
+    """Convert an exception in a user's code to a case outcome that includes the traceback."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_frame.f_globals.get("__name__", "").startswith("ragbed."):
+        trace = trace.tb_next
+    text = "".join(traceback.format_exception(type(error), error, trace))
+    try:
+        brief = " ".join(f"{type(error).__name__}: {error}".split())
+    except Exception:  # the exception's `__str__` method is the user's code, too
+        brief = type(error).__name__
+    kept = text if len(text) <= _LONGEST_TRACEBACK else f"…{text[-_LONGEST_TRACEBACK:]}"
+    return Completion(outcome="error", error=storable(f"exception: {brief}\n{kept}".rstrip()))
+
+
+def _is_async(function: object) -> bool:
+    call = getattr(function, "__call__", None)  # noqa: B004 - an object may have an async __call__ method
+    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(call)
 
 
 def _await_result(result: object) -> object:
@@ -215,36 +496,40 @@ def _await_result(result: object) -> object:
     return asyncio.run(wait())
 
 
-def _load(spec: str) -> Callable[..., Any]:
+def load_function(spec: str, provider: str) -> Callable[..., Any]:
+    """Import the function that `module:function` names; the current folder is searched first.
+
+    Raises:
+        UsageError: The module cannot be imported, or has no such function.
+    """
+    model = f"{provider}/{spec}"
     module, _, function = spec.partition(":")
     if not module or not function:
         raise UsageError(
-            f"python/{spec}: the module or function name is missing. Use python/<module>:<function>, e.g. "
-            "python/my_rag:answer."
+            f"{model}: the module or function name is missing. Use {provider}/<module>:<function>, e.g. "
+            f"{provider}/my_rag:{'make' if provider == 'factory' else 'answer'}."
         )
     if module.endswith(".py"):
         dotted = module.removesuffix(".py").strip("./").replace("/", ".")
-        raise UsageError(f"python/{spec}: the module name must not end in .py. Use python/{dotted}:{function}")
+        raise UsageError(f"{model}: the module name must not end in .py. Use {provider}/{dotted}:{function}")
     try:
         with _current_folder_first():
             found = getattr(importlib.import_module(module), function, None)
     except ModuleNotFoundError as error:
         if error.name and not f"{module}.".startswith(f"{error.name}."):
-            raise UsageError(
-                f"python/{spec}: {module} imports {error.name}, which is not installed. Install it."
-            ) from None
+            raise UsageError(f"{model}: {module} imports {error.name}, which is not installed. Install it.") from None
         raise UsageError(
-            f"python/{spec}: {error} in this folder or in the installed packages. Check the name, or run the "
+            f"{model}: {error} in this folder or in the installed packages. Check the name, or run the "
             "command in the module's folder."
         ) from None
     except (Exception, SystemExit) as error:
         raise UsageError(
-            f"python/{spec}: {module} cannot be imported: {type(error).__name__}: {error}. To see where the error "
+            f"{model}: {module} cannot be imported: {type(error).__name__}: {error}. To see where the error "
             f"occurs, run: python -c 'import {module}'"
         ) from error
     if not callable(found):
-        raise UsageError(f"python/{spec}: {module} has no function {function!r}. Check the name.")
-    return found  # type: ignore[no-any-return]  # its signature is checked later
+        raise UsageError(f"{model}: {module} has no function {function!r}. Check the name.")
+    return found  # type: ignore[no-any-return]
 
 
 @contextmanager
@@ -262,29 +547,3 @@ def _current_folder_first() -> Iterator[None]:
         sys.path.remove(folder)
         if folder not in sys.path:
             sys.path.append(folder)
-
-
-def _check_signature(spec: str, function: Callable[..., Any], names: Sequence[str]) -> None:
-    """Check before the first case that a function can be called with the given arguments."""
-    try:
-        signature = inspect.signature(function)
-    except (TypeError, ValueError):  # some functions written in C have no signature
-        return
-    if (problem := _binding_problem(signature, names)) is not None:
-        suited = [testbeds for others, testbeds in _SUITS.items() if _binding_problem(signature, others) is None]
-        other = (
-            f"Its parameters suit only {' and '.join(suited)}. Change {option('testbeds')}, or let" if suited else "Let"
-        )
-        raise UsageError(
-            f"python/{spec} cannot be called with the keyword arguments {', '.join(names)}: {problem}. "
-            f"{other} it accept these arguments, and give all others default values."
-        )
-
-
-def _binding_problem(signature: inspect.Signature, names: Sequence[str]) -> str | None:
-    """Return why a function cannot be called with the given keyword arguments, or None if it can."""
-    try:
-        signature.bind(**dict.fromkeys(names))
-    except TypeError as error:
-        return str(error)
-    return None

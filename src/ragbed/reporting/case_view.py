@@ -256,7 +256,7 @@ def show_trial(stored: StoredResult) -> ShownTrial:
         scores=scores,
         spans=[TextSpan(one.start, one.end, _kind_of(one.rule), one.rule) for one in findings],
         predicted=[_predicted(reply, one.text, case.question) if has_response else [] for one in case.documents],
-        retrieved=completion.retrieved,
+        retrieved=completion.contexts if completion.retrieved is None else completion.retrieved,
         steps=completion.steps,
         search_errors=_search_errors(stored, scores or {}),
         max_tokens=completion.max_tokens,

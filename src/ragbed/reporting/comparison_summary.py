@@ -34,9 +34,8 @@ _ABILITIES = {
     "length": "long contexts",
     "closed-book": "closed-book questions",
     "no-documents": "refusal without documents",
-    "own-retrieval": "end-to-end RAG",
+    "own-rag": "own RAG system",
     "search": "search as a tool",
-    "own-rejection": "end-to-end rejection",
 }
 _INCOMPLETE = ("error", "truncated response", "filtered response")  # the nouns for `IncompleteCounts`
 _METRICS = {"correct": "accuracy", "refused": "the refusal rate"}

@@ -276,7 +276,7 @@ def _texts(words: Locale, figure: str, panel: Panel, **axes: str) -> ChartTexts:
     data = panel.data
     if panel.is_one_of_two:
         data = words("figures.data_lang", data=data, lang=words(f"summary.lang.{panel.lang}"))
-    of = "figures.of" if panel.k else "figures.of_all"
+    of = "figures.of" if panel.k else "figures.of_one" if figure == "noise" else "figures.of_all"
     setting = words(of, data=data, k=panel.k, profile=panel.profile)
     title = words(f"figures.{figure}.title", of=setting)
     return ChartTexts(title, words(f"figures.{figure}.desc"), words("figures.model"), **axes)

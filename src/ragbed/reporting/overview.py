@@ -7,7 +7,7 @@ from collections.abc import Collection, Container, Iterator, Mapping, Sequence
 from ragbed.analysis.overview import ConditionRow
 from ragbed.reporting.numbers import FEW, show
 from ragbed.reporting.table import Cell, Table, compact
-from ragbed.testbeds import headline_score
+from ragbed.testbeds import WITHOUT_DOCUMENTS, headline_score
 
 _SCORES = {"correct": "accuracy", "refused": "refusal rate"}
 OTHER_SCORERS = ("code", "paper")
@@ -49,10 +49,14 @@ def _tabulate(title: str, rows: Sequence[ConditionRow], scorers: Sequence[str]) 
     shown = [dict(_cells(row, scorers, is_only=len(kinds) == 1)) for row in rows]
     if all(row.asked == row.planned == row.questions for row in rows):
         shown = [{name: cell for name, cell in row.items() if name != "n"} for row in shown]
+    if all(row["noise"] is None for row in shown):
+        shown = [{name: cell for name, cell in row.items() if name != "noise"} for row in shown]
     for name, usual in (("distractors", "related"), ("true", "0")):  # not worth mentioning
         if {row[name] for row in shown} <= {usual, None}:
             shown = [row | {name: None} for row in shown]
-    common, shown = compact(shown, ("lang", "distractors", "docs", "true"), ("errors", "truncated", "filtered"))
+    common, shown = compact(
+        shown, ("lang", "corpus", "distractors", "docs", "true"), ("errors", "truncated", "filtered")
+    )
     return Table([row.as_json() for row in rows], title + common, shown)
 
 
@@ -62,7 +66,8 @@ def _cells(row: ConditionRow, scorers: Sequence[str], *, is_only: bool) -> Itera
     has_mix, score = at.noise is not None, headline_score(at.testbed, at.arm)
     yield "testbed", at.testbed
     yield "lang", at.lang
-    yield "distractors", at.arm if has_mix or at.testbed == "search" else None
+    yield "corpus", at.arm if at.testbed in WITHOUT_DOCUMENTS else None
+    yield "distractors", at.arm if has_mix else None
     yield "docs", at.k if has_mix else None
     yield "true", f"{at.correct:.3g}" if has_mix and at.testbed in ("counterfactual", "conflict") else None
     yield "noise", None if at.noise is None else f"{at.noise:.3g}"

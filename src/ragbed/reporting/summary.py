@@ -136,7 +136,8 @@ def summarise(cells: Sequence[Cell], scorer: str, words: Locale) -> list[Paragra
                 continue
             sentences += _threshold(cells, scorer, row, words)
             if len(plain) > 1:
-                sentences.append(words("summary.others", data=", ".join(row.data), k=row.entrant.k))
+                others = "summary.others" if row.entrant.k else "summary.others_one"
+                sentences.append(words(others, data=", ".join(row.data), k=row.entrant.k))
             name = words(f"summary.lang.{lang}") if len(by_lang) > 1 else ""
             paragraphs.append(Paragraph(model, name, ("" if words.lang == "zh" else " ").join(sentences)))
     return paragraphs

@@ -7,10 +7,11 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple, TypeAlias
 
+from ragbed.analysis.causes import CauseSummary, describe_causes
 from ragbed.analysis.diagnosis.summary import ErrorRow, RunDiagnosis, read_error_rows
 from ragbed.analysis.locale import Locale, read_words
 from ragbed.analysis.metrics import METRICS
-from ragbed.analysis.metrics.cells import JUDGED, RULES, Cell
+from ragbed.analysis.metrics.cells import JUDGED, ONE_SUPPORTING, RULES, Cell
 from ragbed.analysis.metrics.length import PARTS
 from ragbed.analysis.paper.tables import PaperTable, inferred_rows, read_tables
 from ragbed.analysis.trials.columns import TrialGroup
@@ -112,7 +113,7 @@ class ReportTable:
             }
             shown.append({**dict(zip(names, named, strict=True)), **cells})
         title = words.section("tables").get(self.name, self.title)
-        if self.name == "own-retrieval":
+        if self.name == "own-rag":
             common, shown = compact(self._by_measure(shown, names[:4], words), names[:4])
             title += common
         return Table(rows, title, shown)
@@ -138,6 +139,7 @@ class Report:
     types with examples. `names` maps model strings to display names, which tables and errors use. `is_monitored` is set
     if a run has a stopping condition (`--until`); its intervals are then valid at any stopping time. `conditions` are
     the outcomes of the stopping conditions. `messages` are notes on runs, as the keys of their texts with the values.
+    `causes` say why a RAG system's answers are wrong.
     """
 
     runs: tuple[str, ...]
@@ -150,10 +152,12 @@ class Report:
     errors: tuple[ErrorRow, ...] = ()
     messages: tuple[tuple[str, Mapping[str, str]], ...] = ()
     conditions: tuple[DecidedInterval, ...] = ()
+    causes: tuple[CauseSummary, ...] = ()
 
     def notes(self, words: Locale) -> list[str]:
-        """Return notes on the whole report: incomplete runs, cached and excluded responses."""
-        notes = [words(key, **values) for key, values in self.messages]
+        """Return notes on the whole report: causes of wrong answers, incomplete runs, cached and excluded responses."""
+        notes = [f"{one.key.model}, {one.key.data}: {describe_causes(one, words.lang)}" for one in self.causes]
+        notes += [words(key, **values) for key, values in self.messages]
         if unscored := sum(cell.estimate.asked - cell.estimate.n for cell in self.cells if self._has_excluded(cell)):
             notes.append(words("page.unscored", count=f"{unscored:,}"))
         return notes
@@ -240,10 +244,9 @@ _STRATEGIES = (
     *_columns("counterfactual_rate counterfactual_gain"),
     *_columns("calls tokens_in tokens_out seconds", is_share=False),
 )
-_RETRIEVAL = _columns(
-    "retrieval_recall ndcg mrr recall_at_k precision_at_k "
-    "retrieved_distracts retrieved_contradicts retrieved_unknown retrieval_told "
-    "accuracy accuracy_given retrieval_gap refusal_withheld cited_supports"
+_OWN_RAG = _columns(
+    "accuracy corpus_change false_refusal retrieval_recall mrr retrieved_distracts retrieved_contradicts "
+    "retrieval_told cited_supports"
 )
 _CONFLICT = (
     *_columns("prior_right prior_wrong prior_none conflict_accuracy prior_bias context_bias"),
@@ -310,8 +313,7 @@ def _layout(cells: Sequence[Cell]) -> Iterator[tuple[str, tuple[TableColumn, ...
     )
     yield "closed-book", _CLOSED
     yield "remedies", _STRATEGIES
-    yield "own-retrieval", _RETRIEVAL
-    yield "own-retrieval noise", _by_noise(cells, "own-retrieval", "accuracy_by_retrieved_noise")
+    yield "own-rag", _OWN_RAG
     yield "citations", _CITATIONS
     yield "citations noise", _by_noise(cells, "citations", "citation_f1")
     yield "search", _SEARCH
@@ -500,15 +502,17 @@ def _place(cell: Cell, table: str) -> tuple[int | None, _Condition] | None:
         is_curve = cell.place.get("k") is None
         shown = cell.place.get("k") if table == "length parts" else None
         return (shown, _setting(arm)) if is_curve == (table == "length curve") else None
-    if table in ("search", "search turns"):
+    if table in ("own-rag", "search", "search turns"):
         return cell.place.get("k"), _setting(arm)
     if table == "conflict prior":
         prior = cell.estimate.metric.partition(_PRIOR)[2]
         return (cell.place.get("k"), (("prior", prior),)) if prior and true is not None else None
     if table == "counterfactual true":
         return (cell.place.get("k"), (("true", f"{true:.3g}"),)) if true and not arm else None
+    is_one = table.startswith("noise") and cell.place.get("k") == ONE_SUPPORTING
+    docs: tuple[int | None, _Condition] = (None, (("supporting", "1"),)) if is_one else (cell.place.get("k"), ())
     is_summary = true is None if table.startswith("conflict") else not true
-    return None if arm or not is_summary else (cell.place.get("k"), ())
+    return None if arm or not is_summary else docs
 
 
 def _setting(setting: str | None) -> _Condition:
@@ -516,7 +520,7 @@ def _setting(setting: str | None) -> _Condition:
     if setting is None:
         return ()
     name, _, value = setting.partition("=")
-    return ((name, value),) if name in ("size", "false") else (("setting", setting),)
+    return ((name, value),) if value and name in ("size", "false") else (("setting", setting),)
 
 
 def _pick(row: dict[tuple[str, float | None], Estimate], column: TableColumn) -> Estimate | None:

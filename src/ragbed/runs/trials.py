@@ -47,7 +47,7 @@ def trial_fields(result: StoredResult, scores: Mapping[str, Value] | None, *, ca
         "finish": completion.finish,
         "usage": without_billing(completion.usage) if canonical else completion.usage,
     }
-    for name in ("reasoning", "retrieved", "citations"):
+    for name in ("reasoning", "retrieved", "contexts", "citations"):
         if getattr(completion, name) is not None:
             fields[name] = getattr(completion, name)
     if completion.steps:

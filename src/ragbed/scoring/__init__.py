@@ -23,8 +23,9 @@ SCORERS: dict[str, Scorer] = {"code": code.score, "paper": paper.score, "robust"
 
 
 def score(case: Case, reply: str) -> dict[str, Value]:
-    """Return the scores of all built-in scorers."""
-    return {name: value for scorer in SCORERS.values() for name, value in scorer(case, reply).items()}
+    """Return the scores of all built-in scorers; without a gold answer, only the robust scorer can judge anything."""
+    scorers = SCORERS.values() if case.answer else (robust.score,)
+    return {name: value for scorer in scorers for name, value in scorer(case, reply).items()}
 
 
 def without_credit(values: dict[str, Value]) -> dict[str, Value]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ragbed.schema import Case, Completion
+from ragbed.scoring.causes import find_cause
 from ragbed.scoring.citations import score_citations
 from ragbed.scoring.confidence import score_confidence
 from ragbed.scoring.retrieval import score_retrieval
@@ -12,6 +13,7 @@ from ragbed.scoring.search import score_search
 from ragbed.scoring.value import Value
 from ragbed.testbeds.conflict import CONFLICT, STRENGTHS
 from ragbed.testbeds.length import LENGTH
+from ragbed.testbeds.own_rag import OWN_RAG
 from ragbed.text import estimate_tokens
 
 
@@ -20,6 +22,8 @@ def score_additional(case: Case, completion: Completion, scored: Mapping[str, Va
     refused = scored.get("refused") is True
     values = score_citations(case, completion, refused=refused) | score_confidence(case, completion, refused=refused)
     values |= score_retrieval(case, completion) | score_conflict(case) | score_length(case, completion)
+    if case.testbed == OWN_RAG.name and (cause := find_cause(case, completion, scored)) is not None:
+        values["cause"] = cause
     return values | score_search(case, completion, scored)
 
 

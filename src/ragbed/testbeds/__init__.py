@@ -17,10 +17,10 @@ from ragbed.schema import Case, ScoreName
 from ragbed.testbeds.closed_book import CLOSED_BOOK, NO_DOCUMENTS
 from ragbed.testbeds.conflict import CONFLICT
 from ragbed.testbeds.counterfactual import COUNTERFACTUAL
-from ragbed.testbeds.end_to_end import OWN_REJECTION, OWN_RETRIEVAL
 from ragbed.testbeds.integration import INTEGRATION
 from ragbed.testbeds.length import LENGTH
 from ragbed.testbeds.noise import NOISE, REJECTION
+from ragbed.testbeds.own_rag import OWN_RAG
 from ragbed.testbeds.search.testbed import SEARCH
 from ragbed.testbeds.settings import Settings
 
@@ -57,19 +57,20 @@ TESTBEDS: dict[str, BuiltinTestbed] = {
     "length": LENGTH,
     "closed-book": CLOSED_BOOK,
     "no-documents": NO_DOCUMENTS,
-    "own-retrieval": OWN_RETRIEVAL,
-    "own-rejection": OWN_REJECTION,
+    "own-rag": OWN_RAG,
     "search": SEARCH,
 }
+# The testbeds in which a system retrieves the documents itself.
+WITHOUT_DOCUMENTS = ("own-rag", "search")
 DEFAULT_TESTBEDS = ("noise", "rejection", "integration", "counterfactual", "closed-book")
 
 
 def headline_score(testbed: str, arm: str = "") -> ScoreName:
     """Return the score whose rate is a testbed's headline metric; for plug-in testbeds, this score is `correct`.
 
-    The `withheld` condition of `search` is the only condition whose headline metric differs from its testbed's.
+    The headline metric of the condition `withheld` differs from its testbed's.
     """
-    if (testbed, arm) == ("search", "withheld"):
+    if testbed in WITHOUT_DOCUMENTS and arm == "withheld":
         return "refused"
     return TESTBEDS[testbed].headline if testbed in TESTBEDS else "correct"
 

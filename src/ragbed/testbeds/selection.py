@@ -15,7 +15,7 @@ from ragbed.testbeds import DEFAULT_TESTBEDS, TESTBEDS, Testbed, find_testbed
 from ragbed.testbeds.ability import Ability, fit_defaults
 from ragbed.testbeds.closed_book import selected_items
 from ragbed.testbeds.conflict import CONFLICT
-from ragbed.testbeds.end_to_end import EndToEnd
+from ragbed.testbeds.own_rag import OwnRag
 from ragbed.testbeds.settings import DEFAULT_DOCS, Settings, show_ratio
 from ragbed.text import squeezed
 
@@ -42,11 +42,8 @@ def choose_testbeds(names: Sequence[str] | None, settings: Settings) -> list[Tes
             raise UsageError(
                 f"{option('noise', show_ratio(noise))}: {_allowed_noise(abilities)}. Choose another ratio or testbed."
             )
-    if len(settings.num_docs or ()) > 1 and any(isinstance(testbed, EndToEnd) for testbed in chosen):
-        raise UsageError(
-            f"the own-retrieval and own-rejection testbeds accept only one value for {option('num_docs')}. Use a "
-            "single value."
-        )
+    if len(settings.num_docs or ()) > 1 and any(isinstance(testbed, OwnRag) for testbed in chosen):
+        raise UsageError(f"the own-rag testbed accepts only one value for {option('num_docs')}. Use a single value.")
     unused = {name: ability for name, ability in abilities.items() if not ability.conditions(settings)}
     if names and unused:
         first = next(iter(unused))
@@ -67,7 +64,8 @@ def stored_options(settings: Settings, testbeds: Sequence[Testbed]) -> dict[str,
     """Return all settings that affect the testbeds' cases, keyed by the names under which a run stores them."""
     has_other_default = any(isinstance(testbed, Ability) and testbed.docs != (DEFAULT_DOCS,) for testbed in testbeds)
     is_default = settings.num_docs is None and has_other_default
-    return settings.as_options() | ({"docs": "default"} if is_default else {})
+    corpora = {"corpus": ",".join(settings.corpora)} if any(isinstance(one, OwnRag) for one in testbeds) else {}
+    return settings.as_options() | ({"docs": "default"} if is_default else {}) | corpora
 
 
 def generate_cases(

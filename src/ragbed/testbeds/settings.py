@@ -84,6 +84,7 @@ class Settings:
     prompt: Path | None = None  # a folder with the user's own instructions
     strategy: str | None = None  # a prompting strategy (`ragbed.testbeds.prompts.strategies`)
     search: SearchSettings = field(default_factory=SearchSettings)  # limits and conditions of the `search` testbed
+    corpora: tuple[str, ...] = ("clean",)  # conditions of the testbed `own-rag`, e.g. `withheld` or `false=0.75`
     replaced: Mapping[str, tuple[CaseCondition, ...]] = field(default_factory=dict, hash=False)  # see `fit_defaults`
 
     @cached_property

@@ -9,8 +9,8 @@ import pytest
 
 import ragbed.analysis.metrics as metrics
 from ragbed.analysis.locale import read_metrics, read_words
+from ragbed.analysis.metrics.own_rag import _RETRIEVAL
 from ragbed.analysis.metrics.prompting import COSTS
-from ragbed.analysis.metrics.retrieval import _SHARES
 
 _BUILDERS = ("rate", "difference", "number", "cell", "share", "resampled")
 
@@ -22,7 +22,7 @@ def _literals(node: ast.expr) -> list[str]:
 
 def _named() -> set[str]:
     """Return the names of metrics that the modules of this package write out."""
-    names = {*_SHARES, "refusal_f1", "detection_precision"}
+    names = {*_RETRIEVAL.values(), "refusal_f1", "detection_precision"}
     for path in Path(metrics.__file__).parent.glob("*.py"):
         for node in ast.walk(ast.parse(path.read_text("utf-8"))):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _BUILDERS:

@@ -34,9 +34,9 @@ def _search(case: Case) -> Completion:
     return structs.replace(completion, retrieved=(found, Retrieved(id="page 4"), other), citations=(found,))
 
 
-def make_own_retrieval_run(folder: Path) -> Path:
+def make_own_rag_run(folder: Path) -> Path:
     """Run three cases with a system that searches a corpus."""
-    fields = {"testbed": "own-retrieval", "documents": (), "slots": (), "noise": None, "noise_real": None}
+    fields = {"testbed": "own-rag", "documents": (), "slots": (), "noise": None, "noise_real": None}
     cases = [structs.replace(make_case(number), corpus="c0", **fields) for number in range(3)]
     run(make_job(folder, 3, TalkingModel(_search), cases=lambda: iter(cases)), ask_nobody)
     return folder

@@ -18,7 +18,7 @@ from ragbed.interop.exports.parquet import case_row, trial_schema, write_rows
 from ragbed.runs.execution import run
 from ragbed.schema import Completion, Message, Served, Step, ToolCall
 from tests.cli.typed import type_command
-from tests.interop.exports.runs import make_own_retrieval_run, make_run
+from tests.interop.exports.runs import make_own_rag_run, make_run
 from tests.runs.harness import TalkingModel, ask_nobody, make_case, make_job
 
 
@@ -43,7 +43,7 @@ def test_parquet_has_the_fields_of_the_lines(tmp_path: Path) -> None:
 
 
 def test_retrieved_passages_have_columns(tmp_path: Path) -> None:
-    folder = make_own_retrieval_run(tmp_path / "run")
+    folder = make_own_rag_run(tmp_path / "run")
     assert type_command("export", str(folder), "--to", "parquet", "-o", str(tmp_path / "p")).code == 0
     row = parquet.read_table(tmp_path / "p").to_pylist()[0]
     assert [one["id"] for one in row["retrieved"]] == ["a0", "page 4", "b1"]

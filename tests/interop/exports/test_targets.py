@@ -30,7 +30,7 @@ def test_infeasible_settings_are_reported(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("to", ["inspect", "lm-eval", "hf"])
-@pytest.mark.parametrize("testbed", ["own-retrieval", "own-rejection"])
+@pytest.mark.parametrize("testbed", ["own-rag", "search"])
 def test_a_testbed_without_documents_is_not_frozen(to: str, testbed: str, tmp_path: Path) -> None:
     done = _export("ragbed-mini-en_base", to, tmp_path / "out", "--testbeds", f"noise,{testbed}", "--limit", "2")
     assert (done.code, (tmp_path / "out").exists()) == (2, False)
@@ -38,7 +38,7 @@ def test_a_testbed_without_documents_is_not_frozen(to: str, testbed: str, tmp_pa
 
 
 def test_cases_of_a_testbed_without_documents_are_lines(tmp_path: Path) -> None:
-    words = ("--testbeds", "own-retrieval", "--limit", "2")
+    words = ("--testbeds", "own-rag", "--limit", "2")
     assert _export("ragbed-mini-en_base", "jsonl", tmp_path / "out", *words).code == 0
     assert all(json.loads(line)["corpus"] for line in (tmp_path / "out").read_text("utf-8").splitlines())
 

@@ -84,8 +84,8 @@ def test_replicas_list_the_languages_of_their_model(tmp_path: Path) -> None:
 
 
 def test_replicas_of_a_function_are_checked_like_the_function() -> None:
-    with pytest.raises(UsageError, match="cannot be called with the keyword arguments question, documents, lang"):
-        _replicated(f"python/{__name__}:search_only").check_documents()  # type: ignore[attr-defined]  # optional
+    with pytest.raises(UsageError, match="cannot be used in testbeds that provide documents"):
+        _replicated(f"python/{__name__}:search_only").check_provided("documents", ())  # type: ignore[attr-defined]  # optional
 
 
 def search_only(question: str, corpus: str, k: int, lang: str) -> str:

@@ -49,7 +49,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("runs") / "beyond"
     case = final_case()
     name = case.case.partition("/noise@")[0]
-    own = replace(case, case=f"{name}/own-retrieval@k=5", testbed="own-retrieval", noise=None, documents=(), corpus="c")
+    own = replace(case, case=f"{name}/own-rag@k=5", testbed="own-rag", noise=None, documents=(), corpus="c")
     isolated = replace(case, case=f"{name}/noise@profile=robust+isolate", profile="robust+isolate")
     searched = replace(case, case=f"{name}/search@arm=complete", testbed="search", noise=None, documents=(), corpus="c")
     searched = replace(searched, arm="complete")
@@ -73,7 +73,7 @@ def test_retrieved_passages_are_shown_with_the_response(browser: Browser, served
     with open_page(browser, served.origin) as opened:
         opened.page.goto(served.address)
         opened.page.wait_for_selector("main[data-drawn]")
-        opened.page.goto(f"{served.origin}/?show=trials&testbed=own-retrieval")
+        opened.page.goto(f"{served.origin}/?show=trials&testbed=own-rag")
         opened.page.locator(".trial-row").click()
         reply = opened.page.locator(".trial")
         expect(reply.get_by_text("Retrieved passages: 2")).to_be_visible()

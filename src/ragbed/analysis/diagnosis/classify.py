@@ -21,9 +21,8 @@ from ragbed.runs.engines.local import LocalEngine
 from ragbed.runs.store import StoredResult
 from ragbed.schema import Case, Outcome
 from ragbed.scoring.robust.verdict import judge
-from ragbed.testbeds import right_score
+from ragbed.testbeds import WITHOUT_DOCUMENTS, right_score
 from ragbed.testbeds.closed_book import CLOSED_BOOK
-from ragbed.testbeds.end_to_end import WITHOUT_DOCUMENTS
 from ragbed.testbeds.prompts.strategies import MARK
 
 # Closed-book responses by model, dataset, item, profile and repeat.

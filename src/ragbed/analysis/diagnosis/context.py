@@ -171,7 +171,13 @@ def _retrieved_passages(stored: StoredResult) -> tuple[Retrieved, ...] | None:
     if stored.case.documents:  # a system may report which of the given documents it used
         return None
     completion = stored.completion
-    return tuple(found_passages(completion)) if stored.case.testbed == "search" else completion.retrieved
+    return (
+        tuple(found_passages(completion))
+        if stored.case.testbed == "search"
+        else completion.contexts
+        if completion.retrieved is None
+        else completion.retrieved
+    )
 
 
 def _with_documents(case: Case, retrieved: Iterable[Retrieved]) -> Case:

@@ -120,7 +120,12 @@ def _starred(  # noqa: PLR0913 - what differs between criteria
 
 
 def _expects(*expected: str) -> Callable[[Case], bool]:
-    return lambda case: case.expect in expected
+    return lambda case: bool(case.answer) and case.expect in expected
+
+
+def _may_refuse(case: Case) -> bool:
+    """Return whether a case requires a refusal, or has no gold answer, so that a refusal may be right."""
+    return case.expect == "refuse" or not case.answer
 
 
 def _has_documents(case: Case) -> bool:
@@ -130,7 +135,7 @@ def _has_documents(case: Case) -> bool:
 CRITERIA: dict[str, Criterion] = {
     criterion.name: criterion
     for criterion in (
-        _fenced("refusal", "declines to answer", _expects("refuse"), rule="refused"),
+        _fenced("refusal", "declines to answer", _may_refuse, rule="refused"),
         _fenced("flag", "says that the documents are wrong", _expects("correct"), rule="flagged", then="correct"),
         _fenced("correct", "gives the right answer", _expects("answer", "correct"), rule="correct"),
         _fenced("sufficient", "the documents are sufficient", _has_documents, of_reply=False),

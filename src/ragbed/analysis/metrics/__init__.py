@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
-from ragbed.analysis.metrics import abilities, knowledge, length, prompting, retrieval, search
+from ragbed.analysis.metrics import abilities, knowledge, length, own_rag, prompting, search
 from ragbed.analysis.metrics.cells import Cell, CellBuilder, Scope
 from ragbed.analysis.metrics.knowledge import common_items, gate_accuracy, same_priors
 from ragbed.analysis.trials.columns import SCORERS, Mask, TrialColumns
@@ -26,7 +26,7 @@ METRICS: dict[str, Callable[[CellBuilder], Iterator[Cell]]] = {
     "conflict": knowledge.measure_conflict,
     "length": length.measure,
     "closed-book": knowledge.measure_closed_book,
-    "own-retrieval": retrieval.measure,
+    "own-rag": own_rag.measure,
     "citations": prompting.measure_citations,
     "search": search.measure,
     "selective": prompting.measure_selective,

@@ -18,7 +18,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from ragbed.analysis.metrics.cells import Cell, CellBuilder, interval_of, weigh
+from ragbed.analysis.metrics.cells import ONE_SUPPORTING, Cell, CellBuilder, interval_of, weigh
 from ragbed.analysis.metrics.knowledge import gate_accuracy, gate_samples, of_known
 from ragbed.analysis.statistics.curves import clustered_bands
 from ragbed.analysis.statistics.paired import cochran_q
@@ -95,7 +95,10 @@ def _area(builder: CellBuilder, mask: Mask, points: dict[float, Mask], correct: 
 def measure_noise(builder: CellBuilder) -> Iterator[Cell]:
     """Yield the cells of the noise testbed."""
     trials = builder.trials
-    for k, mask in trials.split(trials.of("noise"), "k"):
+    fixed = trials.of("noise", "fixed")
+    # If there are no other mixes, those with one supporting document are the testbed's curve.
+    only_fixed = [(ONE_SUPPORTING, fixed)] if fixed.any() and not trials.of("noise").any() else []
+    for k, mask in [*trials.split(trials.of("noise"), "k"), *only_fixed]:
         yield from measure_curve(builder, mask, k)
         for metric, name in (("false_refusal", "refused"), ("false_alarm", "flagged")):
             for ratio, point in trials.split(mask, "noise"):

@@ -17,12 +17,16 @@ from ragbed.analysis.statistics.testing import ClusterSums, Floats
 from ragbed.analysis.trials.columns import Ints, Mask, TrialColumns, TrialGroup
 from ragbed.runs.decided import DecidedInterval, Place, narrow
 from ragbed.schema import Estimate
+from ragbed.testbeds.own_rag import CLEAN
 
 # The questions that a cell covers: all questions, those that the model can answer without documents (`known`), those
 # that it cannot (`unknown`), a set that is the same for all models (`common`), or, for judged metrics, those with
 # responses that the rules cannot classify (`unsure`).
 Scope: TypeAlias = Literal["all", "known", "unknown", "common", "unsure"]
 
+# The number of documents in the key of a cell whose conditions have one supporting document and a growing number of
+# distractors, so that they share no number of documents.
+ONE_SUPPORTING = 0
 JUDGED = "judge "  # the name of a judge's scorer is this prefix followed by the judge's name
 RULES = "rules "  # in place of a judge's name: the rules, followed by the number of labels that correct them, if any
 
@@ -52,7 +56,7 @@ class Cell:
     @property
     def has_usual_distractors(self) -> bool:
         """Return whether the cell is for the default distractor condition."""
-        return self.place.get("arm") is None
+        return self.place.get("arm") in (None, CLEAN)
 
     def as_json(self) -> dict[str, object]:
         """Return the cell as a record for a JSON report."""

@@ -29,6 +29,7 @@ Ints: TypeAlias = NDArray[np.int64]
 Labels: TypeAlias = Mapping[tuple[Path, str], str]
 
 SCORERS = ("robust", "code", "paper")  # `code` and `paper` are also prefixes of score names
+CAUSE = "cause."  # prefix of the columns that are 1 for trials with a cause of a wrong answer (`scoring.causes`)
 _INFEASIBLE = "infeasible"
 SCORES: tuple[ScoreName, ...] = ("correct", "refused", "flagged")  # verdicts that all scorers have
 
@@ -262,6 +263,9 @@ class VerdictColumns:
         ]
         names = dict.fromkeys(name for found in numbers for name in found)
         self.columns = {name: np.array([*(found.get(name, nan) for found in numbers), nan]) for name in names}
+        causes = [values.get("cause") for *_, values in rows]
+        for cause in dict.fromkeys(filter(None, causes)):
+            self.columns[f"{CAUSE}{cause}"] = np.array([*(float(one == cause) for one in causes), nan])
 
 
 @dataclass(frozen=True)

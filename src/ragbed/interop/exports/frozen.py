@@ -24,10 +24,8 @@ from ragbed.io.jsonl import read_lines
 from ragbed.io.locations import read_regular
 from ragbed.schema import Case, Lang, Record
 from ragbed.scoring.version import SCORER_VERSION
-from ragbed.testbeds import Testbed
-from ragbed.testbeds.end_to_end import EndToEnd
+from ragbed.testbeds import WITHOUT_DOCUMENTS, Testbed
 from ragbed.testbeds.feasibility import require_feasible
-from ragbed.testbeds.search.testbed import SearchTestbed
 from ragbed.testbeds.selection import generate_cases, stored_options
 from ragbed.testbeds.settings import Settings
 
@@ -71,7 +69,7 @@ class Layout:
             UsageError: In one of the testbeds, the system under test searches a corpus.
         """
         for testbed in self.testbeds:
-            if isinstance(testbed, EndToEnd | SearchTestbed):
+            if testbed.name in WITHOUT_DOCUMENTS:
                 raise UsageError(
                     f"{testbed.name} cannot be exported to {to}: its cases have no documents, because the system "
                     "under test searches a corpus. Evaluate the system with `ragbed run`, or use "

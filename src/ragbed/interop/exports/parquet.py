@@ -15,7 +15,6 @@ from ragbed.runs.store import StoredResult
 from ragbed.runs.trials import trial_fields
 from ragbed.schema import Case, Retrieved, Served, Step
 from ragbed.scoring.citations import CITATION_SCORES
-from ragbed.scoring.retrieval import RANK_SCORES
 from ragbed.scoring.search import SEARCH_ERRORS, SEARCH_SCORES
 from ragbed.scoring.value import Value
 from ragbed.testbeds.prompts import prompt_hash
@@ -111,8 +110,10 @@ def trial_schema() -> Any:  # noqa: ANN401 - pyarrow has no types
     scores |= {f"{scorer}.{name}": flag for scorer in ("code", "paper") for name in ("correct", "refused", "flagged")}
     scores |= dict.fromkeys(("paper.equal", "correct", "refused", "flagged", "misled", "unsure"), flag)
     shares = [f"retrieved_{label}" for label in ("supports", "distracts", "contradicts", "unknown")]
-    scores |= {"retrieval_told": flag} | dict.fromkeys(("retrieval_recall", *shares, "cited_supports"), number)
-    scores |= dict.fromkeys((*CITATION_SCORES, *RANK_SCORES, *SEARCH_SCORES, "false_strength", "confidence"), number)
+    scores |= {"cause": text, "retrieval_told": flag} | dict.fromkeys(
+        ("retrieval_recall", "reciprocal_rank", *shares, "cited_supports"), number
+    )
+    scores |= dict.fromkeys((*CITATION_SCORES, *SEARCH_SCORES, "false_strength", "confidence"), number)
     scores |= {"no_confidence": flag, "confidence_problem": text, "prompt_tokens": number, "tokens_estimated": flag}
     flags = ("never_searched", "searched_too_long", "stopped_early", "fair_refusal", "search_limit")
     scores |= dict.fromkeys((*flags, *SEARCH_ERRORS), flag)
@@ -120,6 +121,7 @@ def trial_schema() -> Any:  # noqa: ANN401 - pyarrow has no types
     step = {field.name: field.type for field in column_type(Step)} | {"usage": usage, "cached": flag}
     fields = {"model": text, "repeat": whole, "outcome": text, "error": text, "reply": text, "finish": text}
     fields |= {"reasoning": text, "usage": usage, "latency_s": number, "retrieved": passages, "citations": passages}
+    fields |= {"contexts": passages}
     fields |= {"steps": arrow.list_(arrow.struct(list(step.items()))), "attempts": whole, "max_tokens": whole}
     fields |= {"served": column_type(Served), "scores": arrow.struct(list(scores.items()))}
     return arrow.schema(_case_columns(arrow) + list(fields.items()))

@@ -275,9 +275,10 @@ class Transport:
         # A server may quote the key in a response, and responses are stored on disk.
         if not self._response_scrubber.has_keys:
             return completion
-        passages = (*(completion.retrieved or ()), *(completion.citations or ()))
+        lists = {name: getattr(completion, name) for name in ("retrieved", "contexts", "citations")}
+        passages = [text for found in lists.values() for one in found or () for text in (one.id, one.text)]
         served = () if completion.served is None else astuple(completion.served)
-        texts = (completion.reply, completion.reasoning, completion.finish, *served, *(one.id for one in passages),
+        texts = (completion.reply, completion.reasoning, completion.finish, *served, *passages,
                  *(call.arguments for call in completion.calls))  # fmt: skip
         if not self._response_scrubber.contains_key("\n".join([text for text in texts if text])):
             return completion
@@ -289,8 +290,10 @@ class Transport:
             finish=hide(completion.finish) if completion.finish else None,
             served=None,
             calls=tuple(replace(call, arguments=hide(call.arguments), extra=None) for call in completion.calls),
-            retrieved=completion.retrieved and tuple(replace(one, id=hide(one.id)) for one in completion.retrieved),
-            citations=completion.citations and tuple(replace(one, id=hide(one.id)) for one in completion.citations),
+            **{
+                name: found and tuple(replace(one, id=hide(one.id), text=hide(one.text)) for one in found)
+                for name, found in lists.items()
+            },
         )
 
 

@@ -30,7 +30,7 @@ def leaderboard(standings: Sequence[tuple[LeaderboardRow, Node | None]], words: 
     columns = [*(words(f"page.{name}") for name in heads), *(words(f"board.{column.name}") for column in COLUMNS)]
     rows = []
     for row, link in standings:
-        docs = words("board.documents", k=row.entrant.k)
+        docs = words("board.documents" if row.entrant.k else "conditions.supporting", k=row.entrant.k)
         setting = el("div", f"{', '.join(row.data)} · {docs} · {row.entrant.profile}", class_="small quiet")
         model = el("div", el("strong", row.entrant.model), " ", link, setting)
         cells = [show(row.cells.get(column.name), None, words) for column in COLUMNS]

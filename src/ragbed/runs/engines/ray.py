@@ -61,7 +61,15 @@ _CARRIED = (
     "HF_ENDPOINT",
 )
 # The optional attributes of a model that its replicas have in common.
-_SHARED = ("reuses_prefixes", "answers_afresh", "replays", "languages", "check_documents", "header_names")
+_SHARED = (
+    "reuses_prefixes",
+    "answers_afresh",
+    "replays",
+    "languages",
+    "check_provided",
+    "takes_prompts",
+    "header_names",
+)
 Job = TypeVar("Job")
 Result = TypeVar("Result")
 

@@ -98,7 +98,7 @@ class SearchCorpus(Corpus):
     """
 
     def __init__(self, dataset: Dataset, condition: SearchCondition, limit: int | None = None) -> None:
-        super().__init__(dataset, "withheld-corpus" if condition.withheld else "corpus", condition.choose)
+        super().__init__(dataset, condition.choose, withheld=condition.withheld)
         self.condition = condition
         self._langs = dict.fromkeys(item.lang for item in dataset.items())
         self._needed: set[str] = set()

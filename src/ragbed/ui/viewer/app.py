@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, get_args
 
 import msgspec
 from starlette.applications import Starlette
 from starlette.requests import Request
 
+from ragbed.analysis.causes import describe_causes, read_causes
 from ragbed.analysis.trials.columns import SCORERS
 from ragbed.errors import UsageError
+from ragbed.schema import Lang
+from ragbed.testbeds.own_rag import NAME
 from ragbed.ui.http_app import Handler, file_routes, json_routes, read_number
 from ragbed.ui.viewer.annotations import put_label
 from ragbed.ui.viewer.case_page import MOST_BYTES, ShownCall, find_trial, make_page
@@ -56,7 +59,19 @@ async def _overview(opened: OpenRuns, queries: RunQueries, rater: str, request: 
         raise UsageError(f"unknown scorer {scorer!r}. Choose one of {', '.join(SCORERS)}.")
     opened.look()
     rows, count = queries.overview(scorer)
-    head = {"scorer": scorer, "count": count, "rater": rater, "runs": _runs(opened), "names": queries.names()}
+    head: dict[str, object] = {
+        "scorer": scorer,
+        "count": count,
+        "rater": rater,
+        "runs": _runs(opened),
+        "names": queries.names(),
+    }
+    folders = [reader.folder for reader in opened.readers.values()] if any(row.testbed == NAME for row in rows) else []
+    head["causes"] = [
+        {lang: describe_causes(summary, lang) for lang in get_args(Lang)}
+        for folder in folders
+        for summary in read_causes(folder)
+    ]
     encoded = msgspec.json.encode(head | {"rows": rows})
     while len(encoded) > MOST_BYTES and rows:
         rows = rows[: len(rows) // 2]

@@ -28,6 +28,7 @@ export async function drawOverview(go, signal, { keep }) {
   return el("div", {},
     el("div", { class: "row heading" }, el("h1", {}, say("Overview")), choose),
     el("p", { class: "quiet small" }, say("Rates are percentages of n, including failed calls, with 95% confidence intervals clustered by question or event. Click a row to see its trials.")),
+    told.causes.map((text) => el("p", {}, el("strong", {}, text[document.documentElement.lang.startsWith("zh") ? "zh" : "en"]))),
     told.rows.length ? el("div", { class: "scroll" }, table) : el("p", {}, say("No results to show yet.")),
     told.count > told.rows.length ? el("p", { class: "quiet" }, say("Showing {0} of {1} rows. Filter the list to see the others.", told.rows.length, told.count)) : null);
 }

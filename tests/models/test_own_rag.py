@@ -1,4 +1,4 @@
-"""Test systems that search a corpus: requests, responses and invalid behaviour."""
+"""Test systems that search their own corpus: requests, responses and invalid behaviour."""
 
 from __future__ import annotations
 
@@ -6,22 +6,20 @@ import asyncio
 import json
 import sys
 from collections.abc import Iterator
-from math import log2
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from msgspec import structs
 
-from ragbed.data.corpus import Corpus, Named, passage_id
-from ragbed.errors import UsageError
+from ragbed.data.corpus import passage_id
+from ragbed.errors import RagbedError, UsageError
 from ragbed.io.retry import RetryPolicy
 from ragbed.models import ModelConfig, open_model
-from ragbed.schema import Case, Completion, Retrieved
-from ragbed.scoring.retrieval import RANK_SCORES, score_retrieval
-from ragbed.testbeds.end_to_end import OWN_RETRIEVAL
+from ragbed.schema import Case, Completion
+from ragbed.scoring.retrieval import score_retrieval
+from ragbed.testbeds.own_rag import OWN_RAG, RagVariant, open_rag
 from ragbed.testbeds.settings import Settings
-from tests.items import as_dataset, base_item, integration_item
+from tests.items import as_dataset, base_item
 from tests.models.asking import HASTY, KEY, QUICK, with_model
 from tests.servers.faulty_model import Fault, FaultServer, endless, hang, raw, reply, reset_in_body
 
@@ -29,30 +27,51 @@ SUPPORTING, DISTRACTING = "Q0 S1: it is gold-0-gold.", "Q0 D2: nobody knows."
 _SYSTEM = """
 import time
 
-def hangs(question, corpus, k, lang):
+def hangs(question):
     time.sleep(600)
 
-def dies(question, corpus, k, lang):
+def dies(question):
     raise ConnectionError("index is gone")
 
-def unprepared(question, documents, lang):
+def needs_documents(question, documents):
     return "given documents only"
 
-def plain(question, corpus, k, lang):
+def plain(question):
     return "gold-0-gold"
 
 class Found:
     answer = "gold-0-gold"
     retrieved = ("Q0 S1: it is gold-0-gold.",)
 
-def found(question, corpus, k, lang):
+def found(question):
     return Found()
 
-def half(question, corpus, k, lang):
+def half(question):
     return {"answer": "x", "retrieved": ["half a character: \\ud83d"]}
 
-def all_of_it(question, corpus, k, lang):
+def all_of_it(question):
     return {"answer": "x", "retrieved": ["x"] * 1_001}
+
+def make(folder):
+    texts = [path.read_text() for path in sorted(folder.iterdir())]
+    return lambda question: {"answer": str(len(texts)), "contexts": texts, "usage": {"prompt_tokens": 9}}
+
+async def make_later(folder):
+    async def answer(case):
+        return case.corpus
+    return answer
+
+def make_nothing(folder):
+    return folder
+
+def make_wrong(folder):
+    return lambda query, texts: ""
+
+def make_fails(folder):
+    raise LookupError("no index server")
+
+def make_of_two(folder, model):
+    return None
 """
 
 
@@ -60,13 +79,13 @@ class Asked(NamedTuple):
     """A case and its corpus."""
 
     case: Case
-    corpus: Corpus
+    corpus: RagVariant
 
 
 @pytest.fixture
 def asked(tmp_path: Path) -> Asked:
     dataset = as_dataset(tmp_path, base_item(0), base_item(1))
-    return Asked(next(OWN_RETRIEVAL.cases(dataset, Settings())), Corpus(dataset))
+    return Asked(next(OWN_RAG.cases(dataset, Settings())), open_rag(dataset, Settings()).variants["clean"])
 
 
 @pytest.fixture
@@ -78,16 +97,16 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     sys.modules.pop("searching_system", None)
 
 
-def _call(function: str, asked: Asked, limit_s: float = 30) -> Completion:
-    corpora = {(asked.case.data, asked.corpus.id): asked.corpus}
+def _call(function: str, asked: Asked, limit_s: float = 30, provider: str = "python") -> Completion:
+    corpora = {(asked.case.data, asked.corpus.name): asked.corpus}
     config = ModelConfig(
         f"searching_system:{function}", {}, retry_policy=RetryPolicy(attempt_s=limit_s), corpora=corpora
     )
-    return asyncio.run(open_model(f"python/{config.model}", lambda _: config).complete(asked.case))
+    return asyncio.run(open_model(f"{provider}/{config.model}", lambda _: config).complete(asked.case))
 
 
 def _post(asked: Asked, *script: Fault, patience: RetryPolicy = QUICK) -> tuple[Completion, FaultServer]:
-    server, corpora = FaultServer(list(script)), {(asked.case.data, asked.corpus.id): asked.corpus}
+    server, corpora = FaultServer(list(script)), {(asked.case.data, asked.corpus.name): asked.corpus}
 
     async def talk() -> Completion:
         async with server:
@@ -102,99 +121,49 @@ def _answer(**fields: object) -> Fault:
     return reply(json.dumps({"answer": "gold-0-gold", **fields}).encode())
 
 
-def test_a_system_gets_the_id_of_the_corpus_and_no_documents(asked: Asked) -> None:
+def test_a_system_gets_the_name_of_the_corpus_and_no_documents(asked: Asked) -> None:
     done, server = _post(asked, _answer())
     assert done.outcome == "ok"
     assert json.loads(server.seen[0].body) == {
         "question": asked.case.question,
-        "corpus": asked.corpus.id,
+        "corpus": "clean",
         "k": 5,
         "lang": "en",
     }
 
 
-def test_passages_are_found_by_id_and_text_and_unknown_ones_keep_their_name(asked: Asked) -> None:
+def test_passages_are_labelled_by_their_text_or_by_the_name_of_their_document(asked: Asked) -> None:
+    name = f"{passage_id(SUPPORTING)}.txt"
     fields = [
-        passage_id(SUPPORTING),
+        name,
+        f"/srv/docs/{name}",
         {"text": DISTRACTING, "score": 0.3},
-        {"id": "chunk-7", "text": " q0 d2: NOBODY knows."},
+        {"id": name, "text": "another part of this document"},
+        {"text": "Heading\n\n**Q0 S1**: it is  gold-0-gold. And more."},
         {"id": "chunk-8"},
         "from the web: it is gold",
     ]
     done, _ = _post(asked, _answer(retrieved=fields, citations=[fields[0]]))
     assert done.retrieved is not None
-    assert done.citations is not None
-    assert [one.stance for one in done.retrieved] == ["supports", "distracts", "distracts", None, None]
-    assert [one.id for one in done.retrieved[3:]] == ["chunk-8", "from the web: it is gold"]
-    assert score_retrieval(asked.case, done) == {
-        "retrieval_told": True,
-        "retrieval_recall": 1.0,
-        "ndcg": pytest.approx(0.33916),  # one of six supporting passages, in the first place
-        "reciprocal_rank": 1.0,
-        "recall_at_k": pytest.approx(1 / 6),
-        "precision_at_k": 0.2,
-        "retrieved_supports": 0.2,
-        "retrieved_distracts": 0.4,
-        "retrieved_contradicts": 0.0,
-        "retrieved_unknown": 0.4,
-        "cited_supports": 1.0,
-    }
-
-
-def test_passages_after_the_first_k_do_not_count_as_retrieved(asked: Asked) -> None:
-    done, _ = _post(asked, _answer(retrieved=[DISTRACTING] * 5 + [SUPPORTING]))
-    assert score_retrieval(asked.case, done)["retrieval_recall"] == 0.0
-
-
-@pytest.mark.parametrize(("slots", "parts"), [(2, None), (3, 2), (5, 2)])
-def test_recall_is_complete_if_the_passages_of_all_parts_are_retrieved(
-    slots: int, parts: int | None, tmp_path: Path
-) -> None:
-    item = structs.replace(integration_item(0, (1, 1)), answer=tuple((f"part-{slot}",) for slot in range(slots)))
-    dataset = as_dataset(tmp_path, item)
-    case, corpus = next(OWN_RETRIEVAL.cases(dataset, Settings())), Corpus(dataset)
-    assert case.parts == parts
-    passages = tuple(corpus.resolve(Named(None, passage.text), case) for passage in item.passages)
-    recalls = [
-        score_retrieval(case, Completion(outcome="ok", reply="", retrieved=passages[:count]))["retrieval_recall"]
-        for count in (1, 2)
+    assert [one.stance for one in done.retrieved] == [
+        *("supports", "supports", "distracts", "distracts", "supports", None, "distracts")
     ]
-    assert recalls == [0.5, 1.0]
+    assert [one.id for one in done.retrieved[4:]] == [
+        "Heading\n\n**Q0 S1**: it is  gold-0-gold. And more.",
+        "chunk-8",
+        "from the web: it is gold",
+    ]
+    scores = score_retrieval(asked.case, done)
+    assert (scores["retrieval_recall"], scores["reciprocal_rank"], scores["cited_supports"]) == (1.0, 1.0, 1.0)
+    assert [round(float(str(scores[f"retrieved_{label}"])), 2) for label in ("supports", "distracts", "unknown")] == [
+        *(0.43, 0.43, 0.14)
+    ]
 
 
-def _ranked(asked: Asked, labels: str, relevant: int) -> dict[str, object]:
-    """Score a ranking that is given as a text: `s` for a supporting passage, `d` for another, `r` for a repeat."""
-    passages = tuple(
-        Retrieved(id="p0" if label == "r" else f"p{rank}", stance="distracts" if label == "d" else "supports")
-        for rank, label in enumerate(labels)
-    )
-    done = Completion(outcome="ok", reply="gold", retrieved=passages)
-    values = score_retrieval(structs.replace(asked.case, relevant=relevant), done)
-    return {name: values[name] for name in RANK_SCORES if name in values}
-
-
-@pytest.mark.parametrize(
-    ("labels", "relevant", "expected"),
-    [
-        ("sssss", 5, (1, 1, 1, 1)),
-        ("ddddd", 2, (0, 0, 0, 0)),
-        ("ddddds", 1, (0, 0, 0, 0)),
-        ("dsddd", 1, (1 / log2(3), 1 / 2, 1, 1 / 5)),
-        ("sddds", 4, ((1 + 1 / log2(6)) / (1 + 1 / log2(3) + 1 / 2 + 1 / log2(5)), 1, 1 / 2, 2 / 5)),
-        ("srddd", 2, (1 / (1 + 1 / log2(3)), 1, 1 / 2, 1 / 5)),
-        ("s", 10, (1 / (1 + 1 / log2(3) + 1 / 2 + 1 / log2(5) + 1 / log2(6)), 1, 1 / 10, 1 / 5)),
-        ("", 1, (0, 0, 0, 0)),
-        ("sssdd", 2, (1, 1, 1, 3 / 5)),
-    ],
-)
-def test_rankings_have_their_textbook_values(
-    labels: str, relevant: int, expected: tuple[float, ...], asked: Asked
-) -> None:
-    assert tuple(_ranked(asked, labels, relevant).values()) == pytest.approx(expected)
-
-
-def test_rankings_need_relevant_passages(asked: Asked) -> None:
-    assert _ranked(asked, "sdd", 0) == {}
+def test_contexts_count_as_retrieved_if_nothing_else_is_returned(asked: Asked) -> None:
+    done, _ = _post(asked, _answer(contexts=[DISTRACTING, SUPPORTING]))
+    assert (done.retrieved, len(done.contexts or ())) == (None, 2)
+    assert score_retrieval(asked.case, done)["reciprocal_rank"] == 0.5
 
 
 @pytest.mark.parametrize(
@@ -250,8 +219,8 @@ def test_a_key_in_the_id_of_a_passage_is_not_stored(asked: Asked) -> None:
     ("function", "error"),
     [
         ("hangs", "timeout: no answer within 0.2 s"),
-        ("dies", "server: ConnectionError: index is gone"),
-        ("all_of_it", "protocol: 'retrieved' contains 1,001 passages"),
+        ("dies", "exception: ConnectionError: index is gone"),
+        ("all_of_it", "exception: 'retrieved' contains 1,001 passages"),
     ],
 )
 def test_an_exception_in_a_function_is_the_outcome_of_its_case(function: str, error: str, asked: Asked) -> None:
@@ -261,9 +230,50 @@ def test_an_exception_in_a_function_is_the_outcome_of_its_case(function: str, er
 
 
 @pytest.mark.usefixtures("here")
-def test_a_function_without_a_corpus_parameter_is_refused_before_the_first_call(asked: Asked) -> None:
-    with pytest.raises(UsageError, match="cannot be called with the keyword arguments question, corpus, k, lang: "):
-        _call("unprepared", asked)
+@pytest.mark.parametrize(
+    ("function", "provided", "problem"),
+    [
+        ("needs_documents", "corpus", "cannot be used in the testbed own-rag: it must accept `question` alone or"),
+        ("plain", "documents", r"must accept `documents` or `case`. Its parameters suit the testbed own-rag"),
+        ("plain", "search", r"must accept `search` or `case`.*A correct one: def answer\(question, search\)"),
+    ],
+)
+def test_a_function_for_another_testbed_is_refused_before_the_first_call(
+    function: str, provided: str, problem: str
+) -> None:
+    model = open_model(f"python/searching_system:{function}", lambda name: ModelConfig(name, {}))
+    with pytest.raises(UsageError, match=problem):
+        model.check_provided(provided, ())  # type: ignore[attr-defined]
+
+
+@pytest.mark.usefixtures("here")
+def test_a_function_cannot_be_used_with_documents_that_it_has_not_indexed() -> None:
+    model = open_model("python/searching_system:plain", lambda name: ModelConfig(name, {}))
+    with pytest.raises(UsageError, match=r"corpus=withheld: .* only a factory can build it for another folder"):
+        model.check_provided("corpus", ("clean", "withheld"))  # type: ignore[attr-defined]
+
+
+@pytest.mark.usefixtures("here")
+def test_a_factory_builds_the_system_for_the_folder_of_the_corpus(asked: Asked) -> None:
+    done = _call("make", asked, provider="factory")
+    assert (done.reply, done.usage) == ("24", {"in": 9})
+    assert {one.stance for one in done.contexts or ()} == {"supports", "distracts"}
+    assert _call("make_later", asked, provider="factory").reply == "clean"
+
+
+@pytest.mark.usefixtures("here")
+@pytest.mark.parametrize(
+    ("function", "problem"),
+    [
+        ("make_fails", r"could not build a system for the corpus clean \(.*\): LookupError: no index server"),
+        ("make_nothing", r"must return a function, but returned PosixPath.*def make\(folder\): index = …"),
+        ("make_wrong", "the function that factory/searching_system:make_wrong returns cannot be called: its parameter"),
+        ("make_of_two", "cannot be called with a folder: missing a required argument: 'model'"),
+    ],
+)
+def test_a_factory_that_fails_stops_the_run(function: str, problem: str, asked: Asked) -> None:
+    with pytest.raises(RagbedError, match=problem):
+        _call(function, asked, provider="factory")
 
 
 @pytest.mark.usefixtures("here")

@@ -1,0 +1,131 @@
+"""Summarise why the answers of a RAG system are wrong: one sentence with counts and intervals per model and dataset.
+
+The cause of each wrong answer is one of its scores (`ragbed.scoring.causes`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import reduce
+from operator import or_
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from ragbed.analysis.locale import read_words
+from ragbed.analysis.metrics.cells import CellBuilder
+from ragbed.analysis.run_cells import read_groups
+from ragbed.analysis.trials.columns import CAUSE, Labels, TrialColumns, TrialGroup
+from ragbed.runs.display_names import read_row_names
+from ragbed.runs.store import open_scored
+from ragbed.schema import Estimate, Lang
+from ragbed.scoring.causes import CAUSES
+from ragbed.testbeds import headline_score
+from ragbed.testbeds.own_rag import CLEAN, NAME
+
+_NAMED = 3  # maximum number of causes in a sentence
+
+
+class Cause(NamedTuple):
+    """A cause with its share of the wrong answers."""
+
+    name: str
+    number: int
+    share: Estimate
+
+
+class CauseSummary(NamedTuple):
+    """Why the answers of a model on a dataset are wrong.
+
+    Attributes:
+        rates: The rate of right behaviour under each condition; in `withheld`, this is a refusal.
+        wrong: Number of wrong answers under all conditions.
+        causes: The causes, the most frequent first.
+        failed: Number of calls without a response.
+        asked: Number of calls.
+    """
+
+    key: TrialGroup
+    rates: dict[str, Estimate]
+    wrong: int
+    causes: list[Cause]
+    failed: int
+    asked: int
+
+
+def summarise_causes(groups: Sequence[TrialColumns]) -> list[CauseSummary]:
+    """Return a summary for each group that has trials of the testbed `own-rag`."""
+    return [_summarise(trials) for trials in groups if any(testbed == NAME for testbed, _ in trials.kinds)]
+
+
+def read_causes(folder: Path, labels: Labels | None = None) -> list[CauseSummary]:
+    """Return the summaries of a run; `labels` are the names of the models if they must be unique across more runs."""
+    with open_scored(folder) as store:
+        if NAME not in store.settings().get("testbeds", ""):
+            return []
+    return summarise_causes(read_groups([folder], labels=labels or read_row_names([folder]).labels))
+
+
+def _summarise(trials: TrialColumns) -> CauseSummary:
+    builder = CellBuilder(NAME, trials, "robust")
+    masks = {arm: trials.of(NAME, arm) & trials.asked for testbed, arm in trials.kinds if testbed == NAME}
+    arms = sorted((arm for arm in masks if masks[arm].any()), key=lambda arm: (arm != CLEAN, arm))
+    rates = {
+        arm: builder.rate("accuracy", masks[arm], builder.score(headline_score(NAME, arm))).estimate for arm in arms
+    }
+    every = reduce(or_, masks.values())
+    columns = {name: np.nan_to_num(trials.additional(f"{CAUSE}{name}")) for name in CAUSES}
+    wrong = every & np.asarray(sum(columns.values()) > 0)
+    causes = [
+        Cause(name, int(values[wrong].sum()), builder.rate(name, wrong, values).estimate)
+        for name, values in columns.items()
+        if values[wrong].any()
+    ]
+    return CauseSummary(
+        trials.key,
+        rates,
+        int(wrong.sum()),
+        sorted(causes, key=lambda cause: -cause.number),
+        int((every & trials.failed).sum()),
+        int(every.sum()),
+    )
+
+
+def describe_causes(summary: CauseSummary, lang: Lang = "en") -> str:
+    """Return the sentence that says how good the answers are and why they are wrong."""
+    words, space = read_words(lang), " " if lang == "en" else ""
+    joint = words("causes.joint") + space
+    rates = [
+        words(f"causes.rate.{arm.partition('=')[0]}", rate=_show(rate), n=rate.n) for arm, rate in summary.rates.items()
+    ]
+    text = words("causes.rates", rates=joint.join(rates))
+    texts = [text[:1].upper() + text[1:]]
+    if summary.wrong:
+        (first, *others) = summary.causes
+        share = _show(first.share)
+        named = [words(f"causes.first.{first.name}", count=first.number, wrong=summary.wrong, share=share)]
+        named += [words(f"causes.more.{cause.name}", count=cause.number) for cause in others[: _NAMED - 1]]
+        texts.append(joint.join(named) + words("causes.end"))
+    if summary.failed:
+        texts.append(words("causes.failed", failed=summary.failed, asked=summary.asked))
+    if unknown := next((cause.number for cause in summary.causes if cause.name == "unknown"), 0):
+        texts.append(words("causes.unknown", count=unknown))
+    return space.join(texts)
+
+
+def _show(rate: Estimate) -> str:
+    if rate.value is None:
+        return "–"
+    bounds = "" if rate.low is None or rate.high is None else f" [{100 * rate.low:.0f}, {100 * rate.high:.0f}]"
+    return f"{100 * rate.value:.0f}%{bounds}"
+
+
+def describe_run(folder: Path, lang: Lang = "en") -> list[str]:
+    """Return the sentence of each model and dataset in a run, with their names if there are several."""
+    summaries = read_causes(folder)
+    names = {(one.key.model, one.key.data) for one in summaries}
+    return [
+        (f"{one.key.model}, {one.key.data}: " if len(names) > 1 else "") + describe_causes(one, lang)
+        for one in summaries
+    ]

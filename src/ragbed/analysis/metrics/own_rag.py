@@ -1,0 +1,42 @@
+"""Metrics for the `own-rag` testbed: accuracy and retrieval quality by variant of the corpus.
+
+Each changed corpus is compared with the original one, paired by question.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from ragbed.analysis.metrics.cells import Cell, CellBuilder
+from ragbed.testbeds import headline_score
+from ragbed.testbeds.own_rag import CLEAN, NAME, WITHHELD
+
+# Scores that are reported for the responses that have them, and the names of their rates.
+_RETRIEVAL = {
+    "retrieval_told": "retrieval_told",
+    "retrieval_recall": "retrieval_recall",
+    "reciprocal_rank": "mrr",
+    "retrieved_distracts": "retrieved_distracts",
+    "retrieved_contradicts": "retrieved_contradicts",
+    "cited_supports": "cited_supports",
+}
+
+
+def measure(builder: CellBuilder) -> Iterator[Cell]:
+    """Yield the cells of the testbed for each variant of the corpus and number of documents."""
+    trials = builder.trials
+    for arm in [arm for testbed, arm in trials.kinds if testbed == NAME]:
+        for k, mask in trials.split(trials.of(NAME, arm), "k"):
+            here = builder.at(k=k, arm=arm)
+            yield here.rate("accuracy", mask, here.score(headline_score(NAME, arm)))
+            if arm != WITHHELD:
+                yield here.rate("false_refusal", mask, here.score("refused"))
+            for name, metric in _RETRIEVAL.items():
+                values = trials.additional(name)
+                if np.isfinite(values[mask]).any():
+                    yield here.rate(metric, mask, values)
+            clean = trials.of(NAME, CLEAN) & (trials.k == k)
+            if arm not in (CLEAN, WITHHELD) and clean.any():
+                yield from here.difference("corpus_change", clean, mask, here.score("correct"))
