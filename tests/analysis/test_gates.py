@@ -234,7 +234,7 @@ def test_a_floor_selects_the_plain_prompt_and_related_distractors() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("accuracy=0.5", "use TESTBED.METRIC"),
+        ("speed=0.5", "use TESTBED.METRIC"),
         ("noise.accuracy=1.5", "between 0 and 1"),
         ("noise.accuracy=150%", "between 0 and 1"),
         ("noise.accuracy=1.5.5", "use TESTBED.METRIC"),

@@ -69,7 +69,7 @@ def _states(cells: list[Cell], minimum: float) -> dict[tuple[object, ...], tuple
         defined = find_metric(metric)
         is_share = defined is None or defined.share
         if cell.scope == "all" and cell.table in METRICS and is_share and value is not None:
-            (checked,) = check_floors([Floor("", cell.table, metric, None, None, None, minimum)], [cell])
+            (checked,) = check_floors([Floor("fail_under", "", cell.table, metric, None, None, None, minimum)], [cell])
             key = (cell.table, metric, *sorted(cell.place.items(), key=str))
             found[key] = value, _RANKS[checked.state]
     return found

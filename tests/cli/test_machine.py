@@ -86,7 +86,8 @@ def test_a_read_only_home(tmp_path: Path) -> None:
         done = type_command(*words, env=home | {"TEST_BASE_URL": url, "TEST_API_KEY": "k"})
     assert done.code == 0
     assert (
-        "Set RAGBED_CACHE_DIR to another folder, or use --cache off. The run continues without the cache." in done.err
+        "Set RAGBED_CACHE_DIR to another folder, or use --cache off. If the file is damaged, delete it. The run "
+        "continues without the cache." in done.err
     )
     downloaded = type_command("data", "get", "rgb", "--from", str(tmp_path), env=home)
     assert downloaded.code == 1

@@ -101,9 +101,7 @@ def test_the_viewer_shows_all_runs(here: Path) -> None:
 def test_a_recipe_cannot_name_a_folder_outside_utf_8(here: Path) -> None:
     (here / GBK).mkdir()
     (here / GBK / "a.txt").write_text("The cup was won by Ada.")
-    done = type_command(
-        "build", "init", GBK, "2 English questions", "-m", "scripted/oracle", "-o", "recipe.toml", "--trial", "0"
-    )
+    done = type_command("build", "init", GBK, "-m", "scripted/oracle", "-o", "recipe.toml", "--trial", "0")
     assert done.code == 2
     assert f"{SHOWN} is not valid UTF-8, so it cannot be stored in a recipe; rename the file or folder." in done.err
     assert not (here / "recipe.toml").exists()

@@ -29,7 +29,6 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("report", "r", "-f", "html", "-o", ADDRESS),
         ("import", "answers.jsonl", "--from", "rgb", "-d", "figure1", "--out", ADDRESS),
         ("report", ".", "-f", "site", "-o", ADDRESS),
-        ("build", "quality", "figure1", "-o", ADDRESS),
         ("status", ADDRESS),
         ("compare", "r", "r", "--fail-if-worse", "3%", "--junit", ADDRESS),
     ],

@@ -61,10 +61,12 @@ class CellSelector:
     """A selector for a metric's cells.
 
     Attributes:
-        text: The option with its value, as entered by the user.
+        parameter: The option that contains the selector: `fail_under` or `until`.
+        text: The value of the option, as entered by the user.
         arm: The condition, e.g. `withheld`; None for the usual one.
     """
 
+    parameter: str
     text: str
     table: str
     metric: str
@@ -72,8 +74,11 @@ class CellSelector:
     lang: str | None
     arm: str | None
 
+    def __str__(self) -> str:
+        return option(self.parameter, self.text)
 
-def parse_selector(text: str, match: re.Match[str]) -> CellSelector:
+
+def parse_selector(parameter: str, text: str, match: re.Match[str]) -> CellSelector:
     """Convert a match of the `SELECTOR` pattern to a selector.
 
     Raises:
@@ -86,9 +91,9 @@ def parse_selector(text: str, match: re.Match[str]) -> CellSelector:
         raise UnknownName("metric", match["metric"], read_words("en").section("definitions"))
     at = match["at"]
     if match["table"] in WITHOUT_DOCUMENTS:
-        return CellSelector(text, match["table"], match["metric"], None, match["lang"], at)
+        return CellSelector(parameter, text, match["table"], match["metric"], None, match["lang"], at)
     noise = None if at is None else float(at)
-    return CellSelector(text, match["table"], match["metric"], noise, match["lang"], None)
+    return CellSelector(parameter, text, match["table"], match["metric"], noise, match["lang"], None)
 
 
 class PlannedCells:
@@ -136,12 +141,11 @@ def check_planned(selector: CellSelector, cells: Sequence[Cell]) -> list[Cell]:
         metrics = [metric for metric in dict.fromkeys(cell.estimate.metric for cell in present) if find_metric(metric)]
         has_others = metrics and selector.metric not in metrics
         others = f" The available metrics of {selector.table} are {', '.join(metrics)}." if has_others else ""
-        kind = "condition" if selector.text.startswith(("until=", "--until ")) else "gate"
         raise UsageError(
-            f"{selector.text}: no case in this run contributes to this metric.{others} Change the {kind}, or change "
-            f"the cases with {option('data')}, {option('testbeds')}, {option('noise')}, {option('num_docs')}, "
-            f"{option('distractors')}, {option('positions')}, {option('lang')}, {option('limit')} or "
-            f"{option('shard')}. No model was called."
+            f"{selector}: no case in this run contributes to this metric.{others} Change the metric or the condition "
+            f"in it, or the cases with {option('data')}, {option('testbeds')}, {option('noise')}, "
+            f"{option('num_docs')}, {option('distractors')}, {option('positions')}, {option('lang')}, "
+            f"{option('limit')} or {option('shard')}. No model was called."
         ) from None
 
 
@@ -166,11 +170,11 @@ def select_cells(selector: CellSelector, cells: Iterable[Cell]) -> list[Cell]:
     ]
     if not selected:
         raise UsageError(
-            f"{selector.text}: the run has no value with this name. `ragbed report RUN -f csv` lists all values."
+            f"{selector}: the run has no value with this name. `ragbed report RUN -f csv` lists all values."
         )
     if not any(cell.estimate.asked for cell in selected):  # a check of zero cases would always be inconclusive
         raise UsageError(
-            f"{selector.text}: all cases for this value are infeasible, because no item has enough documents of "
+            f"{selector}: all cases for this value are infeasible, because no item has enough documents of "
             "each kind. `ragbed export DATA --to jsonl` counts the infeasible cases."
         )
     return selected
@@ -236,7 +240,7 @@ def parse_floor(text: str) -> Floor:
     if match is None:
         raise UsageError(f"{option('fail_under', text)}: {_FORM}.")
     try:
-        selector, minimum = parse_selector(option("fail_under", text), match), float(match["minimum"])
+        selector, minimum = parse_selector("fail_under", text, match), float(match["minimum"])
     except ValueError:
         raise UsageError(f"{option('fail_under', text)}: {_FORM}.") from None
     metric = find_metric(selector.metric)

@@ -317,8 +317,7 @@ def _gates(text: str, floors: Sequence[Floor]) -> CellCondition:
                 return "below", f"below {minimum}"
             return ("not-below", f"not below {minimum}") if interval.low >= floor.minimum else ("", "")
 
-        gate = f"{text}: {floor.text.removeprefix('fail_under=').removeprefix('--fail-under ')}"
-        return _Target(floor, gate, EXCESS * _floor_size(floor.minimum), conclude)
+        return _Target(floor, f"{text}: {floor.text}", EXCESS * _floor_size(floor.minimum), conclude)
 
     return CellCondition(text, [target(floor) for floor in floors], is_width=False)
 
@@ -411,7 +410,7 @@ def _parse(text: str, floors: Sequence[Floor]) -> StoppingCondition:
     if match is None:
         raise UsageError(f"{option('until', text)}: {_FORMS}.")
     try:
-        selector = parse_selector(option("until", text), match)
+        selector = parse_selector("until", text, match)
     except ValueError:
         raise UsageError(f"{option('until', text)}: {_FORMS}.") from None
     width = float(match["points"]) / 100

@@ -391,7 +391,11 @@ def power(spec: PowerSpec) -> Table:
         >>> ragbed.power(drop=0.05, discordance=0.12)[0]["items"]
         398
     """
-    drops = [None] if spec.drop is None and spec.items is not None else _shares(spec.drop or DROPS, "drop")
+    drops = (
+        [None]
+        if spec.drop is None and spec.items is not None
+        else _shares(DROPS if spec.drop is None else spec.drop, "drop")
+    )
     designs = _designs(spec.discordance, spec.base, spec.alpha)
     plans = [design.plan(share, spec.items, spec.power) for share in drops for design in designs]
     title = f"Detecting a difference in accuracy (alpha {spec.alpha:g}, target power {spec.power:g})"
