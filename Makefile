@@ -11,6 +11,8 @@ PORTS_VENV := .venv-ports
 PORTS_STAMP := $(PORTS_VENV)/.ready
 CORE_TESTS := $(addprefix tests/,data testbeds scoring synth analysis reporting)  # also in ci.yml
 TORCH ?= torch==2.13.0
+# One more worker than cores, because tests also wait for processes, browsers and time limits.
+WORKERS := $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
 export CHROMIUM  # the browser of the tests, where it is not the system's
 ISOLATED := sh scripts/isolated  # tests see nothing that earlier work has left on this machine
 COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header \
@@ -25,11 +27,11 @@ demo:  ## evaluate a small model on this machine; installs only what that needs
 	@$(MAKE) --no-print-directory $(DEMO_STAMP)
 	@$(BIN)/ragbed demo
 
-test: check  ## everything that CI runs; one thread for each of the workers, which take all cores
+test: check  ## everything that CI runs; one thread for each of the workers
 	@$(MAKE) --no-print-directory -j 3 $(HF_STAMP) $(EXAMPLES_STAMP) $(PORTS_STAMP)
 	@$(MAKE) --no-print-directory test-hf test-examples test-ports
 	@sh scripts/get_browser
-	@$(ISOLATED) env OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -q -n auto --dist loadfile
+	@$(ISOLATED) env OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -q -n $(WORKERS) --dist loadfile
 
 test-hf: $(HF_STAMP)  ## models in this process, on the CPU: in an environment of their own, since torch is large
 	@$(ISOLATED) $(HF_VENV)/bin/pytest -q -p no:cacheprovider tests/models/local/hf tests/retrieval/sentence
@@ -87,8 +89,7 @@ lock: $(STAMP)  ## upgrade the locked dependencies
 bench: $(STAMP)  ## a benchmark, e.g. make bench NAME=run; without a name, the list
 	@$(BIN)/python -m benches $(NAME)
 
-torture: $(STAMP)  ## random kills, faults, damage and attacks: about 40 minutes
-	@sh scripts/get_browser
+torture: $(STAMP)  ## random kills, faults and damage: about 30 minutes
 	@$(BIN)/python -m benches torture
 
 $(DEMO_STAMP): $(LOCKS) requirements/smollm2.txt

@@ -93,7 +93,7 @@ class RecordedTrial(Struct, frozen=True, array_like=True):
         condition: Index of the condition.
         case: Name of the case.
         item: ID of the question.
-        event: The question's event.
+        event: The question's event; a hash if several items ask the same question, whose text it would contain.
         noise_real: Actual fraction of distractors.
         slots: Positions of the documents with an answer.
         repeat: Index of the response to the case.
@@ -178,7 +178,7 @@ class RecordingBuilder:
         fields = {name: getattr(case, name) for name in Condition.__struct_fields__}
         number = self._conditions.setdefault(Condition(**fields), len(self._conditions))
         trial = RecordedTrial(
-            number, case.case, case.item, case.event, case.noise_real, case.slots, repeat, "infeasible"
+            number, case.case, case.item, _event_of(case), case.noise_real, case.slots, repeat, "infeasible"
         )
         if completion is not None:
             trial = msgspec.structs.replace(
@@ -210,6 +210,13 @@ def score_trial(case: Case, completion: Completion) -> dict[str, Any] | None:
     """Return the scores of all scorers and those that do not depend on the scorer, or None if there is no response."""
     values = score_outcome(case, completion)
     return None if values is None else values | score_additional(case, completion, values)
+
+
+def _event_of(case: Case) -> str | None:
+    """Return a case's event without the text of a question."""
+    if case.event is None or not case.event.startswith("question "):
+        return case.event
+    return f"question-{hashlib.sha256(case.event.encode()).hexdigest()[:_DIGITS]}"
 
 
 def _tokens(usage: dict[str, int] | None) -> tuple[int, int] | None:

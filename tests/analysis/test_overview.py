@@ -21,6 +21,7 @@ from ragbed.runs.condition import condition_of
 from ragbed.runs.execution import run
 from ragbed.schema import Case, Completion
 from ragbed.scoring import score
+from ragbed.scoring.version import SCORER_VERSION
 from tests.cli.typed import type_command
 from tests.runs.harness import TalkingModel, agree, ask_nobody, make_case, make_job
 from tests.ui.viewer.served import serve_runs
@@ -171,10 +172,10 @@ def test_a_report_keeps_the_verdicts_of_an_earlier_scorer_unless_asked(
         changed.setattr("ragbed.scoring.version.SCORER_VERSION", 99)
         changed.setattr("ragbed.analysis.trials.table.open_scorers", lambda _: wrong)
         kept = type_command("report", str(tmp_path))
-        assert "was scored with version 1 of the scorer, and version 99 is installed" in kept.err
+        assert f"was scored with version {SCORER_VERSION} of the scorer, and version 99 is installed" in kept.err
         assert "100.0 [" in kept.out
         anew = type_command("report", str(tmp_path), "--rescore")
-        assert "scored with version 99 (was 1): 5 of 5 verdicts changed." in anew.err
+        assert f"scored with version 99 (was {SCORER_VERSION}): 5 of 5 verdicts changed." in anew.err
         assert "100.0 [" not in anew.out
 
 

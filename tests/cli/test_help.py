@@ -12,14 +12,14 @@ from ragbed.cli import GROUPS, app
 from tests.cli.typed import type_command
 
 _SHORT = {
-    "What to evaluate": {"--model", "--data", "--out", "--testbeds", "--lang", "--limit"},
+    "What to evaluate": {"--model", "--data", "--out", "--docs", "--testbeds", "--lang", "--limit"},
     "Context": {"--noise", "--num-docs", "--distractors"},
     "Prompting and sampling": {"--prompt", "--strategies", "--temperature", "--max-tokens", "--reasoning-effort"},
     "Requests and cost": {"--max-connections", "--budget", "--batch", "--until", "--dry-run"},
-    "CI and output": {"--fail-under", "--json", "--help-all", "--help"},
+    "CI and output": {"--fail-under", "--baseline", "--strict", "--json", "--help-all", "--help"},
 }
 _ALL = {
-    "What to evaluate": {"--data-lang", "--profile", "--preset"},
+    "What to evaluate": {"--data-lang", "--profile", "--preset", "--corpus"},
     "Context": {"--supporting", "--true-ratio", "--positions", "--seed", "--search"},
     "Prompting and sampling": {"--repeats", "--confidence", "--top-p", "--thinking", "--extra-body", "--header"},
     "Requests and cost": {"--rpm", "--tpm", "--timeout", "--max-calls", "--price", "--cache"},

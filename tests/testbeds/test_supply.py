@@ -19,21 +19,24 @@ def _run(folder: Path, *items: Item, words: tuple[str, ...] = ()) -> Done:
 
 
 def _rows(done: Done) -> Counter[str]:
-    """Return the number of cases by testbed and number of documents."""
-    lines = [line.split() for line in done.out.splitlines() if " en " in line]
-    return Counter({" ".join(cells[:4]): int(cells[5]) for cells in lines})
+    """Return the number of questions by testbed, distractors and number of documents."""
+    lines = done.out.splitlines()
+    assert lines[0].endswith(" on made · lang en")
+    assert lines[1].split() == ["testbed", "distractors", "docs", "noise", "score", "%", "questions"]
+    rows = [line.split() for line in lines[3:] if line]
+    return Counter({" ".join(cells[:3]): int(cells[-1]) for cells in rows})
 
 
 def test_items_with_one_supporting_document_are_run_without_options(tmp_path: Path) -> None:
     done = _run(tmp_path, *(base_item(number, supports=1, distracts=4) for number in range(4)))
     assert done.code == 0, done.err
     assert _rows(done) == {
-        "noise en fixed 1": 4,
-        "noise en fixed 2": 4,
-        "noise en fixed 3": 4,
-        "noise en fixed 5": 4,
-        "rejection en related 4": 4,
-        "closed-book en – –": 4,
+        "noise fixed 1": 4,
+        "noise fixed 2": 4,
+        "noise fixed 3": 4,
+        "noise fixed 5": 4,
+        "rejection related 4": 4,
+        "closed-book – –": 4,
     }
     assert (
         "made has too few documents for the default conditions. Instead, these numbers of documents per question "
@@ -69,10 +72,10 @@ def test_the_command_that_shows_why_cases_are_infeasible_works_as_printed(tmp_pa
     shown = type_command(*words[words.index("export") :])
     assert shown.code == 0
     assert "requires 5 supporting documents, but the item has only 1 (×2)" in shown.out
-    assert [line.split()[-2:] for line in shown.out.splitlines() if line.startswith("made ")] == [
-        ["0", "2"],
-        ["2", "0"],
-    ]
+    lines = [line.split() for line in shown.out.splitlines()]
+    (names,) = (cells for cells in lines if cells[:1] == ["data"])
+    assert names[-2:] == ["feasible", "infeasible"]
+    assert [cells[-2:] for cells in lines if cells[:1] == ["made"]] == [["0", "2"], ["2", "0"]]
 
 
 def test_one_infeasible_case_is_counted_in_the_singular(tmp_path: Path) -> None:

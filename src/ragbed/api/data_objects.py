@@ -17,7 +17,7 @@ import msgspec
 from ragbed.api.objects import brief, labelled
 from ragbed.api.question_data import is_questions, make_dataset, open_folder, read_rows
 from ragbed.data import Dataset, Line
-from ragbed.errors import DataError, UnknownName, UsageError
+from ragbed.errors import DataError, UnknownName, UsageError, option
 from ragbed.schema import Lang
 
 if TYPE_CHECKING:
@@ -104,8 +104,8 @@ def _from_questions(
     if folder is None:
         shown = rows if isinstance(rows, str | Path) else f"data={label or 'data'!r}"
         raise UsageError(
-            f"{shown} is a list of questions and answers, which needs documents. Add docs=FOLDER with the documents "
-            "that state the answers."
+            f"{shown} is a list of questions and answers, which needs documents. Add {option('docs', 'FOLDER')} with "
+            "the documents that state the answers."
         )
     label = label or "data"
     return make_dataset(label, read_rows(rows, label), folder, lang, tell)

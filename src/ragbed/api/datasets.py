@@ -54,11 +54,8 @@ class CaseSet(Result):
 
 def tabulate_cases(rows: Sequence[FeasibilityRow]) -> Table:
     """Return the numbers of feasible and infeasible cases by condition."""
-    names = {"noise_real": "real"}
-    shown = [
-        {names.get(name, name): value for name, value in structs.asdict(row).items() if name != "reasons"}
-        for row in rows
-    ]
+    names = ("data", "testbed", "lang", "noise", "noise_real", "true_ratio", "k", "arm", "feasible", "infeasible")
+    shown = [{name.removeprefix("noise_"): getattr(row, name) for name in names} for row in rows]
     title, shown = compact(shown, ("true_ratio", "arm"))
     return Table(map(structs.asdict, rows), f"Cases{title}", shown)
 

@@ -87,7 +87,7 @@ class LayoutOptions(MixOptions):
         in_python="Also a list of dictionaries or a DataFrame with these columns.",
         default=None,
     )
-    corpus: Values | None = context(
+    corpus: Values | None = what(
         "Variants of the documents in the own-rag testbed: clean, withheld (without the evidence for the question), "
         "noisy (with related distractors), false or false=0.75 (with edited copies of the evidence).",
         "NAMES",

@@ -14,7 +14,7 @@ from ragbed.builder.web.extract import Extractor
 from ragbed.builder.web.formats import MARKDOWN, TEXT
 from ragbed.builder.web.reader_process import read
 from ragbed.data.evidence import SourceChunk, SourceDocument
-from ragbed.errors import UsageError
+from ragbed.errors import UsageError, option
 from ragbed.schema import Article, Reject
 from ragbed.text import guess_lang
 
@@ -33,7 +33,7 @@ def read_folder(
     """
     if not folder.is_dir():
         problem = "is a file, not a folder" if folder.exists() else "does not exist"
-        raise UsageError(f"docs={folder} {problem}. Pass the folder with the documents.")
+        raise UsageError(f"{option('docs', folder)} {problem}. Pass the folder with the documents.")
     found = [read_file(folder, path, path.relative_to(folder), path.relative_to(folder)) for path in find_files(folder)]
     rejects = [one for one in found if isinstance(one, Reject)]
     raws = [one for one in found if not isinstance(one, Reject)]
@@ -44,10 +44,11 @@ def read_folder(
         else:
             rejects.append(reject(raw.url, result.outcome, result.reason))
     if not documents:
-        shown = "; ".join(f"{one.what}: {one.reason}" for one in rejects[:_MAX_SHOWN])
+        reasons = "; ".join(f"{one.what}: {one.reason}" for one in rejects[:_MAX_SHOWN])
+        shown = f" ({reasons})" if reasons else ""
         raise UsageError(
-            f"docs={folder} contains no document that can be read{f' ({shown})' if shown else ''}. Pass a folder with "
-            "Markdown, text, HTML, PDF or Word files."
+            f"{option('docs', folder)} contains no document that can be read{shown}. Pass a folder with Markdown, "
+            "text, HTML, PDF or Word files."
         )
     return documents, rejects
 

@@ -23,7 +23,7 @@ from typing import Any, Literal, Protocol, runtime_checkable
 import msgspec
 
 from ragbed.data.corpus import Corpora, Named, PassageLabeller
-from ragbed.errors import RagbedError, UsageError
+from ragbed.errors import RagbedError, UsageError, option
 from ragbed.io.threads import in_daemon_thread
 from ragbed.models.base import StatelessModel, canonical
 from ragbed.models.code_identity import identify
@@ -197,7 +197,7 @@ class FunctionCall:
         }
         raise UsageError(
             f"{self.shown} cannot be used in {_TESTBEDS[provided]}: it must accept {needs} or `case`.{hint} Change "
-            f"`testbeds` or the function. A correct one: {correct[provided]}"
+            f"{option('testbeds')} or the function. A correct one: {correct[provided]}"
         )
 
     def call(self, case: Case, tool: SearchTool | None) -> Any:  # noqa: ANN401 - whatever the function returns
@@ -367,9 +367,9 @@ class FunctionSystem(StatelessModel):
         changed = [name for name in corpora if name != "clean"]
         if changed and not self._call.knows_variant():
             raise UsageError(
-                f"corpus={changed[0]}: {self.name} cannot be used with changed documents, because only a factory can "
-                "build it for another folder. Use factory/<module>:<make> or ragbed.system(factory=make) with "
-                "`def make(folder): …`, which returns the function; or leave only corpus=clean."
+                f"{option('corpus', changed[0])}: {self.name} cannot be used with changed documents, because only a "
+                "factory can build it for another folder. Use factory/<module>:<make> or ragbed.system(factory=make) "
+                f"with `def make(folder): …`, which returns the function; or leave only {option('corpus', 'clean')}."
             )
 
     async def complete(self, case: Case, repeat: int = 0) -> Completion:  # noqa: ARG002  # a system samples by itself
@@ -438,7 +438,8 @@ class FactorySystem(FunctionSystem):
         if provided != "corpus":
             raise UsageError(
                 f"{self.name} is built for a folder of documents, which only the testbed own-rag provides. Use "
-                "testbeds=own-rag, or evaluate a function, e.g. python/my_rag:answer, in the other testbeds."
+                f"{option('testbeds', 'own-rag')}, or evaluate a function, e.g. python/my_rag:answer, in the other "
+                "testbeds."
             )
 
     async def _call_for(self, case: Case) -> FunctionCall:
@@ -450,7 +451,7 @@ class FactorySystem(FunctionSystem):
     async def _make(self, case: Case) -> FunctionCall:
         corpus = self._corpora.get((case.data, case.corpus or ""))
         if corpus is None or not hasattr(corpus, "folder"):
-            raise UsageError(f"{self.name} requires a folder of documents. Use testbeds=own-rag.")
+            raise UsageError(f"{self.name} requires a folder of documents. Use {option('testbeds', 'own-rag')}.")
         folder = await asyncio.to_thread(corpus.folder)
         try:
             made: object = await in_daemon_thread(lambda: _await_result(self._function(folder)))

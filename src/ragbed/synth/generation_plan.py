@@ -94,8 +94,7 @@ class GenerationPlan:
         if not any(sizes.values()):
             raise UsageError(
                 f"{option('items')}, {option('integration')} and {option('counterfactual')} are all 0, so there is "
-                "nothing to write. Set at least one "
-                "of them."
+                "nothing to write. Set at least one of them."
             )
         return dict(zip(("base", "int", "fact"), sizes.values(), strict=True))
 

@@ -25,7 +25,7 @@ from msgspec import Struct, structs
 from ragbed.data import Dataset
 from ragbed.data.corpus import Named, passage_id
 from ragbed.data.evidence import DocumentFolder, find_sentence, fold, replace_answer, states
-from ragbed.errors import UnknownName, UsageError
+from ragbed.errors import UnknownName, UsageError, option
 from ragbed.schema import Answer, Case, Expectation, Item, Lang, Message, Passage, Retrieved, ScoreName, Stance
 from ragbed.testbeds.closed_book import case_without_documents, selected_items
 from ragbed.testbeds.names import name_case
@@ -75,9 +75,11 @@ def parse_corpus(text: str) -> CorpusCondition:
         raise UnknownName("corpus", text, (CLEAN, WITHHELD, NOISY, FALSE, "false=SHARE"))
     if not equals:
         return CorpusCondition(kind)
-    ratio = parse_ratio(share, "corpus=false")
+    ratio = parse_ratio(share, "corpus")
     if not ratio:
-        raise UsageError("corpus=false=0 has no edited copies. Use corpus=clean, or a share above 0.")
+        raise UsageError(
+            f"{option('corpus', text)} has no edited copies. Use {option('corpus', CLEAN)}, or a share above 0."
+        )
     return CorpusCondition(kind, ratio)
 
 
@@ -172,8 +174,8 @@ class RagCorpora:
         edited = dict(self._edits(condition.share))
         if not edited:
             raise UsageError(
-                f"corpus=false: no question of {self.data} with evidence has a false answer. Add the column "
-                "`false_answer` to the questions, or choose another corpus."
+                f"{option('corpus', FALSE)}: no question of {self.data} with evidence has a false answer. Add the "
+                "column `false_answer` to the questions, or choose another corpus."
             )
         removed = {name for name, _ in self._originals()} if condition.share == 1 else set()
         return [RagVariant(self, condition.name, condition, frozenset(removed), edited)]

@@ -223,12 +223,13 @@ def _are_duration(text: str, first: Quantity, second: Quantity) -> bool:
 
 def _in_digits(text: str) -> list[Quantity]:
     found: list[Quantity] = []
+    has_numbered_rows = "|" in text and _FIRST_ROW.search(text) is not None
     for match in _DIGITS.finditer(text):
         start, end = match.span()
         unit = _unit_after(text, end)
         if unit is None or text.startswith("年级", end):
             continue
-        if not _is_counted(text, start, match.end("number")):
+        if not _is_counted(text, start, match.end("number"), has_numbered_rows=has_numbered_rows):
             continue
         name, stop = unit
         is_money = not _MONEY_SIGNS.isdisjoint(text[max(0, start - 2) : start])
@@ -328,7 +329,7 @@ def _sign_before(text: str, start: int) -> tuple[int, int]:
     return (-1, minus.start()) if minus else (1, start)
 
 
-def _is_counted(text: str, start: int, end: int) -> bool:
+def _is_counted(text: str, start: int, end: int, *, has_numbered_rows: bool) -> bool:
     """Return whether a number is a quantity rather than the identifier of a document, list item or series."""
     before = text[start - 1 : start]
     if (before.isascii() or before in "第档章料") and _NOT_COUNTED.search(text, max(0, start - 12), start):
@@ -337,8 +338,8 @@ def _is_counted(text: str, start: int, end: int) -> bool:
         return True
     if text[max(0, start - _INDENT) : start].rpartition("\n")[2].strip(" (|"):
         return True
-    if text[end] in " |":  # unless the rows of a table are numbered
-        return _FIRST_ROW.search(text) is None
+    if text[end] in " |":
+        return not has_numbered_rows
     if text[end] == "、" and text[end + 1].isdigit():  # 8、9 are two answers
         return True
     # The first number of a list never has two digits.
