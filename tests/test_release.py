@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -115,7 +116,7 @@ def _run_step(name: str, folder: Path, **values: str) -> subprocess.CompletedPro
 GATES = "noise.accuracy@0.4=0.7 rejection.refusal_recall=0.5"
 
 
-def _evaluate(  # noqa: PLR0913 - the inputs of the action
+def _evaluate(
     folder: Path,
     model: str,
     data: str = "ragbed-mini-en_base",
@@ -158,7 +159,12 @@ def test_the_steps_of_the_action_run(tmp_path: Path) -> None:
     exported = [sys.executable, "-m", "ragbed", "export", "main", "--to", "archive", "-o", "main.zip"]
     subprocess.run(exported, cwd=tmp_path, check=True, capture_output=True)
     assert _evaluate(tmp_path, "scripted/last-doc").returncode == 4
-    (tmp_path / "ragbed-run").rename(tmp_path / "limits")
+    (tmp_path / "ragbed-gates.xml").unlink()
+    shutil.rmtree(tmp_path / "ragbed-run")
+    undecided = "noise.accuracy@0.4=0.65"  # the accuracy is 61.7% [47.5, 74.1]
+    assert _evaluate(tmp_path, "scripted/last-doc", gates=undecided).returncode == 0
+    assert _evaluate(tmp_path, "scripted/last-doc", gates=undecided, strict="true").returncode == 4
+    (tmp_path / "ragbed-gates.xml").unlink()
     compared = _evaluate(tmp_path, "scripted/last-doc", gates="", baseline="main.zip")
     assert compared.returncode == 4, compared.stderr
     assert _run_step("Write the job summary", tmp_path).returncode == 0

@@ -168,6 +168,16 @@ def test_build_qa_writes_a_dataset_that_runs_with_the_folder() -> None:
 
 
 @pytest.mark.usefixtures("here")
+def test_a_question_with_a_false_answer_is_also_run_without_it() -> None:
+    words = ("-d", "qa.csv", "--docs", "docs", "--testbeds", "noise,counterfactual", "--num-docs", "1", "--noise", "0")
+    done = type_command("run", "-m", "scripted/oracle", *words, "-o", "r", "--json")
+    assert done.code == 0, done.err
+    cells = json.loads(done.out.splitlines()[-1])["cells"]
+    assert [(cell["testbed"], cell["asked"]) for cell in cells] == [("noise", 4), ("counterfactual", 2)]
+    assert all(trial["fake"] is None for trial in ragbed.open_run("r").trials() if trial["testbed"] == "noise")
+
+
+@pytest.mark.usefixtures("here")
 def test_false_copies_are_added_or_replace_the_evidence() -> None:
     done = type_command("export", "qa.csv", "--docs", "docs", "--to", "corpora", "-o", "c", "--corpus", "false,false=1")
     assert done.code == 0, done.err

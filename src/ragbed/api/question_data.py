@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, cast, get_args
 from ragbed.api.job_specs import BuildQaSpec
 from ragbed.api.progress import open_progress
 from ragbed.api.specification import takes
-from ragbed.data import Dataset, native
+from ragbed.data import Dataset, native, without_false
 from ragbed.data.language import SAMPLE, detect_language
 from ragbed.errors import DataError, UnknownName, UsageError, option
 from ragbed.io.jsonl import write_file
@@ -152,7 +152,7 @@ def build_qa(spec: BuildQaSpec) -> QuestionsResult:
     files: dict[str, list[Item]] = {}
     for item in items:
         if item.passages:
-            base = _without_false(item)
+            base = without_false(item)
             kind = "int" if any(passage.part is not None for passage in base.passages) else "base"
             files.setdefault(f"{item.lang}_{kind}.jsonl", []).append(base)
             if item.fake:
@@ -162,14 +162,6 @@ def build_qa(spec: BuildQaSpec) -> QuestionsResult:
         write_file(target / name, b"".join(map(native.to_line, found)))
     write_file(target / "not-found.csv", _to_csv(missing))
     return QuestionsResult(target, {name: len(found) for name, found in files.items()}, missing)
-
-
-def _without_false(item: Item) -> Item:
-    """Return an item without its false answer."""
-    from msgspec import structs
-
-    passages = tuple(passage for passage in item.passages if passage.stance != "contradicts")
-    return structs.replace(item, fake=None, passages=passages)
 
 
 def _to_csv(missing: Sequence[NotFound]) -> bytes:

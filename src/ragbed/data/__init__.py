@@ -92,6 +92,16 @@ class Dataset:
         with self._fetched() as here:
             yield from read_file(here, self.path, self.lang)
 
+    def as_kind(self, item: Item, kind: Kind) -> Item | None:
+        """Return an item for testbeds of one kind, or None if it does not suit them.
+
+        A question about a folder of documents is also a base item, without its false answer.
+        """
+        found = kind_of(item)
+        if found == "counterfactual" and kind == "base" and self.folder is not None:
+            return without_false(item)
+        return item if found == kind else None
+
     def in_language(self, lang: Lang) -> Dataset:
         """Return the dataset with a given language for its items; its name says if the language seems to be another."""
         with self._fetched() as here:
@@ -229,6 +239,12 @@ def is_same_answer(fake: Answer, gold: Answer) -> bool:
     """Return whether a false answer has an alias of every part of the true one, ignoring case and white space."""
     given = {squeezed(alias) for aliases in fake for alias in aliases}
     return all(any(squeezed(alias) in given for alias in aliases) for aliases in gold)
+
+
+def without_false(item: Item) -> Item:
+    """Return an item without its false answer and the passages that state it."""
+    passages = tuple(passage for passage in item.passages if passage.stance != "contradicts")
+    return msgspec.structs.replace(item, fake=None, passages=passages)
 
 
 def kind_of(item: Item) -> Kind:

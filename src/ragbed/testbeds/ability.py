@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from msgspec import Struct, structs
 
-from ragbed.data import Dataset, kind_of
+from ragbed.data import Dataset
 from ragbed.data.rgb import spelled_answer
 from ragbed.schema import Case, Document, Expectation, Item, Kind, ScoreName
 from ragbed.testbeds.document_bank import DocumentBank, NearbyItems, with_neighbours
@@ -135,8 +135,9 @@ class Ability(Struct, frozen=True):
         turns = PositionTurns(settings.seed, is_spread=self.spreads_positions)
         sizes = sorted({condition.docs for condition in conditions})
         before: tuple[str, NearbyItems, dict[int, int]] = ("", NearbyItems(), {})
-        for item, near in islice(items, dataset.resolve_limit(settings.limit)):
-            if kind_of(item) == self.takes:
+        for read, near in islice(items, dataset.resolve_limit(settings.limit)):
+            item = dataset.as_kind(read, self.takes)
+            if item is not None:
                 _, around, taken = before
                 if item.twin != before[0]:
                     supply = self.supply(item)
@@ -220,8 +221,9 @@ def fit_defaults(dataset: Dataset, abilities: Sequence[Ability], settings: Setti
     supplies: dict[str, list[Supply]] = {ability.name: [] for ability in abilities}
     for item in islice(dataset.items(), dataset.resolve_limit(settings.limit)):
         for ability in abilities if item.lang in settings.langs else ():
-            if kind_of(item) == ability.takes and len(supplies[ability.name]) < _MAX_SAMPLED:
-                supplies[ability.name].append(ability.supply(item))
+            own = dataset.as_kind(item, ability.takes)
+            if own is not None and len(supplies[ability.name]) < _MAX_SAMPLED:
+                supplies[ability.name].append(ability.supply(own))
     fitted = {one.name: one.fit(one.requested(settings), supplies[one.name]) for one in abilities}
     changed = {one.name: tuple(fitted[one.name]) for one in abilities if fitted[one.name] != one.requested(settings)}
     return replace(settings, replaced=changed), [one for one in abilities if not supplies[one.name]]
