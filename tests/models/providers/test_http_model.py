@@ -182,7 +182,7 @@ def test_a_failing_and_an_unreachable_server_do_not_end_the_run(fault: object) -
     async def talk() -> None:
         async with FaultServer([fault]) as bad, FaultServer([well]) as good:  # type: ignore[list-item]
             urls = ("http://127.0.0.1:9/v1", bad.url, good.url)
-            model = model_at(*urls, patience=replace(QUICK, attempt_s=0.3))
+            model = model_at(*urls, patience=replace(QUICK, attempt_s=1.0))
             done = await with_model(model, lambda one: complete_all(one, 60))
         assert {completion.outcome for completion in done} == {"ok"}
 
