@@ -8,6 +8,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine, 
 from contextlib import suppress
 from typing import Any, TypeVar
 
+_MOST_EXITS = 10  # maximum number of attempts to end the tasks that a signal has interrupted
 Thing = TypeVar("Thing")
 
 
@@ -73,6 +74,12 @@ def _end_tasks(runner: asyncio.Runner) -> None:
             task.cancel()
         await asyncio.gather(*others, return_exceptions=True)
 
-    with suppress(RuntimeError):  # a callback that the interrupted task left behind may stop the loop's next run
-        runner.run(asyncio.sleep(0))
-    runner.run(cancel_others())
+    runner.get_loop().set_exception_handler(
+        lambda *_: None
+    )  # the exit of an interrupted task is not an unnoticed error
+    # A task that waited for the interrupted one raises the exit again, and callbacks that it left may stop the loop.
+    for _ in range(_MOST_EXITS):
+        with suppress(RuntimeError, SystemExit, KeyboardInterrupt):
+            runner.run(cancel_others())
+            runner.run(asyncio.sleep(0))
+            return
