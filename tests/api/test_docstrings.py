@@ -9,15 +9,12 @@ import pytest
 import ragbed
 from tests.docs.blocks import ROOT
 
-_UNDOCUMENTED = {"RunOptions"}
-"""Types for type checkers only."""
-
 
 def _names() -> list[str]:
     members = [
         f"Run.{name}" for name in vars(ragbed.Run) if not name.startswith("_") and name not in ("folder", "gates")
     ]
-    return sorted({*ragbed.__all__, *members} - _UNDOCUMENTED)
+    return sorted({*ragbed.__all__, *members})
 
 
 @pytest.mark.parametrize("name", _names())

@@ -34,6 +34,20 @@ ReportFormat: TypeAlias = Literal["text", "md", "html", "latex", "csv", "json", 
 _SCORERS = "robust, code, paper, or a scorer from a plug-in."
 
 
+class RunsSpec(Spec):
+    """The options of a job that reads several runs."""
+
+    runs: RunsLike = opt(
+        "Runs, or folders of runs.",
+        "RUN",
+        is_argument=True,
+        is_repeatable=True,
+        is_required=True,
+        is_place=True,
+        kw_only=False,
+    )
+
+
 class CompareSpec(Spec):
     """The options of a comparison."""
 
@@ -57,35 +71,17 @@ class CompareSpec(Spec):
             refuse_unused("junit", f"no gate is set. Set one, e.g. {option('fail_if_worse', 0.05)}")
 
 
-class RankSpec(Spec):
+class RankSpec(RunsSpec):
     """The options of a ranking."""
 
-    runs: RunsLike = opt(
-        "Runs, or folders of runs.",
-        "RUN",
-        is_argument=True,
-        is_repeatable=True,
-        is_required=True,
-        is_place=True,
-        kw_only=False,
-    )
     scorer: str = opt(f"Scorer to rank by: {_SCORERS}", "NAME", default="robust")
 
 
-class ReportSpec(Spec):
+class ReportSpec(RunsSpec):
     """The options of a report."""
 
-    runs: RunsLike = opt(
-        "Runs, or folders of runs.",
-        "RUN",
-        is_argument=True,
-        is_repeatable=True,
-        is_required=True,
-        is_place=True,
-        kw_only=False,
-    )
     format: ReportFormat = opt(
-        "Report format; a site has a leaderboard and a report on each run.", "FORMAT", short="-f", default="text"
+        "Report format; a site has a leaderboard and a report on each run.", short="-f", default="text"
     )
     scorer: str = opt(
         f"Scorer shown in the tables (csv and json include all scorers): {_SCORERS}", "NAME", default="robust"
@@ -425,18 +421,9 @@ class ImportSpec(LayoutOptions):
     )
 
 
-class MergeSpec(Spec):
+class MergeSpec(RunsSpec):
     """The options of a merge."""
 
-    runs: RunsLike = opt(
-        "Runs, or folders of runs.",
-        "RUN",
-        is_argument=True,
-        is_repeatable=True,
-        is_required=True,
-        is_place=True,
-        kw_only=False,
-    )
     out: LocalFile = opt("New folder for the merged run.", "RUN", short="-o", kw_only=False)
 
 

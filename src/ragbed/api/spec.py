@@ -252,8 +252,7 @@ class RunSpec(LayoutOptions, CallOptions):
         "Model to evaluate, e.g. openai/gpt-4o-mini; NAME=MODEL sets the display name.",
         "MODEL",
         in_python="Also a function that maps a prompt to a response, a `ragbed.system`, an object that implements "
-        "the "
-        "`Model` protocol, a list of these, or a dictionary with display names as keys.",
+        "the `Model` protocol, a list of these, or a dictionary with display names as keys.",
         short="-m",
         is_repeatable=True,
         default=DEFAULT_MODEL,
@@ -263,8 +262,7 @@ class RunSpec(LayoutOptions, CallOptions):
         "Dataset: a file, a URL, or a name from `ragbed data list`.",
         "DATA",
         in_python="Also a list of item dictionaries, a DataFrame, a list of these, or a dictionary with dataset "
-        "names as "
-        "keys.",
+        "names as keys.",
         short="-d",
         is_repeatable=True,
         is_required=True,

@@ -338,7 +338,7 @@ class FunctionSystem(StatelessModel):
     Args:
         name: Its model string.
         function: The function.
-        only: What a single parameter with a name of its own receives; empty if that is an error.
+        only: What the only parameter receives if it has another name; empty if another name is an error.
         calls: Maximum number of concurrent calls. Each call of a function that is not async has its own thread.
         limit_s: Time limit in seconds. A call that takes longer counts as an error, and its thread is abandoned.
         corpora: The corpora from which it may return passages.

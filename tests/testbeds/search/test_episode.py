@@ -7,7 +7,7 @@ import json
 import pytest
 
 from ragbed.schema import Case, Completion, Message, Retrieved, ToolCall
-from ragbed.testbeds.search.episode import Episode, prompt_of
+from ragbed.testbeds.search.episode import Episode
 from ragbed.testbeds.search.settings import SearchSettings
 from tests.models.asking import case
 
@@ -52,8 +52,8 @@ def test_the_results_follow_the_calls_and_the_answer_ends_the_episode() -> None:
     episode.take(_say("Paris"))
     assert (episode.ended, episode.answer, len(episode.steps)) == ("answered", "Paris", 2)
     assert [len(step.searches) for step in episode.steps] == [2, 0]
-    assert prompt_of(episode.steps) == request.messages
-    assert prompt_of(episode.steps[:1]) == first.messages
+    assert episode.steps[0].messages == first.messages
+    assert tuple(message for step in episode.steps for message in step.messages) == request.messages
 
 
 def test_the_text_protocol_explains_itself_and_alternates_roles() -> None:

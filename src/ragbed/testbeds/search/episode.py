@@ -134,8 +134,3 @@ def _first_messages(case: Case) -> tuple[Message, ...]:
     system, *others = case.messages
     text = f"{system.content}\n\n{read_texts(case.lang)['text']}"
     return (structs.replace(system, content=text), *others)
-
-
-def prompt_of(steps: Sequence[Step]) -> tuple[Message, ...]:
-    """Return the complete prompt for the last of the given turns."""
-    return tuple(message for step in steps for message in step.messages)
