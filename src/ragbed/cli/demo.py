@@ -23,14 +23,14 @@ def demo(spec: DemoSpec) -> None:
     """Evaluate a small model on this machine, without an API key.
 
     The first part prints one example for each of the four abilities (the paper's Figure 1, reworded): the model's
-    input and the expected response. The second part evaluates the model on about eighty cases from all testbeds, which
-    takes a few minutes. Rerun the command to resume an interrupted evaluation. The third part explains the results and
-    writes an HTML report.
+    input and the expected response. The second part evaluates a baseline, which returns the best-matching sentence, on
+    all bundled questions in seconds, and then the model on about eighty cases, which takes a few minutes. Rerun the
+    command to resume an interrupted evaluation. The third part explains the results and writes an HTML report.
 
     The default model requires the `llamacpp` extra; its weights (98 MB) are downloaded if missing.
 
-    One run per language is written to DIR/en and DIR/zh. The default model reads only English, so a baseline that
-    selects the best-matching sentence is evaluated in Chinese.
+    The runs are written to DIR/baseline, DIR/en and DIR/zh. The default model reads only English, so in Chinese only
+    the baseline is evaluated.
 
     \b
     Examples:
@@ -39,8 +39,7 @@ def demo(spec: DemoSpec) -> None:
       ragbed demo -m llamacpp/qwen2.5-7b-instruct-q4_k_m.gguf -o runs/qwen
     """
     from ragbed.analysis.overview import tabulate_run
-    from ragbed.api.demo import ENGLISH_ONLY
-    from ragbed.api.demo import demo as evaluate
+    from ragbed.api.demo import BASELINE, ENGLISH_ONLY, evaluate
     from ragbed.api.layout import read_langs
     from ragbed.cli.console_progress import resumable
     from ragbed.cli.examples import print_examples
@@ -51,20 +50,23 @@ def demo(spec: DemoSpec) -> None:
     langs, out = read_langs(spec.lang), Path(spec.out)
     parse_model(spec.model)  # Report a mistyped model before printing the examples.
     print_examples(langs)
-    console().print("\nEvaluation on ragbed-mini: fictional news that no model has seen.\n")
+    console().print(
+        "\nEvaluation on ragbed-mini: fictional news that no model has seen. "
+        f"{BASELINE} is not a language model: it returns the sentence that best matches the question.\n",
+        soft_wrap=not console().is_terminal,
+    )
     if spec.model in ENGLISH_ONLY and "zh" in langs:
-        console().print(
-            f"{spec.model} reads English only; Chinese is shown with a baseline that selects a sentence from the "
-            "documents."
-        )
+        console().print(f"{spec.model} reads only English, so in Chinese only the baseline is evaluated.\n")
+    cells = {}
     with resumable(f"Stopped. All responses are kept in {out}; rerun the same command to resume."):
-        runs = [run.folder for run in evaluate.start(spec).values()]
-    cells = {run: tabulate_run(run) for run in runs}
-    for run, found in cells.items():
-        print_cells(found, run, to_stderr=False)
-        click.echo()
+        for _, evaluated in evaluate(spec):
+            run = evaluated.folder
+            cells[run] = tabulate_run(run)
+            print_cells(cells[run], run, to_stderr=False)
+            click.echo()
+    runs = list(cells)
     _write_report(runs, langs, out / "report.html")
-    _print_next(runs[0], out)
+    _print_next(runs[-1], out)
     for run, found in cells.items():
         if errors := sum(cell.error for cell in found):
             say(f"First error: {read_rest(run)[1]}")
