@@ -24,7 +24,6 @@ MEMBERS = {
     "core": "benches.core",
     "full_build": "benches.full_build",
     "gpu": "benches.gpu",
-    "install": "benches.install",
     "judge": "benches.judge",
     "notebooks": "benches.notebooks",
     "own_rag": "benches.own_rag",
