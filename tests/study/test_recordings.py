@@ -26,7 +26,7 @@ from study.recordings import Recording, read_recording, recording_paths, write_r
 from study.results import render
 from study.score import count_differences, score_recording, slim_run
 
-_SMALL = next(path for path in recording_paths() if path.stem == f"{MODELS[2]}.long-32")
+_SMALL = next(path for path in recording_paths() if path.stem == f"{MODELS[2]}.synthetic-fixed")
 # The names of cases, items and settings: letters, digits and separators, without spaces or Chinese characters.
 _NAME = re.compile(r"[A-Za-z0-9_.,;:@=+/\-]*")
 
