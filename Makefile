@@ -100,7 +100,7 @@ $(DEMO_STAMP): $(LOCKS) requirements/smollm2.txt
 	@touch $@
 
 $(STAMP): $(DEMO_STAMP)  # installs the rest beside what the demo needs
-	@sh scripts/bootstrap $(VENV) build,dense,figures,llamacpp,pandas,prices,ray,remote,serve dev
+	@sh scripts/bootstrap $(VENV) build,dense,figures,llamacpp,pandas,prices,ray,serve dev
 	@touch $@
 
 $(HF_STAMP): $(LOCKS)

@@ -65,7 +65,7 @@ def test_locks_have_hashes_and_no_index() -> None:
 @pytest.mark.parametrize(
     ("extras", "groups"),
     [
-        (["build", "dense", "figures", "llamacpp", "pandas", "prices", "ray", "remote", "serve"], ["dev"]),
+        (["build", "dense", "figures", "llamacpp", "pandas", "prices", "ray", "serve"], ["dev"]),
         (["llamacpp", "serve"], ["build"]),
     ],
 )

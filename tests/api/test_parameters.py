@@ -29,7 +29,7 @@ api: Any = ragbed
         (lambda: api.judge("a", "m", timeout="1"), "timeout='1' is not valid. Use a number greater than 0."),
         (lambda: api.judge("a", "m", rpm=0), "rpm=0 is out of range"),
         (lambda: api.cases("figure1", noise=7), "noise=7"),
-        (lambda: api.synthesize("s3://bucket/x"), "is a URL. Use a local file or folder"),
+        (lambda: api.synthesize("s3://bucket/x"), "URLs are not supported. Use a local file or folder"),
         (lambda: api.synthesize(""), ": the path is empty. Use a file or folder"),
         (lambda: api.merge(["runs/a"], ""), ": the path is empty. Use a file or folder"),
         (lambda: api.report(""), ": the path is empty. Use a file or folder"),

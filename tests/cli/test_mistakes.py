@@ -172,17 +172,8 @@ KEYS_AND_URLS = [
     ),
     Mistake("run -d DATA -m http/:nowhere", f"the URL of http/:nowhere {_WRONG_URL}"),
     Mistake(
-        "run -d http://127.0.0.1:9/x.jsonl -m scripted/oracle",
-        "http://127.0.0.1:9/x.jsonl cannot be read: <any>. Check the URL and the network connection.",
-        code=1,
-    ),
-    Mistake(
-        "run -d htp://host/x.jsonl -m scripted/oracle",
-        "htp://host/x.jsonl: Protocol not known: htp; supported schemes: <any>",
-    ),
-    Mistake(
         "run -d s3://bucket/x.jsonl -m scripted/oracle",
-        "s3://bucket/x.jsonl: s3:// requires a package that is not installed: pip install s3fs",
+        "a dataset cannot be a URL. Download the file, and use its path.",
     ),
     Mistake(
         "data get rgb --mirror hf-mirror",
@@ -399,7 +390,7 @@ OPTIONS = [
     Mistake("lint ''", "DATA: the value is empty. Give a file or a name."),
     Mistake(
         "RUN -o https://host/run",
-        "--out https://host/run is a URL. Use a local file or folder; only `ragbed export` can write to URLs.",
+        "--out: URLs are not supported. Use a local file or folder.",
     ),
     Mistake("RUN -o text", "text is a file, but a run must be a folder. Choose another path for --out."),
     Mistake(

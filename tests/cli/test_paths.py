@@ -36,7 +36,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_an_address_is_no_path_of_this_machine(here: Path, words: tuple[str, ...]) -> None:
     done = type_command(*words)
     assert done.code == 2
-    assert f"{ADDRESS} is a URL. Use a local file or folder" in done.err
+    assert "URLs are not supported. Use a local file or folder" in done.err
     assert [path.name for path in here.iterdir()] == ["r"]
 
 

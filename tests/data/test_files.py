@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from ragbed.data import Dataset, native, rgb
 from ragbed.errors import DataError
 from ragbed.io import jsonl
-from tests.io.test_locations import in_memory
 from tests.items import base_item
 
 _GOOD = b'{"id": 0, "query": "Who?", "answer": "A", "positive": ["A"], "negative": []}\n'
@@ -87,22 +86,6 @@ def test_an_endless_line_is_refused_without_reading_it(tmp_path: Path) -> None:
         sink.truncate(100 * 2**20)
     with pytest.raises(DataError, match=r"long\.json:2: the line is longer than 64 MiB"):
         _read_all(path)
-
-
-def test_an_address_that_changes_while_it_is_read_is_refused() -> None:
-    dataset = Dataset("d", in_memory("d.jsonl"))
-    with jsonl.write_whole(dataset.path) as sink:
-        sink.write(native.to_line(base_item(1)))
-    told = dataset.sha256()
-    assert len(list(dataset.items())) == 1
-    with jsonl.write_whole(dataset.path) as sink:
-        sink.write(native.to_line(base_item(2)))
-    for again in (dataset.sha256, lambda: list(dataset.items())):
-        with pytest.raises(
-            DataError, match=rf"d\.jsonl changed while it was being read \(sha256 .*, not {told[:12]}…\)"
-        ):
-            again()
-    assert len(list(Dataset("d", dataset.path).items())) == 1
 
 
 def test_a_limit_is_a_number_or_a_fraction_of_the_items(tmp_path: Path) -> None:

@@ -19,9 +19,8 @@ if TYPE_CHECKING:
     from ragbed.api.progress import Progress
     from ragbed.api.results import Run
     from ragbed.data.output import BinarySink
-    from ragbed.io.locations import Url
 
-    Output: TypeAlias = str | Path | Url | BinarySink
+    Output: TypeAlias = str | Path | BinarySink
     Sources: TypeAlias = Run | DataLike
     LocalFiles: TypeAlias = str | Path | Sequence[str | Path]
     Questions: TypeAlias = str | Path | Any
@@ -368,7 +367,7 @@ class ExportSpec(LayoutOptions):
         kw_only=False,
     )
     out: Output | None = opt(
-        "File, new folder or URL to write to, e.g. s3://bucket/data; '-' writes to stdout.",
+        "File or new folder to write to; '-' writes to stdout.",
         "PATH",
         in_python="Also an open binary file.",
         short="-o",

@@ -9,7 +9,6 @@ from typing import Any, TypeAlias
 from ragbed.api.results import Run
 from ragbed.api.specification import check_path
 from ragbed.errors import UsageError, option
-from ragbed.io.locations import Place, Url, parse_place
 
 RunLike: TypeAlias = Run | str | Path
 """A run, or its folder."""
@@ -41,10 +40,3 @@ def run_folder(run: RunLike, name: str = "run") -> Path:
     if not isinstance(run, str | Path):
         raise UsageError(f"{option(name, repr(run))} is not a run. Use a Run, or the path of its folder.")
     return check_path(name, run)
-
-
-def to_place(path: str | Path | Url) -> Place:
-    """Return a local path, or a URL such as s3://bucket/folder."""
-    if isinstance(path, Url):
-        return path
-    return parse_place(str(path)) if "://" in str(path) else check_path("out", path)

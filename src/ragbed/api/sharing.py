@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING
 from ragbed.api.data_objects import read_data
 from ragbed.api.job_specs import ExportSpec, ImportSpec, MergeSpec
 from ragbed.api.layout import read_layout
-from ragbed.api.places import only_path, run_folder, several, to_place
+from ragbed.api.places import only_path, run_folder, several
 from ragbed.api.progress import Progress, open_progress
 from ragbed.api.results import Run
 from ragbed.api.spec import LayoutOptions
 from ragbed.api.specification import check_path, fields_of, takes
 from ragbed.data.output import BinarySink
 from ragbed.errors import NoSuchFile, UnknownName, UsageError, option, refuse_unused
-from ragbed.io.locations import Place, Url
 from ragbed.text import counted
 
 if TYPE_CHECKING:
@@ -107,10 +106,10 @@ def _given_layout(spec: LayoutOptions) -> list[str]:
     return [name for name, field in fields_of(LayoutOptions).items() if getattr(spec, name) != field.default]
 
 
-def _need_place(spec: ExportSpec) -> Place | BinarySink:
+def _need_place(spec: ExportSpec) -> Path | BinarySink:
     if spec.out is None:
         raise UsageError(f"{option('to', spec.to)} requires an output file or folder. Add {option('out', 'PATH')}.")
-    return to_place(spec.out) if isinstance(spec.out, str | Path | Url) else spec.out
+    return check_path("out", spec.out) if isinstance(spec.out, str | Path) else spec.out
 
 
 def _result(target: ExportTarget | None, written: Written) -> ExportResult:

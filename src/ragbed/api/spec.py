@@ -259,7 +259,7 @@ class RunSpec(LayoutOptions, CallOptions):
         kw_only=False,
     )
     data: DataLike = what(
-        "Dataset: a file, a URL, or a name from `ragbed data list`.",
+        "Dataset: a file, or a name from `ragbed data list`.",
         "DATA",
         in_python="Also a list of item dictionaries, a DataFrame, a list of these, or a dictionary with dataset "
         "names as keys.",

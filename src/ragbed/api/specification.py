@@ -256,12 +256,7 @@ def check_path(name: str, value: object) -> Path:
     if value == "":  # `Path("")` would be the current folder
         raise UsageError(f"{option(name)}: the path is empty. Use a file or folder, e.g. '.' for the current folder.")
     if "://" in str(value):
-        from ragbed.io.locations import parse_place
-
-        raise UsageError(
-            f"{option(name, parse_place(str(value)))} is a URL. Use a local file or folder; only `ragbed export` can "
-            "write to URLs."
-        )
+        raise UsageError(f"{option(name)}: URLs are not supported. Use a local file or folder.")
     return Path(value)
 
 

@@ -12,7 +12,7 @@ import click
 from ragbed.api.spec import LayoutOptions
 from ragbed.api.specification import fields_of
 from ragbed.cli.console import print_json, print_lines, print_table, program, quoted, say
-from ragbed.cli.options import Json, command, to_place
+from ragbed.cli.options import Json, command
 from ragbed.errors import UsageError
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ def export(spec: ExportSpec, *, json: Json = False) -> None:
 
 def count_command(data: object, spec: LayoutOptions) -> str:
     """Return the command that shows which cases of the command with these options are infeasible, and why."""
-    words = [str(to_place(name)) if "://" in name else name for name in named(data)]
+    words = named(data)
     for name, field in fields_of(LayoutOptions).items():
         if (value := getattr(spec, name)) != field.default:
             words += [f"--{name.replace('_', '-')}", str(value)]

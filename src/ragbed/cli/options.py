@@ -19,7 +19,6 @@ from ragbed.errors import INTERFACE, Interface, UsageError, did_you_mean
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
-    from ragbed.io.locations import Place
 
 Records: TypeAlias = list[tuple[str, str]]
 Json: TypeAlias = Annotated[bool, Opt("Print a machine-readable summary as the last line of stdout.", group=OUTPUT)]
@@ -320,10 +319,3 @@ def _as_typed(option: click.Option, value: object, place: str) -> object:
     if not all(isinstance(part, str | int | float) and not isinstance(part, bool) for part in values):
         raise UsageError(f"{place} must be a string, a number, or a list of these.")
     return [str(part) for part in values] if option.multiple else ",".join(map(str, values))
-
-
-def to_place(typed: str) -> Place:
-    """Parse a location that the user typed: a local path, or a URL such as s3://bucket/folder."""
-    from ragbed.io.locations import parse_place
-
-    return parse_place(typed)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import islice
@@ -23,7 +22,6 @@ from ragbed.data.language import SAMPLE, detect_language
 from ragbed.data.parquet import ENDING, read_rows
 from ragbed.errors import DataError, option
 from ragbed.io.jsonl import read_lines
-from ragbed.io.locations import Place, Url, local_copy
 from ragbed.io.pins import pin_of
 from ragbed.schema import Answer, Item, Kind, Lang
 from ragbed.text import squeezed
@@ -37,7 +35,7 @@ class Format(Protocol):
 
     SIGN: str
 
-    def read_item(self, path: Place, number: int, line: bytes, lang: Lang, /) -> Item:
+    def read_item(self, path: Path, number: int, line: bytes, lang: Lang, /) -> Item:
         """Parse one line of a file as an item; `lang` is its language if the line does not give one."""
 
     def to_line(self, item: Item) -> bytes:
@@ -72,13 +70,11 @@ class Dataset:
     """A named file of items; each iteration reads the file from the start."""
 
     name: str
-    path: Place
+    path: Path
     # The language of items without a language of their own; None to detect it.
     lang: Lang | None = field(default=None, kw_only=True)
     # The documents that the questions are about; None if there are only the items' passages.
     folder: DocumentFolder | None = field(default=None, kw_only=True)
-    # The hash of the first download from a URL, stored in a list because the dataclass is frozen.
-    _first: list[str] = field(default_factory=list, init=False, repr=False, compare=False)
 
     def items(self) -> Iterator[Item]:
         """Yield the items in file order, and raise an error at the first line that is not a valid item."""
@@ -89,8 +85,7 @@ class Dataset:
 
     def lines(self) -> Iterator[Line]:
         """Yield every line as an item or an error. Stop early only if the remaining lines cannot be read."""
-        with self._fetched() as here:
-            yield from read_file(here, self.path, self.lang)
+        yield from read_file(self.path, self.lang)
 
     def as_kind(self, item: Item, kind: Kind) -> Item | None:
         """Return an item for testbeds of one kind, or None if it does not suit them.
@@ -104,8 +99,7 @@ class Dataset:
 
     def in_language(self, lang: Lang) -> Dataset:
         """Return the dataset with a given language for its items; its name says if the language seems to be another."""
-        with self._fetched() as here:
-            detected = _detected(here, self.path)
+        detected = _detected(self.path)
         mark = "" if detected in (None, lang) else f" ({detected}, scorer not validated for this language)"
         return replace(self, name=f"{self.name}{mark}", lang=lang)
 
@@ -118,30 +112,16 @@ class Dataset:
         return sum(1 for _ in self.items())
 
     def size(self) -> int:
-        """Return the size in bytes, or 0 if it is not known in advance."""
-        return self.path.stat().st_size if isinstance(self.path, Path) else 0
+        """Return the size in bytes."""
+        return self.path.stat().st_size
 
     def sha256(self) -> str:
         """Return the hash of the file's bytes."""
-        with self._fetched() as here:
-            return hash_file(here)
+        return hash_file(self.path)
 
     def pin(self, like: str) -> str:
         """Return the file's pin in the same scheme as the given pin (see `ragbed.io.pins`)."""
-        with self._fetched() as here:
-            return pin_of(here, like)
-
-    @contextmanager
-    def _fetched(self) -> Iterator[Path]:
-        """Yield a local copy of the file. Each call downloads a URL again and checks that its content is unchanged."""
-        with local_copy(self.path) as here:
-            if isinstance(self.path, Url):
-                found = hash_file(here)
-                if found != (self._first or [found])[0]:
-                    change = f"sha256 {found[:12]}…, not {self._first[0][:12]}…"
-                    raise DataError(self.path, f"changed while it was being read ({change}); rerun the command")
-                self._first[:] = [found]
-            yield here
+        return pin_of(self.path, like)
 
 
 def hash_file(path: Path) -> str:
@@ -150,32 +130,31 @@ def hash_file(path: Path) -> str:
         return hashlib.file_digest(source, "sha256").hexdigest()
 
 
-def read_file(path: Path, shown: Place, lang: Lang | None = None) -> Iterator[Line]:
-    """Yield every line of a local file as an item or an error.
+def read_file(path: Path, lang: Lang | None = None) -> Iterator[Line]:
+    """Yield every line of a file as an item or an error.
 
     Args:
         path: The file.
-        shown: The file name to show in errors.
         lang: The language of items without a language of their own; None to detect it.
     """
     spelling = ""
     seen: set[str] = set()
     number = 0
     try:
-        for number, line in _read_records(path, shown):
+        for number, line in _read_records(path):
             try:
-                spelling = spelling or _detect_format(shown, number, line)
-                lang = lang or _need_language(path, shown, number)
-                item = FORMATS[spelling].read_item(shown, number, line, lang)
+                spelling = spelling or _detect_format(path, number, line)
+                lang = lang or _need_language(path, number)
+                item = FORMATS[spelling].read_item(path, number, line, lang)
                 if item.id in seen:
                     problem = f"{item.id!r} already appears on an earlier line; IDs must be unique"
-                    raise DataError(shown, problem, line=number, field="id")
+                    raise DataError(path, problem, line=number, field="id")
                 if item.fake is not None and is_same_answer(item.fake, item.answer):
                     problem = (
                         f"is also the true answer of item {item.id!r}, so that responses misled by it would count as "
                         "right; choose another false answer (`ragbed lint` lists all such items)"
                     )
-                    raise DataError(shown, problem, line=number, field="fakeanswer" if spelling == "rgb" else "fake")
+                    raise DataError(path, problem, line=number, field="fakeanswer" if spelling == "rgb" else "fake")
             except DataError as error:
                 yield Line(number, error, len(line), spelling)
             else:
@@ -185,18 +164,18 @@ def read_file(path: Path, shown: Place, lang: Lang | None = None) -> Iterator[Li
         yield Line(error.line or 1, error, 0, spelling)
     else:
         if not number:
-            yield Line(1, DataError(shown, "is empty; expected one JSON object per line"), 0, spelling)
+            yield Line(1, DataError(path, "is empty; expected one JSON object per line"), 0, spelling)
 
 
-def _read_records(path: Path, shown: Place) -> Iterator[tuple[int, bytes]]:
-    return read_rows(path, shown) if shown.name.endswith(ENDING) else read_lines(path, shown)
+def _read_records(path: Path) -> Iterator[tuple[int, bytes]]:
+    return read_rows(path) if path.name.endswith(ENDING) else read_lines(path)
 
 
-def _detected(path: Path, shown: Place) -> str | None:
+def _detected(path: Path) -> str | None:
     """Return the language of a file's questions, or None if its items have languages of their own or are invalid."""
     questions = []
     try:
-        for _, line in islice(_read_records(path, shown), SAMPLE):
+        for _, line in islice(_read_records(path), SAMPLE):
             if question := _QUESTION.decode(line).query:
                 questions.append(question)
     except (DataError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
@@ -204,32 +183,32 @@ def _detected(path: Path, shown: Place) -> str | None:
     return detect_language(questions) if questions else None
 
 
-def _need_language(path: Path, shown: Place, number: int) -> Lang:
+def _need_language(path: Path, number: int) -> Lang:
     """Return the language of a file's questions.
 
     Raises:
         DataError: There are no prompts and no validated scoring for the language.
     """
-    detected = _detected(path, shown) or "en"
+    detected = _detected(path) or "en"
     if detected in get_args(Lang):
         return cast("Lang", detected)
     raise DataError(
-        shown,
+        path,
         f"the questions are in {detected}, for which there are no prompts and no validated scoring (only for en and "
         f"zh). To use those of en or zh anyway, set {option('data_lang')}",
         line=number,
     )
 
 
-def _detect_format(shown: Place, number: int, line: bytes) -> str:
-    fields = decode_line(_OBJECT, shown, number, line)
+def _detect_format(path: Path, number: int, line: bytes) -> str:
+    fields = decode_line(_OBJECT, path, number, line)
     for name, candidate in FORMATS.items():
         if candidate.SIGN in fields:
             return name
     signs = " or ".join(f"{candidate.SIGN!r} ({name})" for name, candidate in FORMATS.items())
     found = ", ".join(fields) or "none"
     raise DataError(
-        shown,
+        path,
         f"unknown record format; expected the field {signs}, but found {found}; see docs/reference/file-formats.md",
         line=number,
     )

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import TypeVar
 
 import msgspec
 
 from ragbed.errors import DataError, nearest_name
-from ragbed.io.locations import Place
 
 RecordT = TypeVar("RecordT")
 _ALLOWED = {"lang": "; use en or zh", "stance": "; use supports, distracts or contradicts"}
@@ -17,7 +17,7 @@ _AT_FIELD = r"(?s)^(?P<problem>.*?) - at `\$\.?(?P<field>.*)`$"
 _NAMED_FIELD = r"^Object (?P<problem>.*field) `(?P<field>[^`]*)`(?: - at `\$\.?(?P<parent>.*)`)?$"
 
 
-def decode_line(decoder: msgspec.json.Decoder[RecordT], path: Place, number: int, line: bytes) -> RecordT:
+def decode_line(decoder: msgspec.json.Decoder[RecordT], path: Path, number: int, line: bytes) -> RecordT:
     """Decode one line, or raise a DataError that gives the file, line and field."""
     try:
         return decoder.decode(line)

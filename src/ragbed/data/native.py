@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cache
+from pathlib import Path
 
 import msgspec
 
 from ragbed.data.decode import decode_line
 from ragbed.errors import DataError
-from ragbed.io.locations import Place
 from ragbed.schema import Item, Lang
 
 SIGN = "question"  # records in this format are recognised by this field
@@ -23,7 +23,7 @@ def _decoder() -> msgspec.json.Decoder[Item]:
     return msgspec.json.Decoder(Item)
 
 
-def read_item(path: Place, number: int, line: bytes, _lang: Lang | None = None) -> Item:
+def read_item(path: Path, number: int, line: bytes, _lang: Lang | None = None) -> Item:
     """Parse one line of a file as an item, which has a language of its own."""
     item = decode_line(_decoder(), path, number, line)
     for field, problem in _find_problems(item):

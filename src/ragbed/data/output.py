@@ -11,7 +11,6 @@ from typing import IO, Protocol, cast, runtime_checkable
 from ragbed.data import Dataset
 from ragbed.errors import UsageError, option
 from ragbed.io.jsonl import write_whole
-from ragbed.io.locations import Place
 
 
 @runtime_checkable
@@ -27,7 +26,7 @@ class BinarySink(Protocol):
 
 
 @contextmanager
-def open_output(output: Place | BinarySink, datasets: Sequence[Dataset]) -> Iterator[IO[bytes]]:
+def open_output(output: Path | BinarySink, datasets: Sequence[Dataset]) -> Iterator[IO[bytes]]:
     """Open an output file that appears at its path only once it is complete, or use a file that is already open.
 
     Raises:
@@ -42,13 +41,7 @@ def open_output(output: Place | BinarySink, datasets: Sequence[Dataset]) -> Iter
         yield cast("IO[bytes]", output)
         output.flush()
         return
-    if any(_is_same(output, dataset.path) for dataset in datasets):
+    if any(output.resolve() == dataset.path.resolve() for dataset in datasets):
         raise UsageError(f"{option('out', output)} is the input dataset itself. Choose another file.")
     with write_whole(output) as sink:
         yield sink
-
-
-def _is_same(place: Place, other: Place) -> bool:
-    if isinstance(place, Path) and isinstance(other, Path):
-        return place.resolve() == other.resolve()
-    return place == other

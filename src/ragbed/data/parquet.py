@@ -17,7 +17,6 @@ import msgspec
 from msgspec import inspect
 
 from ragbed.errors import DataError, UsageError
-from ragbed.io.locations import Place
 from ragbed.schema import Item
 
 ENDING = ".parquet"
@@ -36,7 +35,7 @@ def need_parquet() -> None:
         raise UsageError("Parquet files require pyarrow: pip install 'ragbed[parquet]'.")
 
 
-def read_rows(path: Path, shown: Place) -> Iterator[tuple[int, bytes]]:
+def read_rows(path: Path) -> Iterator[tuple[int, bytes]]:
     """Yield each row, numbered from 1, as a line in the native format."""
     need_parquet()
     import pyarrow as arrow
@@ -52,7 +51,7 @@ def read_rows(path: Path, shown: Place) -> Iterator[tuple[int, bytes]]:
     except (arrow.ArrowException, OSError, UnicodeDecodeError) as error:  # a damaged page can raise any of these
         message = " ".join(str(error).split())
         problem = f"the file is not a valid Parquet file ({message})"
-        raise DataError(shown, f"{problem}; copy or export the file again", line=number + 1) from None
+        raise DataError(path, f"{problem}; copy or export the file again", line=number + 1) from None
 
 
 def item_row(item: Item) -> dict[str, object]:

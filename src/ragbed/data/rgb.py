@@ -9,13 +9,13 @@ The files are JSON Lines despite the `.json` suffix. There are three kinds of re
 from __future__ import annotations
 
 from collections import defaultdict
+from pathlib import Path
 
 import msgspec
 from msgspec import UNSET, Struct, UnsetType
 
 from ragbed.data.decode import decode_line
 from ragbed.errors import DataError, RagbedError
-from ragbed.io.locations import Place
 from ragbed.schema import MAX_ALIASES, MAX_SLOTS, Answer, Item, Lang, Passage, RawAnswer
 
 SIGN = "query"  # records in this format are recognised by this field
@@ -39,7 +39,7 @@ _SUB_ANSWERS = ("asnwer1", "answer1", "answer2")
 _SPELLED = ("id", "answer", "fakeanswer", *_SUB_ANSWERS)
 
 
-def read_item(path: Place, number: int, line: bytes, lang: Lang) -> Item:
+def read_item(path: Path, number: int, line: bytes, lang: Lang) -> Item:
     """Parse one line of a file as an item in the given language."""
     record = decode_line(_DECODER, path, number, line)
     place = _Location(path, number)
@@ -111,7 +111,7 @@ def _positive(supports: list[Passage]) -> list[str] | list[list[str]]:
 
 
 class _Location:
-    def __init__(self, path: Place, number: int) -> None:
+    def __init__(self, path: Path, number: int) -> None:
         self._path, self._number = path, number
 
     def wrong(self, field: str, problem: str) -> DataError:

@@ -20,7 +20,6 @@ from ragbed.interop.exports import archive, corpora, harness_tasks, hf, original
 from ragbed.interop.exports.frozen import Layout
 from ragbed.interop.exports.records_base import ExportedRun, Written
 from ragbed.io.jsonl import write_whole_folder
-from ragbed.io.locations import Place
 from ragbed.runs.store import open_store
 from ragbed.runs.trials import trial_line
 
@@ -54,7 +53,7 @@ class ExportTarget:
     """The format and location of an export."""
 
     to: str
-    place: Place | BinarySink
+    place: Path | BinarySink
 
     def folder(self) -> Path:
         """Return the location as a local folder, for formats that write several files."""

@@ -13,7 +13,7 @@ from secrets import token_hex
 from typing import IO, TYPE_CHECKING
 
 from ragbed.errors import DataError, NoSuchFile, RagbedError, UsageError, explain_failed_read
-from ragbed.io.locations import Place, Url, open_regular, report_errors, uploading
+from ragbed.io.locations import open_regular, report_errors
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
@@ -39,7 +39,7 @@ def part_of(key: str, count: int) -> int:
     return int.from_bytes(digest[:8], "big") % count
 
 
-def read_lines(path: Path, shown: Place | None = None) -> Iterator[tuple[int, bytes]]:
+def read_lines(path: Path, shown: Path | None = None) -> Iterator[tuple[int, bytes]]:
     """Yield each non-blank line with its number, starting from 1, using bounded memory.
 
     Args:
@@ -88,17 +88,13 @@ class _OutputFile(io.FileIO):
 
 
 @contextmanager
-def write_whole(path: Place) -> Iterator[IO[bytes]]:
+def write_whole(path: Path) -> Iterator[IO[bytes]]:
     """Open a file for writing; it appears under its final name only if the block succeeds.
 
     The bytes go to a temporary file in the same folder, which is synced and renamed; after an error or an interrupt the
     old file is unchanged. Missing folders are created, and a link is followed. A special file (a pipe, /dev/null) is
     written directly.
     """
-    if isinstance(path, Url):
-        with uploading(path) as remote:
-            yield remote
-        return
     target = path.resolve()
     if target.is_dir():
         raise UsageError(f"{path} is a folder. Choose a file inside it.")
@@ -124,7 +120,7 @@ def write_whole(path: Place) -> Iterator[IO[bytes]]:
             temporary.unlink()
 
 
-def write_file(path: Place, content: bytes) -> None:
+def write_file(path: Path, content: bytes) -> None:
     """Write a file that appears under its final name only when it is complete."""
     with write_whole(path) as sink:
         sink.write(content)

