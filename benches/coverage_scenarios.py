@@ -16,7 +16,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 from msgspec.structs import replace
 from numpy.typing import NDArray
-from scipy.special import expit, logit, ndtr, ndtri
+from scipy.special import expit, ndtr, ndtri
 
 from ragbed.analysis.metrics import METRICS
 from ragbed.analysis.metrics.cells import CellBuilder, interval_of
@@ -221,51 +221,6 @@ def _draw_lengths(n: int, decline: float, dip: float, rng: Rng) -> Values:
     ]
     found = _measure("length", trials)
     return {"slope": found["slope_per_doubling"], "loss in the middle": found["middle_loss"]}
-
-
-def selective_answers(held_out: bool) -> Iterator[Scenario]:
-    """Yield risk, coverage and Brier score of calibrated answers, with one or three cases per question."""
-    kinds = (((0.8, 2.0), (0.95, 1.0)), ((0.7, 1.0), (0.9, 2.0)))[held_out]
-    for (n, each), (accuracy, sharpness) in product(
-        ((SIZES[held_out][-2], 1), (100, 3), (SIZES[held_out][-1], 1)), kinds
-    ):
-        shares = np.sort(_draw_confidence(np.random.default_rng(1), _MANY, 1, accuracy, sharpness).ravel())[::-1]
-        risk = np.cumsum(1 - shares) / np.arange(1, len(shares) + 1)
-        truth = {
-            "AURC": float(risk.mean()),
-            "Brier score": float((shares * (1 - shares)).mean()),
-            "coverage at 5% risk": float(np.count_nonzero(risk <= 0.05) / len(risk)),
-        }
-        name, room = f"accuracy {accuracy}, {each} per question", _has_room(accuracy, n)
-        draw = partial(_draw_selective, n, each, accuracy, sharpness)
-        # The coverage is decided by the wrong answers that are shown; repeats of a question are correlated.
-        scarce = "coverage at 5% risk"
-        is_scarce = not _has_room(0.05, n * truth[scarce])
-        yield Scenario(name, n, truth, draw, room, scarce=frozenset((scarce,) if is_scarce else ()))
-
-
-def _draw_confidence(rng: Rng, n: int, each: int, accuracy: float, sharpness: float) -> Floats:
-    difficulty = (rng.standard_normal((n, 1)) + rng.standard_normal((n, each))) / np.sqrt(2)
-    return np.asarray(expit(logit(accuracy) + sharpness * difficulty))
-
-
-def _draw_selective(n: int, each: int, accuracy: float, sharpness: float, rng: Rng) -> Values:
-    confidence = _draw_confidence(rng, n, each, accuracy, sharpness)
-    right = rng.random(confidence.shape) < confidence
-    trials = [
-        _trial(
-            item,
-            "noise",
-            0.0,
-            {"correct": bool(verdict), "confidence": float(one), "no_confidence": 0.0},
-            repeat=at,
-        )
-        for item, row in enumerate(zip(confidence, right, strict=True))
-        for at, (one, verdict) in enumerate(zip(*row, strict=True))
-    ]
-    found = _measure("selective", trials)
-    names = {"AURC": "aurc", "Brier score": "brier", "coverage at 5% risk": "coverage_at_5"}
-    return {name: found[metric] for name, metric in names.items()}
 
 
 def quantities(held_out: bool) -> Iterator[Scenario]:

@@ -30,7 +30,6 @@ from benches.coverage_scenarios import (
     one_trial,
     quantities,
     refusals,
-    selective_answers,
 )
 from ragbed.analysis.comparison import ComparedCondition, ComparedQuestion, Comparison, Side, compare
 from ragbed.analysis.gates import check_declines, check_floors, parse_floor
@@ -54,7 +53,6 @@ _FAMILIES: dict[str, tuple[Callable[[bool], Iterator[Scenario]], int]] = {
     "refusals": (refusals, 1),
     "lengths": (lengths, 1),
     "curves": (curves, 1),
-    "selective": (selective_answers, 1),
 }
 _NAMES = {"rate": "rates, positions and events", "change": "paired changes"}
 _LEAST, _MEAN = 0.93, (0.94, 0.97)

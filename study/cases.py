@@ -49,7 +49,7 @@ def hash_prompts(cases: Iterable[Case]) -> str:
 def generate_cases(settings: Mapping[str, str], folder: Path) -> list[Case]:
     """Return the cases of a run with these settings."""
     testbeds, limit = settings["testbeds"], settings["limit"]
-    noise, confidence = settings["noise"], settings.get("confidence")
+    noise = settings["noise"]
     spec = ragbed.RunSpec(
         model="scripted/oracle",
         data=[str(path) for path in find_data(settings, folder)],
@@ -61,9 +61,8 @@ def generate_cases(settings: Mapping[str, str], folder: Path) -> list[Case]:
         profile=settings["profile"],
         seed=int(settings["seed"]),
         limit=None if limit == "none" else int(limit),
-        strategies=None if confidence == "stated" else settings.get("remedies"),
+        strategies=settings.get("remedies"),
         num_docs=settings["docs"] if testbeds == "length" else None,
-        confidence="stated" if confidence == "stated" else None,  # only stated confidence changes the prompts
     )
     job = ragbed.plan_run(spec, message=lambda _: None)  # testbeds that do not apply to a file are expected
     try:
@@ -117,7 +116,6 @@ def to_completion(case: Case, trial: RecordedTrial) -> Completion:
         finish=trial.finish,
         usage=_usage(trial.usage),
         steps=tuple(_steps(case, trial)),
-        confidence=trial.confidence,
         error=trial.error,
     )
 

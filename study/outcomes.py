@@ -5,14 +5,11 @@ from __future__ import annotations
 import gzip
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import combinations
 from pathlib import Path
 from typing import Any, NamedTuple
-
-import numpy as np
 
 from ragbed.analysis.metrics import measure
 from ragbed.analysis.metrics.cells import Cell
@@ -247,12 +244,7 @@ def parity_counts(rows: Iterable[dict[str, Any]]) -> dict[str, int]:
 _LENGTHS = (1, 5, 10, 20)
 _TOO_LONG = 100  # the number of documents that does not fit in the smallest context
 _TOKENS, _CONTEXT = 32, 8192  # the limit on a response, and the context of the smallest model
-_METHODS = ("logprobs", "agreement", "stated")
 _SMALL, _MIDDLE, _LARGE = MODELS
-_CONFIDENT = (
-    (_SMALL, "en_base"),
-    *((model, data) for data in ("en_base", "zh_base") for model in (_MIDDLE, _LARGE)),
-)
 
 
 def ability_predictions(outcomes: Outcomes) -> Iterator[Prediction]:
@@ -267,14 +259,6 @@ def ability_predictions(outcomes: Outcomes) -> Iterator[Prediction]:
     yield Prediction(3, is_right, f"{errors} of {cases} cases too long; longest prompt sent {longest:,} tokens")
     higher = sum(second > first for first, second in zip(accuracy, middle, strict=True))
     yield Prediction(4, higher == len(_LENGTHS), f"higher at {higher} of {len(_LENGTHS)} lengths")
-    over = sum(_is_overconfident(outcomes, model, data) for model, data in _CONFIDENT)
-    yield Prediction(5, over == len(_CONFIDENT), f"{over} of {len(_CONFIDENT)} rows")
-    coverage = [_value(outcomes, method, row, "coverage_at_5") or 0.0 for method in _METHODS for row in _CONFIDENT]
-    yield Prediction(6, max(coverage) < 0.2, f"highest coverage {100 * max(coverage):.1f}%")
-    lower = [_is_better(outcomes, method, data) for method in _METHODS for data in ("en_base", "zh_base")]
-    yield Prediction(7, all(lower), f"lower in {sum(lower)} of {len(lower)} rows")
-    missing = _value(outcomes, "stated", (_SMALL, "en_base"), "no_confidence") or 0.0
-    yield Prediction(8, missing > 0.5, f"{100 * missing:.1f}% without a usable value")
 
 
 def _accuracy(outcomes: Outcomes, model: str) -> list[float]:
@@ -301,29 +285,3 @@ def _count_too_long(outcomes: Outcomes) -> tuple[int, int, int]:
     ]
     sent = [trial for trial in trials if is_sent(trial)]
     return len(trials) - len(sent), len(trials), max(trial.usage[0] for trial in sent if trial.usage)
-
-
-def _value(outcomes: Outcomes, method: str, row: tuple[str, str], metric: str) -> float | None:
-    """Return a metric of a model's confidence, or None if no answer has a usable confidence."""
-    model, data = row
-    profile = "robust+stated" if method == "stated" else "robust"
-    with suppress(KeyError):
-        return outcomes.find(f"synthetic-{method}", ("selective", model, data), metric, profile).value
-    return None
-
-
-def _is_better(outcomes: Outcomes, method: str, data: str) -> bool:
-    """Return whether AURC is lower for the largest model; False if it is undefined for a model."""
-    large, middle = (_value(outcomes, method, (model, data), "aurc") for model in (_LARGE, _MIDDLE))
-    return large is not None and middle is not None and large < middle
-
-
-def _is_overconfident(outcomes: Outcomes, model: str, data: str) -> bool:
-    """Return whether a model's mean confidence, based on log-probabilities, exceeds its accuracy."""
-    answers = [
-        (trial.scores["confidence"], trial.scores["correct"])
-        for trial in outcomes.trials.by_run["synthetic-logprobs"]
-        if (trial.model, trial.data) == (model, data) and trial.scores and "confidence" in trial.scores
-    ]
-    confidence, correct = np.array(answers, dtype=float).mean(axis=0)
-    return bool(confidence > correct)

@@ -35,10 +35,6 @@ strategies=quote,numbered,unwarned,decompose,isolate,cite
   record rgb-main -d "$rgb/zh_refine.json" -d "$rgb/zh_int.json" -d "$rgb/en_fact.json" --positions all --noise 0,0.4,0.8,1
   record rgb-fixed -d "$rgb/zh_refine.json" --testbeds noise --distractors fixed
   record rgb-code -d "$rgb/zh_refine.json" -d "$rgb/zh_int.json" -d "$rgb/en_fact.json" --profile code-2024
-  confidence="$base --limit 150 --testbeds noise,rejection --noise 0.4,1"
-  record synthetic-logprobs $confidence --confidence logprobs
-  record synthetic-stated $confidence --confidence stated
-  record synthetic-agreement $confidence --confidence agreement --repeats 5 --temperature 0.7
   [ -d "$data-long" ] || ragbed synth --seed 28 --items 40 --integration 0 --counterfactual 0 --num-docs 100 --supporting 1 --lang en --perturbations none -o "$data-long"
   for tokens in 32 256; do
     record "long-$tokens" -d "$data-long/en_base.jsonl" --testbeds length --num-docs 1,5,10,20,100

@@ -28,7 +28,7 @@ from ragbed.scoring.additional import score_additional
 from ragbed.scoring.value import Value
 from study import RECORDINGS
 
-VERSION = 3  # version 1 has no references to data files; version 2 has no confidence and no errors
+VERSION = 4
 ENDING = ".recording"
 _DIGITS, _END = 8, b"end "
 
@@ -103,7 +103,6 @@ class RecordedTrial(Struct, frozen=True, array_like=True):
         finish: Finish reason.
         reply: The response, or its segments.
         steps: The response and token counts of each call, if there are several calls or the response is parsed.
-        confidence: The model's confidence, or the reason why it is unknown.
         error: Type of the error, if there is no response.
     """
 
@@ -120,7 +119,6 @@ class RecordedTrial(Struct, frozen=True, array_like=True):
     finish: str | None = None
     reply: StoredReply | None = None
     steps: tuple[tuple[StoredReply | None, tuple[int, int] | None], ...] = ()
-    confidence: float | str | None = None
     error: str | None = None
 
 
@@ -188,7 +186,6 @@ class RecordingBuilder:
                 finish=completion.finish,
                 reply=completion.reply,
                 steps=tuple((step.reply, _tokens(step.usage)) for step in completion.steps),
-                confidence=completion.confidence,
                 error=completion.error,
             )
         self.add_scored(trial, scores)
@@ -274,8 +271,8 @@ def read_recording(path: Path) -> Recording:
     lines = _read_lines(path)
     try:
         head = msgspec.json.decode(next(lines, b""), type=RecordingHead)
-        if not 1 <= head.recording <= VERSION:
-            raise DataError(path, f"has version {head.recording} of the format, but this code reads 1 to {VERSION}")
+        if head.recording != VERSION:
+            raise DataError(path, f"has version {head.recording} of the format, but this code reads version {VERSION}")
         run = msgspec.json.decode(next(lines, b""), type=RecordedRun)
         conditions = msgspec.json.decode(next(lines, b""), type=list[Condition])
         scores = [_decode_scores(msgspec.json.encode(entry)) for entry in msgspec.json.decode(next(lines, b""))]

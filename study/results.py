@@ -30,7 +30,6 @@ _FIGURES = {
     "rgb-main": ("noise-zh_refine", "position-zh_refine"),
     "synthetic-conflict": ("conflict-en_fact", "conflict-zh_fact"),
     "long-256": ("length-en_base",),
-    "synthetic-logprobs": ("coverage-en_base",),
 }
 _CHINESE = frozenset({"noise-zh_refine"})  # the figures of the Chinese pages
 

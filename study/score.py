@@ -15,19 +15,15 @@ from __future__ import annotations
 import argparse
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
-from itertools import groupby
+from collections.abc import Mapping
 from pathlib import Path
-
-from msgspec import structs
 
 from ragbed import __version__
 from ragbed.data.catalog import CATALOG, folder_of
 from ragbed.environment import data_dir
 from ragbed.errors import UsageError
 from ragbed.interop.exports.archive import restore_archive
-from ragbed.runs.store import StoredResult, open_store
-from ragbed.scoring.confidence import add_agreement
+from ragbed.runs.store import open_store
 from study import MODELS
 from study.cases import DataFolders, hash_prompts, match_cases, open_data, to_completion
 from study.copies import remove_copies
@@ -85,18 +81,9 @@ def slim_run(path: Path, times: Mapping[tuple[str, str], int]) -> Recording:
             for case in cases:
                 if not case.feasible:
                     builder.add(case, None)
-            for result in _with_agreement(results) if settings.get("confidence") == "agreement" else results:
+            for result in results:
                 builder.add(result.case, None, result.completion, result.repeat)
     return builder.build()
-
-
-def _with_agreement(results: Iterator[StoredResult]) -> Iterator[StoredResult]:
-    """Yield the results with the agreement between the responses to a case as their confidence."""
-    for _, group in groupby(results, key=lambda result: result.case):
-        same_case = list(group)
-        completions = add_agreement([result.completion for result in same_case])
-        for result, completion in zip(same_case, completions, strict=True):
-            yield structs.replace(result, completion=completion)
 
 
 def score_recording(recording: Recording, data: Path) -> Recording:

@@ -208,7 +208,7 @@ def predictions_table(outcomes: Outcomes) -> Iterator[str]:
 
 
 def ability_predictions_table(outcomes: Outcomes) -> Iterator[str]:
-    """Yield the outcome of each prediction about long contexts and confidence."""
+    """Yield the outcome of each prediction about long contexts."""
     yield "| Prediction | Outcome | Result |"
     yield "|---|---|---|"
     yield from _prediction_rows(ability_predictions(outcomes))

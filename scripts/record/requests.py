@@ -46,8 +46,6 @@ _OPTIONS: dict[str, dict[str, Any]] = {
     "thinking on, reasoning_effort low": {"thinking": "on", "reasoning_effort": "low"},
     "extra_body": {"extra_body": {"top_k": 20, "chat_template_kwargs": {"a": 1}}},
     "seed_model 7": {"seed_model": 7},
-    "confidence logprobs": {"confidence": "logprobs"},
-    "confidence stated": {"confidence": "stated"},
     "profile code-2023": {"profile": "code-2023"},
     **{f"preset {name}": {"preset": name, "model": _WITH_PRESETS} for name in PRESETS},
     **{f"preset {name}, code": {"preset": name, "profile": "code-2023", "model": _WITH_PRESETS} for name in PRESETS},

@@ -46,7 +46,7 @@ _RUNS: dict[str, dict[str, Any]] = {
     },
     "strategies": {
         "model": ["scripted/majority", _SERVER], "data": [_MINI[0], _MINI[3]], "limit": 4, "strategies": "all",
-        "testbeds": "noise,rejection", "noise": [0.6, 1], "confidence": "stated",
+        "testbeds": "noise,rejection", "noise": [0.6, 1],
     },
     "conflict": {
         "model": ["scripted/majority", "scripted/gullible", _SERVER], "data": [_MINI[2], _MINI[5]], "limit": 4,

@@ -32,12 +32,15 @@ _PROMPT = "$ "
 _ENVIRON = {
     "RAGBED_CACHE_DIR": ".cache", "RAGBED_DATA_DIR": ".data", "RAGBED_MAX_CONNECTIONS": "1", "COLUMNS": "120",
 }  # fmt: skip
+# Progress lines about unfinished work, which appear only if the machine is slow.
+_PROGRESS = re.compile(r"[^:]+: (?:[\d,]+(?: of [\d,]+)?|(?P<done>[\d,]+) of (?!(?P=done),)[\d,]+, .*)")
 # What depends on the machine, the time or the version of a package, with the name that replaces it.
 _MASKS = (
     (r"https?://127\.0\.0\.1:\d+", "SERVER"),
     (r"\d+ (?:second|minute)s? old", "AGE old"),
     (r"\d\d:\d\d UTC", "TIME"),
     (r"\S*/site-packages", "SITE-PACKAGES"),
+    (r"Python [\d.]+, \S+$", "Python VERSION, PLATFORM"),
     (r"(?<![\w.,])\d[\d,]*(?:\.\d+)? ?(?:ms|s|min|h)\b", "TIME"),
     (r"(?<![\w.,])\d[\d,]*(?:\.\d+)? ?[kM]?B\b", "SIZE"),
     (r" +(?:< )?0\.1$", "  MINUTES"),
@@ -74,7 +77,8 @@ def _run(command: str, environ: dict[str, str]) -> Iterator[str]:
         # A table wraps the path of the bundled model at places that depend on where ragbed is installed.
         for line in re.sub(r"smollm2:[^,]*?\.gguf", "smollm2: MODEL-FILE", done.out).splitlines():
             yield from _indented(line)
-        yield from ("[stderr]", *done.err.splitlines()) if done.err else ()
+        messages = [line for line in done.err.splitlines() if not _PROGRESS.fullmatch(line)]
+        yield from ("[stderr]", *messages) if messages else ()
         yield from (f"[exit code {done.code}]",) if done.code else ()
     yield ""
 

@@ -298,7 +298,6 @@ class Completion(Record, frozen=True, kw_only=True):
     retrieved: tuple[Retrieved, ...] | None = None  # RAG systems: retrieved passages, best first; None if unknown
     contexts: tuple[Retrieved, ...] | None = None  # RAG systems: the passages in the system's prompt; None if unknown
     citations: tuple[Retrieved, ...] | None = None  # end-to-end RAG: the passages that the answer cites
-    confidence: float | str | None = None  # from 0 to 1, or the reason why it is unknown; None if not requested
     steps: tuple[Step, ...] = ()  # calls in a strategy or episode; usage, latency and attempts are totals over them
     calls: tuple[ToolCall, ...] = ()  # search: the tool calls in the response
 

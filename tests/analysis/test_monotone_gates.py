@@ -54,7 +54,7 @@ def _trials(right: int, *, all_change: bool) -> Iterator[Trial]:
             for slot in range(2 if testbed == "noise" and arm == "related" else 1):
                 value = float(item < limit)
                 scores: dict[str, Value] = dict.fromkeys((*_SCORES, *_RETRIEVED), value)
-                scores |= {"confidence": 0.5 + item / 100, "no_confidence": 0.0, "false_strength": 0.0}
+                scores |= {"false_strength": 0.0}
                 k = {0.5: 2, 0.75: 4}.get(noise or 0.0, 4) if testbed == "length" else 4
                 yield Trial(
                     model="m", data="d", item=str(item), lang="en", testbed=testbed, profile="robust", noise=noise,

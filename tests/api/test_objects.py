@@ -171,11 +171,6 @@ def test_an_option_of_requests_has_no_effect_on_a_function(options: dict[str, An
         _evaluate(str.upper, tmp_path, **options)
 
 
-def test_a_function_does_not_return_log_probabilities(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"confidence=logprobs: function/str\.upper does not return"):
-        _evaluate(str.upper, tmp_path, confidence="logprobs")
-
-
 def test_a_function_with_unknown_parameters_is_refused_with_a_correct_one() -> None:
     def answer(query: str, texts: list[str]) -> str:
         return "?"

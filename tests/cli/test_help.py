@@ -21,7 +21,7 @@ _SHORT = {
 _ALL = {
     "What to evaluate": {"--data-lang", "--profile", "--preset", "--corpus"},
     "Context": {"--supporting", "--true-ratio", "--positions", "--seed", "--search"},
-    "Prompting and sampling": {"--repeats", "--confidence", "--top-p", "--thinking", "--extra-body", "--header"},
+    "Prompting and sampling": {"--repeats", "--top-p", "--thinking", "--extra-body", "--header"},
     "Requests and cost": {"--rpm", "--tpm", "--timeout", "--max-calls", "--price", "--cache"},
     "Distributed": {"--engine", "--cluster", "--replicas", "--gpus-per-replica", "--cpus-per-replica", "--shard"},
     "CI and output": {"--junit", "--config", "--trust-remote-code"},

@@ -54,7 +54,7 @@ def test_every_field_of_a_result_is_replayed(tmp_path: Path) -> None:
         served = Served(model=f"m-{case.item}", id="1", fingerprint="f")
         common: dict[str, Any] = {"usage": {"in": 5, "out": 2}, "latency_s": 1.5, "attempts": 3, "served": served}
         return [
-            Completion(outcome="ok", reply="x", finish="stop", reasoning="hm", confidence=0.25, **common),
+            Completion(outcome="ok", reply="x", finish="stop", reasoning="hm", **common),
             Completion(outcome="truncated", reply="y", finish="length", max_tokens=1024, **common),
             Completion(outcome="filtered", finish="content_filter", **common),
             Completion(outcome="error", error="timeout: no answer within 3 s", attempts=4),

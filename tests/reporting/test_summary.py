@@ -132,11 +132,3 @@ def test_a_second_dataset_is_mentioned() -> None:
     assert _say(cells).endswith(
         "These results are for en_base with 5 documents. The tables also cover the other datasets and settings."
     )
-
-
-def test_a_confidence_threshold_is_only_recommended_for_the_prompt_that_the_summary_describes() -> None:
-    for profile, is_told in (("robust", True), ("robust+stated", True), ("robust+quote", False)):
-        key = _EN._replace(profile=profile)
-        values = {"threshold_at_5": 0.8, "coverage_at_5": 0.4}
-        cells = [_cell("selective", metric, value, key=key) for metric, value in values.items()]
-        assert ("confidence is at least 0.80" in _say([*_noise(0.9, 0.9, -0.1, 0.1), *cells])) == is_told

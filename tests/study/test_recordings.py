@@ -26,7 +26,7 @@ from study.recordings import Recording, read_recording, recording_paths, write_r
 from study.results import render
 from study.score import count_differences, score_recording, slim_run
 
-_SMALL = next(path for path in recording_paths() if path.stem == f"{MODELS[2]}.synthetic-stated")
+_SMALL = next(path for path in recording_paths() if path.stem == f"{MODELS[2]}.long-32")
 # The names of cases, items and settings: letters, digits and separators, without spaces or Chinese characters.
 _NAME = re.compile(r"[A-Za-z0-9_.,;:@=+/\-]*")
 
@@ -51,7 +51,7 @@ def small() -> Recording:
 
 def test_every_model_has_every_run() -> None:
     runs = {path.stem.rsplit(".", 1)[1] for path in recording_paths()}
-    assert len(runs) == 12
+    assert len(runs) == 9
     assert [path.stem for path in recording_paths()] == sorted(f"{model}.{run}" for model in MODELS for run in runs)
 
 
@@ -104,18 +104,17 @@ def synthetic(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         yield folders.synthetic / "synthetic"
 
 
-@pytest.mark.parametrize("run", ["long-32", "synthetic-stated"])
-def test_scores_of_long_contexts_and_confidence_follow_from_the_responses(run: str, synthetic: Path) -> None:
-    recording = read_recording(_SMALL.with_name(f"{MODELS[0]}.{run}.recording"))
+def test_scores_of_long_contexts_follow_from_the_responses(synthetic: Path) -> None:
+    recording = read_recording(_SMALL.with_name(f"{MODELS[0]}.long-32.recording"))
     part = replace(recording, trials=recording.trials[:100])
-    scored = score_recording(part, synthetic.parent / run.partition("-")[0])
+    scored = score_recording(part, synthetic.parent / "long")
     assert count_differences(part, scored) == 0, "run `python -m study score`"
 
 
 def test_outcomes_of_the_ability_predictions_are_published() -> None:
     page = (RESULTS.parent / "results.md").read_text("utf-8")
     table = page.split("<!-- from study/abilitypredictions -->")[1].split("<!-- end -->")[0]
-    assert [line.split("|")[1] for line in table.splitlines() if line.startswith("|")][2:] == list("12345678")
+    assert [line.split("|")[1] for line in table.splitlines() if line.startswith("|")][2:] == list("1234")
 
 
 def test_scores_follow_from_the_responses(small: Recording, synthetic: Path) -> None:
@@ -134,7 +133,6 @@ def test_an_archived_run_becomes_a_recording(tmp_path: Path) -> None:
         "limit": 2,
         "noise": "0,0.4",
         "testbeds": "noise",
-        "confidence": "agreement",
         "repeats": 2,
     }
     run = ragbed.run("scripted/oracle", "ragbed-mini-en_base", out=tmp_path / "run", progress=False, **options)
@@ -142,7 +140,6 @@ def test_an_archived_run_becomes_a_recording(tmp_path: Path) -> None:
     ragbed.export(run, "archive", path, progress=False)
     recording = slim_run(path, {(MODELS[2], "test"): 7})
     assert (recording.name, recording.run.wall_s, len(recording.trials)) == (f"{MODELS[2]}.test", 7, 8)
-    assert {trial.confidence for trial in recording.trials} == {1.0}
 
 
 def test_rgb_scores_follow_from_the_responses(rgb_dir: Path) -> None:

@@ -14,11 +14,11 @@ from ragbed.api.specification import Values
 from ragbed.errors import UnknownName, UsageError, option
 from ragbed.schema import Lang
 from ragbed.testbeds.own_rag import parse_corpus
-from ragbed.testbeds.prompts.strategies import STATED, STRATEGIES
+from ragbed.testbeds.prompts.strategies import STRATEGIES
 from ragbed.testbeds.settings import ARMS, DEFAULT_DOCS, PROFILES, Settings, parse_ratio
 
 if TYPE_CHECKING:
-    from ragbed.api.spec import LayoutOptions, MixOptions, RunSpec
+    from ragbed.api.spec import LayoutOptions, MixOptions
 
 NameT = TypeVar("NameT", bound=str)
 _MOST_DOCS = 10_000  # Maximum number of documents per prompt, so that a typo does not lead to days of planning.
@@ -104,19 +104,6 @@ def read_strategies(values: Values | None) -> list[str]:
     names = [] if values is None else split(values, "strategies")
     names = list(STRATEGIES) if names == ["all"] else names
     return [_one_of("prompting strategy", name, STRATEGIES) for name in names]
-
-
-def read_confidence(spec: RunSpec) -> list[str]:
-    """Check the `confidence` option, and return the prompting strategy that it requires, if any."""
-    if spec.confidence is None:
-        return []
-    if spec.confidence == "agreement" and spec.repeats < 2:
-        raise UsageError(
-            f"{option('confidence', 'agreement')} compares several responses to the same case, but "
-            f"{option('repeats', spec.repeats)}. Use "
-            f"{option('repeats', '5')} and a temperature above 0, e.g. 0.7."
-        )
-    return [STATED] if spec.confidence == STATED else []
 
 
 def split(values: Values, parameter: str) -> list[str]:

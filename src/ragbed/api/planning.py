@@ -23,8 +23,8 @@ from ragbed.api.calling import (
     with_request_options,
 )
 from ragbed.api.data_objects import read_data
-from ragbed.api.layout import read_confidence, read_layout, read_strategies
-from ragbed.api.objects import ModelSource, brief, is_model, read_models
+from ragbed.api.layout import read_layout, read_strategies
+from ragbed.api.objects import ModelSource, brief, read_models
 from ragbed.api.own_rag import choose_own_rag, provided_by
 from ragbed.api.request_options import AUTO, NONE, settings_of, with_limit
 from ragbed.api.searching import check_search_models, open_search_corpora, read_search
@@ -35,7 +35,6 @@ from ragbed.models.base import Batching, Sampling
 from ragbed.models.presets import PRESETS
 from ragbed.models.secrets import without_credentials
 from ragbed.testbeds.own_rag import open_corpora
-from ragbed.testbeds.prompts.strategies import STATED
 
 if TYPE_CHECKING:
     from ragbed.analysis.gates import Floor
@@ -50,7 +49,6 @@ if TYPE_CHECKING:
     from ragbed.schema import Case
 
 # Prefixes of the model strings for models that do not return log-probabilities.
-_WITHOUT_LOGPROBS = ("anthropic/", "http/", "https/", "python/", "factory/", "scripted/", "baseline/")
 _LOGGER = logging.getLogger("ragbed")
 
 
@@ -93,7 +91,7 @@ def plan_run(spec: RunSpec, message: Callable[[str], None] = _LOGGER.warning) ->
     check_run_folder(folder)
     names, settings = choose_own_rag(spec, sources, *read_layout(spec))
     settings = read_search(spec, names, settings)
-    strategies = [*read_strategies(spec.strategies), *read_confidence(spec)]
+    strategies = read_strategies(spec.strategies)
     testbeds = choose_testbeds(names, settings)
     shard = None if spec.shard is None else parse_shard(spec.shard)
     datasets, preset = read_data(spec.data, spec.data_lang, spec.docs, message), _preset(spec.preset)
@@ -103,7 +101,6 @@ def plan_run(spec: RunSpec, message: Callable[[str], None] = _LOGGER.warning) ->
         _stored_settings(spec, datasets, stored_options(settings, testbeds), names, shard)
         | ({"remedies": ",".join(strategies)} if strategies else {})
         | ({"search": str(settings.search)} if searched else {})
-        | ({} if spec.confidence is None else {"confidence": spec.confidence})
         | _stored_sampling(sampling, spec)
     )
     rule = _open_rule(conditions, spec.repeats, len(sources), stored)
@@ -114,7 +111,6 @@ def plan_run(spec: RunSpec, message: Callable[[str], None] = _LOGGER.warning) ->
         _check_batch(spec, models)
         if searched:
             check_search_models(models, spec, settings)
-        _check_logprobs(spec, sources)
         budget = read_budget([source.name for source in sources], spec)
     except BaseException:
         engine.close()
@@ -152,11 +148,10 @@ def _check_batch(spec: RunSpec, models: Sequence[Model]) -> None:
     """Check that all models support batches, if batches are requested."""
     if not spec.batch:
         return
-    if spec.strategies or spec.preset or spec.confidence == STATED:
+    if spec.strategies or spec.preset:
         raise UsageError(
             f"{option('batch')} supports only the default prompt with a single call per case. Omit "
-            f"{option('strategies')}, "
-            f"{option('preset')} and {option('confidence', 'stated')}."
+            f"{option('strategies')} and {option('preset')}."
         )
     if spec.until:
         raise UsageError("`batch` sends all cases at once, so `until` cannot stop early. Omit one of these options.")
@@ -166,18 +161,6 @@ def _check_batch(spec: RunSpec, models: Sequence[Model]) -> None:
                 f"{option('batch')}: {model.name} does not support batches. Batches require "
                 f"{option('engine', 'local')} and a model "
                 "from openai/…, anthropic/… or a compatible server."
-            )
-
-
-def _check_logprobs(spec: RunSpec, sources: Sequence[ModelSource]) -> None:
-    """Check that all models can return log-probabilities, if requested. `Model` objects are not checked."""
-    for source in sources if spec.confidence == "logprobs" else ():
-        returns_text = source.name.startswith(_WITHOUT_LOGPROBS) if source.value is None else not is_model(source.value)
-        if returns_text:
-            raise UsageError(
-                f"{option('confidence', 'logprobs')}: {source.name} does not return log-probabilities. Use "
-                f"{option('confidence', 'agreement')} or "
-                f"{option('confidence', 'stated')}."
             )
 
 
@@ -258,8 +241,6 @@ def _preset(name: str | None) -> Preset | None:
 def _sampling(preset: Preset | None, spec: RunSpec) -> Sampling:
     """Return the spec's sampling parameters; missing values come from the preset or the defaults."""
     sampling = Sampling() if preset is None else preset.sampling
-    if spec.confidence == "logprobs":
-        sampling = structs.replace(sampling, logprobs=True)
     sampling = with_request_options(sampling, spec)
     if spec.top_p is not None:
         sampling = structs.replace(sampling, top_p=spec.top_p)

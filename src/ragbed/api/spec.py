@@ -305,13 +305,6 @@ class RunSpec(LayoutOptions, CallOptions):
         default=None,
     )
     repeats: int = sampling("Number of responses per case.", low=1, is_rare=True, default=1)
-    confidence: Literal["logprobs", "agreement", "stated"] | None = sampling(
-        "Method for measuring confidence in answers: logprobs, agreement (between repeated responses) or stated "
-        "(requested in the prompt).",
-        "NAME",
-        is_rare=True,
-        default=None,
-    )
     top_p: float | None = sampling(
         "Nucleus sampling probability (top-p).", low=0, high=1, shown="1", is_rare=True, default=None
     )

@@ -173,12 +173,12 @@ def print_other_tables(folder: Path, settings: Mapping[str, str], *, to_stderr: 
     """Print the tables on strategies, end-to-end RAG, searches and other abilities, which the overview table omits."""
     testbeds = settings["testbeds"]
     is_covered = not any(name in testbeds for name in ("own-rag", "conflict", "length"))
-    if is_covered and not {"remedies", "search", "confidence"} & settings.keys():
+    if is_covered and not {"remedies", "search"} & settings.keys():
         return
     from ragbed.api.reports import read_report
     from ragbed.cli.report import print_report
 
-    shown = ("remedies", "own-rag", "search", "conflict", "length", "citations", "selective")
+    shown = ("remedies", "own-rag", "search", "conflict", "length", "citations")
     print_report(read_report([folder], [str(folder)], "robust"), shown, to_stderr=to_stderr)
 
 

@@ -41,7 +41,6 @@ class Sampling(msgspec.Struct, frozen=True, kw_only=True):
         reasoning_effort: How much the model reasons, as one of the provider's own levels.
         thinking: Whether the model reasons, or its reasoning budget in tokens; None for the model's default.
         extra_body: Extra request fields.
-        logprobs: Whether to request the log-probabilities of the response's tokens.
     """
 
     temperature: float | None = 0.0
@@ -54,7 +53,6 @@ class Sampling(msgspec.Struct, frozen=True, kw_only=True):
     reasoning_effort: str | None = None
     thinking: bool | int | None = None
     extra_body: dict[str, Any] | None = None
-    logprobs: bool = False
 
     def key(self) -> str:
         """Return a string for use in folder names; settings that produce the same responses have the same string.

@@ -57,7 +57,6 @@ def make_figures(cells: Sequence[Cell], scorer: str, words: Locale) -> list[Char
         *_dose_response(shown, words),
         *_length(shown, words),
         *_position(shown, words),
-        *_selective(shown, words),
     ]
 
 
@@ -224,26 +223,6 @@ def _position(cells: Sequence[Cell], words: Locale) -> Iterator[Chart]:
             columns = [words("figures.slot_number", number=slot + 1) for slot in range(panel.k)]
             texts = _texts(words, "position", panel, across=words("figures.slot"))
             yield heat(_name("position", panel), texts, columns, rows)
-
-
-def _selective(cells: Sequence[Cell], words: Locale) -> Iterator[Chart]:
-    """Plot risk against coverage, and accuracy against confidence (reliability)."""
-    for panel, models in _panels(cells, "selective").items():
-        risk, reliability = [], []
-        for model, own in models.items():
-            curve = [
-                _point((cell.place.get("slot") or 0) / 100, cell.estimate) for cell in _of(own, "risk_by_coverage")
-            ]
-            means = {cell.place.get("slot"): cell.estimate.value for cell in _of(own, "mean_confidence")}
-            bins = [
-                _point(means.get(cell.place.get("slot")), cell.estimate) for cell in _of(own, "accuracy_by_confidence")
-            ]
-            risk += [Series(model, tuple(sorted(curve)))] if curve else []
-            reliability += [Series(model, tuple(sorted(bins)))] if bins else []
-        for figure, series in (("coverage", risk), ("reliability", reliability)):
-            if series:
-                axes = {axis: words(f"figures.{figure}.{axis}") for axis in ("across", "up")}
-                yield curves(_name(figure, panel), _texts(words, figure, panel, **axes), series)
 
 
 def _point(at: float | None, estimate: Estimate) -> CurvePoint:

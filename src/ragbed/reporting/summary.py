@@ -10,7 +10,7 @@ from ragbed.analysis.locale import Locale
 from ragbed.analysis.metrics.cells import Cell
 from ragbed.reporting.numbers import FEW, RowCounts, count_cases
 from ragbed.schema import Estimate
-from ragbed.testbeds.prompts.strategies import MARK, STATED
+from ragbed.testbeds.prompts.strategies import MARK
 
 
 class LeaderboardColumn(NamedTuple):
@@ -134,7 +134,6 @@ def summarise(cells: Sequence[Cell], scorer: str, words: Locale) -> list[Paragra
             sentences = [*_sentences(row, _noise_cells(cells, scorer, row), words)]
             if not sentences:
                 continue
-            sentences += _threshold(cells, scorer, row, words)
             if len(plain) > 1:
                 others = "summary.others" if row.entrant.k else "summary.others_one"
                 sentences.append(words(others, data=", ".join(row.data), k=row.entrant.k))
@@ -180,25 +179,6 @@ def _sentences(row: LeaderboardRow, noise: Sequence[Cell], words: Locale) -> Ite
     fewest = min((cell.questions for cell in row.cells.values() if cell.value is not None), default=FEW)
     if fewest < FEW:
         yield words("summary.few" if fewest != 1 else "summary.one", n=fewest)
-
-
-def _threshold(cells: Sequence[Cell], scorer: str, row: LeaderboardRow, words: Locale) -> Iterator[str]:
-    """Recommend a confidence threshold for answers, if the runs measured confidence."""
-    # Confidence is measured with the row's own prompt, or with the one that asks for it (`--confidence stated`).
-    settings = (row.entrant, row.entrant._replace(profile=row.entrant.profile + MARK + STATED))
-    selective = [
-        cell
-        for cell in cells
-        if (cell.table, cell.scorer) == ("selective", scorer)
-        and (cell.key.model, cell.key.lang, cell.key.profile, cell.place.get("k")) in settings
-        and cell.key.data in row.data
-    ]
-    known = [cell for cell in selective if cell.estimate.metric == "threshold_at_5" and cell.estimate.value is not None]
-    for best in known[:1]:
-        same = (cell for cell in selective if (cell.key, cell.place) == (best.key, best.place))
-        values = {cell.estimate.metric: cell.estimate.value or 0.0 for cell in same}
-        threshold, coverage = f"{values['threshold_at_5']:.2f}", _percent(values["coverage_at_5"])
-        yield words("summary.threshold", threshold=threshold, coverage=coverage)
 
 
 def _noise(cells: Sequence[Cell], words: Locale) -> Iterator[str]:

@@ -264,11 +264,6 @@ _SEARCHES = (
     *_columns("never_searched stopped_early searched_too_long search_limit"),
     *_columns("poor_query found_but_ignored trusted_false"),
 )
-_SELECTIVE = (
-    *_columns("coverage_at_5"),
-    *_columns("threshold_at_5 aurc brier", is_share=False),
-    *_columns("no_confidence"),
-)
 _REJECTION = _columns("refusal_recall all_rate false_refusal refusal_f1 balanced_accuracy correct_without_evidence")
 _COUNTERFACTUAL = _columns("accuracy error_detection corrected_of_flagged correct_rate misled_at_all", 0.0)
 _CLOSED = _columns("accuracy refusal accuracy_instructed refusal_instructed")
@@ -318,7 +313,6 @@ def _layout(cells: Sequence[Cell]) -> Iterator[tuple[str, tuple[TableColumn, ...
     yield "citations noise", _by_noise(cells, "citations", "citation_f1")
     yield "search", _SEARCH
     yield "search turns", _SEARCHES
-    yield "selective", _SELECTIVE
     yield "cost", _COST
     for testbed in dict.fromkeys(cell.table for cell in cells if cell.table not in (*METRICS, "remedies", "cost")):
         yield testbed, _OTHER

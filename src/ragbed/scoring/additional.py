@@ -1,4 +1,4 @@
-"""Compute the scores that need no scorer: retrieval, citations, conflicts, lengths, confidence and searches."""
+"""Compute the scores that need no scorer: retrieval, citations, conflicts, lengths and searches."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from ragbed.schema import Case, Completion
 from ragbed.scoring.causes import find_cause
 from ragbed.scoring.citations import score_citations
-from ragbed.scoring.confidence import score_confidence
 from ragbed.scoring.retrieval import score_retrieval
 from ragbed.scoring.search import score_search
 from ragbed.scoring.value import Value
@@ -20,7 +19,7 @@ from ragbed.text import estimate_tokens
 def score_additional(case: Case, completion: Completion, scored: Mapping[str, Value]) -> dict[str, Value]:
     """Return the scores that do not depend on the scorer, by name; `scored` are the scores of the scorers."""
     refused = scored.get("refused") is True
-    values = score_citations(case, completion, refused=refused) | score_confidence(case, completion, refused=refused)
+    values = score_citations(case, completion, refused=refused)
     values |= score_retrieval(case, completion) | score_conflict(case) | score_length(case, completion)
     if case.testbed == OWN_RAG.name and (cause := find_cause(case, completion, scored)) is not None:
         values["cause"] = cause

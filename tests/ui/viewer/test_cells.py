@@ -1,4 +1,4 @@
-"""Trials are filtered by the number and the share of true documents, and by confidence."""
+"""Trials are filtered by the number and the share of true documents."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from tests.ui.viewer.runs import write_run
 from tests.ui.viewer.test_queries import open_run
 
 
-def show_facets(folder: Path, case: Case, confidence: float | str | None = None) -> dict[str, dict[str, int]]:
-    write_run(folder / "run", [case], {"made/up": [Completion(outcome="ok", reply="gold-1", confidence=confidence)]})
+def show_facets(folder: Path, case: Case) -> dict[str, dict[str, int]]:
+    write_run(folder / "run", [case], {"made/up": [Completion(outcome="ok", reply="gold-1")]})
     reader = open_run(folder / "run")
     facets = RunQueries({"run": reader}).list_trials(TrialQuery(), 0).facets
     reader.close()
@@ -36,11 +36,3 @@ def test_the_number_of_documents_is_a_filter_where_there_are_any(
 ) -> None:
     facets = show_facets(tmp_path, structs.replace(make_case(1), testbed="length", noise=noise, k=100))
     assert list(facets["docs"]) == values
-
-
-@pytest.mark.parametrize(
-    ("confidence", "values"),
-    [(None, []), (0.0, ["0.0–0.1"]), (0.85, ["0.8–0.9"]), (1.0, ["0.9–1.0"]), ("no-logprobs", ["no-logprobs"])],
-)
-def test_confidence_is_a_filter(tmp_path: Path, confidence: float | str | None, values: list[str]) -> None:
-    assert list(show_facets(tmp_path, make_case(1), confidence)["confidence"]) == values

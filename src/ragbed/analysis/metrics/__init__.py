@@ -29,7 +29,6 @@ METRICS: dict[str, Callable[[CellBuilder], Iterator[Cell]]] = {
     "own-rag": own_rag.measure,
     "citations": prompting.measure_citations,
     "search": search.measure,
-    "selective": prompting.measure_selective,
 }
 
 _PLUGIN_SCORES = {"accuracy": "correct", "refusal": "refused", "error_detection": "flagged"}

@@ -14,7 +14,6 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
-from itertools import groupby
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple, Self, TypeVar
 
@@ -29,7 +28,6 @@ from ragbed.runs.trials import kind_of_error
 from ragbed.schema import Answer, Count, Expectation, Share
 from ragbed.scoring import SCORERS, Scorer, open_scorers, score_outcome
 from ragbed.scoring.additional import score_additional
-from ragbed.scoring.confidence import add_agreement
 from ragbed.scoring.value import Value
 from ragbed.scoring.version import SCORER_VERSION
 from ragbed.testbeds import right_score
@@ -59,7 +57,7 @@ _TABLES = (
     """CREATE TABLE scores (
       id INTEGER PRIMARY KEY, outcome TEXT NOT NULL, error TEXT, is_empty INTEGER NOT NULL, verdicts TEXT NOT NULL,
       checksum INTEGER NOT NULL)""",
-    # `measures` are scores that are not verdicts, e.g. a confidence. `usage` is the token usage in total and, if there
+    # `measures` are scores that are not verdicts. `usage` is the token usage in total and, if there
     # were several calls, of each call.
     """CREATE TABLE trials (
       id INTEGER PRIMARY KEY, model INTEGER NOT NULL, case_id INTEGER NOT NULL, repeat INTEGER NOT NULL,
@@ -374,7 +372,6 @@ class TrialTable:
                     self.add_rows(rows, last)
             finally:
                 engine.close()
-        self._add_agreement()
         if holder(self.folder) is None and self.last == self.store.last_result():
             ((trials,),) = self.connection.execute("SELECT COUNT(*) FROM trials")
             if trials > self.store.result_count():  # results have been removed from the run
@@ -394,7 +391,7 @@ class TrialTable:
             last, rows = _score_range(self._scorers, _Range(self.folder, self.last, _BATCH))
             self.add_rows(rows, last)
             return True
-        return holder(self.folder) is None and self._add_agreement()
+        return False
 
     def is_behind(self) -> bool:
         """Return whether there are results to score.
@@ -410,15 +407,6 @@ class TrialTable:
             while self.add_cases():
                 pass
         return self._newest > self.last
-
-    def _add_agreement(self) -> bool:
-        """Score all results again with the agreement between the responses to a case, if this is needed."""
-        last = str(self.last)
-        if self.store.settings().get("confidence") != "agreement" or self.read_meta("agreement") == last:
-            return False
-        self.add_rows(self._with_agreement(), None)
-        self.write_meta(agreement=last)
-        return True
 
     def add_cases(self) -> bool:
         """Add some of the planned cases that are not in the table yet, and return whether there were any."""
@@ -469,15 +457,6 @@ class TrialTable:
             )
             if last is not None and last.number > self.last:
                 self.write_meta(last=last.number, seal=last.seal)
-
-    def _with_agreement(self) -> Iterator[ScoredRow]:
-        """Yield all results with the agreement of each response with the other responses to its case."""
-        score = open_scorers(self._scorers)
-        for _, group in groupby(self.store.results(), key=lambda stored: (stored.model, stored.number)):
-            same_case = list(group)
-            completions = add_agreement([stored.completion for stored in same_case])
-            for stored, completion in zip(same_case, completions, strict=True):
-                yield to_row(msgspec.structs.replace(stored, completion=completion), score)
 
     def _number(self, table: str, values: tuple[object, ...]) -> int:
         """Return the ID of a row with these values, which is added if it is new."""

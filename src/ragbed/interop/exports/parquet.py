@@ -113,8 +113,8 @@ def trial_schema() -> Any:  # noqa: ANN401 - pyarrow has no types
     scores |= {"cause": text, "retrieval_told": flag} | dict.fromkeys(
         ("retrieval_recall", "reciprocal_rank", *shares, "cited_supports"), number
     )
-    scores |= dict.fromkeys((*CITATION_SCORES, *SEARCH_SCORES, "false_strength", "confidence"), number)
-    scores |= {"no_confidence": flag, "confidence_problem": text, "prompt_tokens": number, "tokens_estimated": flag}
+    scores |= dict.fromkeys((*CITATION_SCORES, *SEARCH_SCORES, "false_strength"), number)
+    scores |= {"prompt_tokens": number, "tokens_estimated": flag}
     flags = ("never_searched", "searched_too_long", "stopped_early", "fair_refusal", "search_limit")
     scores |= dict.fromkeys((*flags, *SEARCH_ERRORS), flag)
     usage, passages = arrow.map_(text, whole), arrow.list_(column_type(Retrieved))

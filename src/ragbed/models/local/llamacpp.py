@@ -89,8 +89,6 @@ class LlamaModel:
             body["grammar"] = grammar_of(sampling.choices)
         if sampling.schema is not None:
             body |= response_format("response", sampling.schema)
-        if sampling.logprobs:
-            body["logprobs"] = True
         return body
 
     async def complete(self, case: Case, repeat: int = 0) -> Completion:
@@ -141,7 +139,7 @@ class LlamaModel:
             both = f"the prompt ({count:,} tokens) and the response (up to {most:,} tokens)"
             return failed(Failure("too-long", f"{both} do not fit in {limit}"), 0)
         content = await self._post("v1/chat/completions", body)
-        completion = parse_chat(content, logprobs=self._config.sampling.logprobs)
+        completion = parse_chat(content)
         timings = msgspec.json.decode(content, type=dict[str, Any]).get("timings", {})
         self._failures = 0
         return msgspec.structs.replace(

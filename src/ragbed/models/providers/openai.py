@@ -10,12 +10,10 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import msgspec
-from msgspec import structs
 from yarl import URL
 
 from ragbed.models.base import CONTEXT_FULL, ENDED_EARLY, canonical, completed, read_served
 from ragbed.models.failures import Failure, decode_json, from_status, read_minimax_status
-from ragbed.models.logprobs import read_confidence
 from ragbed.models.presets import Preset
 from ragbed.models.providers.dialects import CompatibleProvider, response_format
 from ragbed.models.providers.http_model import HttpModel, ServiceConfig
@@ -71,7 +69,6 @@ class _Choice(msgspec.Struct):
     text: str | None = None
     finish_reason: Any = None
     error: Any = None
-    logprobs: Any = None
 
 
 class _ChatCompletion(msgspec.Struct):
@@ -138,8 +135,6 @@ class OpenAIModel(HttpModel):
             body |= self._provider.choices(sampling.choices)
         if sampling.schema is not None and self._provider.choices is not None:
             body |= response_format("response", sampling.schema)
-        if sampling.logprobs:
-            body["logprobs"] = True if self.path == "chat/completions" else 1
         return body | self._fields
 
     async def identity(self) -> str:
@@ -176,9 +171,7 @@ class OpenAIModel(HttpModel):
         return self._preset is None
 
     def _parser(self, case: Case, max_tokens: int | None = None) -> Callable[[bytes], Completion]:
-        return partial(
-            parse_chat, logprobs=self._config.sampling.logprobs, with_tools=case.tools, max_tokens=max_tokens
-        )
+        return partial(parse_chat, with_tools=case.tools, max_tokens=max_tokens)
 
 
 def _tool(lang: Lang) -> dict[str, object]:
@@ -233,14 +226,11 @@ def _find(page: dict[str, Any], field: str, key: str, values: tuple[str, ...]) -
     return next((entry for entry in found if entry.get(key) in values), {})
 
 
-def parse_chat(
-    content: bytes, *, logprobs: bool = False, with_tools: bool = False, max_tokens: int | None = None
-) -> Completion:
+def parse_chat(content: bytes, *, with_tools: bool = False, max_tokens: int | None = None) -> Completion:
     """Return the outcome for a chat completion.
 
     Args:
         content: The response body.
-        logprobs: Whether log-probabilities were requested; the confidence is computed from them.
         with_tools: Whether the request offers a tool, which the response may call.
         max_tokens: The token limit of the request, if known. A response of this length is truncated unless it has a
             finish reason.
@@ -252,15 +242,13 @@ def parse_chat(
         content = join_events(content)
     completion = decode_json(content, _DECODER, "a chat completion", f"; {_HINT}")
     try:
-        return _read_chat(completion, content, logprobs=logprobs, with_tools=with_tools, max_tokens=max_tokens)
+        return _read_chat(completion, content, with_tools=with_tools, max_tokens=max_tokens)
     except Failure as failure:  # a response without an answer, e.g. a filtered one, may still name its model
         failure.response = failure.response or Completion(outcome="error", served=_served(completion))
         raise
 
 
-def _read_chat(
-    completion: _ChatCompletion, content: bytes, *, logprobs: bool, with_tools: bool, max_tokens: int | None
-) -> Completion:
+def _read_chat(completion: _ChatCompletion, content: bytes, *, with_tools: bool, max_tokens: int | None) -> Completion:
     usage = read_usage(completion.usage)
     if status := read_minimax_status(completion.base_resp, None if completion.choices else 500):
         raise _from_body(status, {"base_resp": completion.base_resp}, usage)
@@ -291,8 +279,6 @@ def _read_chat(
     if done.outcome == "ok" and not (done.reply or "").strip() and (has_thought or text != done.reply):
         problem = _why_empty(message, finish, has_thought=has_thought)
         raise Failure("empty", problem, again=not message.tool_calls, usage=usage, response=done)
-    if logprobs:
-        return structs.replace(done, confidence=read_confidence(choice.logprobs, done.reply or ""))
     return done
 
 

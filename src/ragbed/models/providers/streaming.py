@@ -92,7 +92,6 @@ def join_events(content: bytes) -> bytes:
         Failure: The stream is incomplete.
     """
     message = _Message()
-    logprobs: list[Any] = []
     choice: dict[str, Any] = {}
     whole: dict[str, Any] = {}
     is_done = is_damaged = False
@@ -116,7 +115,6 @@ def join_events(content: bytes) -> bytes:
             used = place.get("usage") if isinstance(place, dict) else None
             if isinstance(used, dict) and used and not whole.get("usage"):
                 whole["usage"] = used
-        logprobs += _list_in(first.get("logprobs"), "content")
         if isinstance(first.get("delta"), dict):
             message.add(first["delta"])
     is_over = is_done or "finish_reason" in choice
@@ -127,7 +125,6 @@ def join_events(content: bytes) -> bytes:
         usage, served = read_usage(whole.get("usage")), read_served(model=whole.get("model"), id=whole.get("id"))
         response = Completion(outcome="error", served=served)
         raise Failure("network", f"the streamed response {problem}", again=True, usage=usage, response=response)
-    choice |= {"logprobs": {"content": logprobs}} if logprobs else {}
     if message.texts or message.calls or choice:
         whole["choices"] = [choice | {"message": message.join()}]
     return msgspec.json.encode(whole)

@@ -44,7 +44,6 @@ class TrialCell(Condition, frozen=True, kw_only=True):
     verdict: str | None = None
     misled: bool = False
     differs: tuple[str, ...] = ()
-    confidence: str | None = None  # Bin of width 0.1, e.g. "0.8–0.9", or why the confidence is unknown.
     types: tuple[str, ...] = ()  # Error types found by `ragbed diagnose`.
 
     @property
@@ -58,7 +57,7 @@ class TrialCell(Condition, frozen=True, kw_only=True):
         result = (self.outcome == "ok", self.verdict == "correct", self.verdict or "", self.error or "", self.misled)
         at = (self.model, self.data, _ORDER.get(self.testbed, _LAST), -1.0 if self.noise is None else self.noise)
         own = (self.correct, self.k, self.arm, self.profile)
-        return (*at, *own, *result, self.differs, self.types, self.confidence or "", self.lang, self.testbed)
+        return (*at, *own, *result, self.differs, self.types, self.lang, self.testbed)
 
 
 def read_score(outcome: str, error: str | None, verdicts: str) -> dict[str, Any]:
@@ -75,13 +74,7 @@ def read_score(outcome: str, error: str | None, verdicts: str) -> dict[str, Any]
         "verdict": values.get("verdict"),
         "misled": values.get("misled") is True,
         "differs": tuple(differs),
-        "confidence": values.get("confidence_problem"),
     }
-
-
-def name_tenth(tenth: int) -> str:
-    """Return the name of a bin of confidences."""
-    return f"{tenth / 10:.1f}–{(tenth + 1) / 10:.1f}"
 
 
 # The filters, each with a function that returns a cell's values for that filter.
@@ -98,7 +91,6 @@ FACETS: Mapping[str, Callable[[TrialCell], tuple[str, ...]]] = {
     "outcome": lambda cell: (cell.outcome,),
     "error": lambda cell: () if cell.error is None else (cell.error,),
     "verdict": lambda cell: () if cell.verdict is None else (cell.verdict,),
-    "confidence": lambda cell: () if cell.confidence is None else (cell.confidence,),
     "misled": lambda cell: ("misled",) if cell.misled else (),
     "type": lambda cell: cell.types,
     "differs": lambda cell: cell.differs,
@@ -152,8 +144,7 @@ def _in_order(name: str, counted: dict[str, int]) -> dict[str, int]:
 
 
 _CHECK_EVERY = 10_000  # Number of SQLite instructions (less than a millisecond of work) between two time checks.
-_TRIALS = """SELECT t.id, t.model, c.condition, t.score, d.types,
-    CASE WHEN INSTR(t.measures, '"confidence":') THEN MIN(9, CAST(10 * (t.measures ->> 'confidence') AS INTEGER)) END
+_TRIALS = """SELECT t.id, t.model, c.condition, t.score, d.types
   FROM trials t JOIN cases c ON c.id = t.case_id LEFT JOIN diagnosed d ON d.trial = t.id"""
 # CROSS JOIN makes SQLite look up the words first. Contentless tables return their rows in rowid order.
 _IN_TRIALS = "SELECT x.trial FROM words w CROSS JOIN texts x ON x.result = w.rowid WHERE w.text MATCH ?"
@@ -251,7 +242,7 @@ class RunReader:
         return self._kept
 
     def _load(self) -> _Loaded:
-        grouped: dict[tuple[int, int, int, str | None, int | None], array[int]] = {}
+        grouped: dict[tuple[int, int, int, str | None], array[int]] = {}
         for trial, *key in self._execute(_TRIALS):
             grouped.setdefault(tuple(key), array("q")).append(trial)
         models = {number: name for number, (name, _) in self.store.models().items()}
@@ -261,12 +252,10 @@ class RunReader:
             for number, outcome, error, _, verdicts in self.table.rows("scores")
         }
         cells: dict[TrialCell, array[int]] = {}
-        for (model, condition, score, types, tenth), trials in grouped.items():
+        for (model, condition, score, types), trials in grouped.items():
             cell = TrialCell(models[model], *conditions[condition], **scores[score])
             if types is not None:
                 cell = msgspec.structs.replace(cell, types=tuple(msgspec.json.decode(types)))
-            if tenth is not None:
-                cell = msgspec.structs.replace(cell, confidence=name_tenth(tenth))
             cells.setdefault(cell, array("q")).extend(trials)
         ordered = [(cell, array("q", sorted(cells[cell]))) for cell in sorted(cells, key=lambda cell: cell.place)]
         places = array("q", [-1]) * (1 + max((trials[-1] for _, trials in ordered), default=0))

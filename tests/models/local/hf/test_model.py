@@ -16,7 +16,6 @@ from pathlib import Path
 
 import pytest
 import torch
-from msgspec import structs
 from safetensors.torch import load_file
 
 from ragbed.models import ModelConfig, open_model
@@ -66,16 +65,6 @@ def test_a_run_answers_every_case_and_a_second_run_is_equal(architecture: str, t
         assert done.code == 3, done.err  # random weights rarely end a response within six tokens
     assert replies(tmp_path / "one") == replies(tmp_path / "two")
     assert "truncated" in outcomes(tmp_path / "one") <= {"ok", "truncated"}
-
-
-def test_log_probabilities_give_a_confidence_and_leave_the_response_unchanged(tmp_path: Path) -> None:
-    folder = save_model(tmp_path / "model", "llama")
-    (plain,) = ask(open_hf(folder))
-    (scored,) = ask(open_hf(folder, structs.replace(DRAWN, logprobs=True)))
-    assert plain.confidence is None
-    assert isinstance(scored.confidence, float)
-    assert 0 < scored.confidence < 1
-    assert scored.outcome == plain.outcome
 
 
 @pytest.mark.parametrize(

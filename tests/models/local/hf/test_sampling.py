@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from ragbed.models.base import Sampling
-from ragbed.models.local.hf.batch_engine import choose, log_probabilities
+from ragbed.models.local.hf.batch_engine import choose
 
 FOUR = torch.tensor([[0.1, 0.2, 0.3, 0.4]]).log()
 
@@ -63,9 +63,3 @@ def test_logits_that_are_not_numbers_choose_nothing() -> None:
     both = torch.cat([FOUR, broken])
     assert choose(both, Sampling(temperature=0.0), [5, 5]) == [3, -1]
     assert choose(both, Sampling(temperature=1.0), [5, 5])[1] == -1
-
-
-def test_the_log_probability_of_a_token_is_that_at_temperature_one() -> None:
-    both = torch.cat([FOUR + 3, torch.full((1, 4), torch.nan)])
-    first, _ = log_probabilities(both, [2, -1])
-    assert first == pytest.approx(torch.tensor(0.3).log().item())

@@ -100,11 +100,8 @@ class BatchEngine:
         try:
             logits = run(batch)
             tokens = choose(logits, self._sampling, [sequence.random_number() for sequence in batch])
-            logprobs = log_probabilities(logits, tokens) if self._sampling.logprobs else []
         except torch.OutOfMemoryError:
             return False
-        for sequence, value in zip(batch, logprobs, strict=False):
-            sequence.logprobs.append(value)
         pairs = zip(batch, tokens, strict=True)
         ended = dict.fromkeys(sequence for sequence, token in pairs if sequence.add(token, self._stop))
         self._running = [sequence for sequence in dict.fromkeys([*self._running, *batch]) if sequence not in ended]
@@ -164,13 +161,6 @@ def choose(logits: torch.Tensor, sampling: Sampling, numbers: Several[int]) -> l
     is_finite = logits.gather(-1, chosen).isfinite()
     tokens: list[int] = torch.where(is_finite, chosen, NOT_A_NUMBER)[:, 0].tolist()
     return tokens
-
-
-def log_probabilities(logits: torch.Tensor, tokens: Several[int]) -> list[float]:
-    """Return the log-probability of each row's token at temperature 1; it is undefined for `NOT_A_NUMBER`."""
-    chosen = torch.tensor(tokens, device=logits.device).clamp(min=0)[:, None]
-    values: list[float] = logits.float().log_softmax(-1).gather(-1, chosen)[:, 0].tolist()
-    return values
 
 
 def _sample(shares: torch.Tensor, top_p: float, seeds: torch.Tensor) -> torch.Tensor:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import time
-from bisect import bisect_left
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
@@ -26,7 +25,6 @@ from ragbed.models.local.hf.batch_engine import BatchEngine
 from ragbed.models.local.hf.prompt import PromptEncoder
 from ragbed.models.local.hf.sequence import Sequence, StopCondition
 from ragbed.models.local.hf.weights import WeightSource, fingerprint, get_folder
-from ragbed.models.logprobs import mean_probability
 from ragbed.models.presets import Preset
 from ragbed.models.token_limit import TokenLimit
 from ragbed.schema import Case, Completion
@@ -79,8 +77,7 @@ class HFModel:
         stop = () if self._preset is None else self._preset.stop
         sampling = {name: getattr(self._sampling, name) for name in ("temperature", "top_p", "max_tokens", "choices")}
         seed = {} if self._sampling.seed is None else {"seed": self._sampling.seed}
-        logprobs = {"logprobs": True} if self._sampling.logprobs else {}
-        return canonical(body | {"sampling": sampling | seed | logprobs, "stop": stop})
+        return canonical(body | {"sampling": sampling | seed, "stop": stop})
 
     async def identity(self) -> str:
         """Return the precision, the library versions, and the hash or revision of the model's files."""
@@ -164,11 +161,4 @@ class HFModel:
         stops = [text.index(stop) for stop in self._preset.stop if stop in text] if self._preset else []
         usage = {"in": len(sequence.prompt), "out": len(sequence.written)}
         done = completed(text[: min(stops)] if stops else text, sequence.finish, usage)
-        confidence = self._confidence(sequence, done.reply or "") if self._sampling.logprobs else None
-        return structs.replace(done, latency_s=round(seconds, 4), confidence=confidence)
-
-    def _confidence(self, sequence: Sequence, reply: str) -> float | str:
-        """Return the mean probability of the answer's tokens, excluding the reasoning before the answer."""
-        written = sequence.written
-        start = bisect_left(range(len(written)), True, key=lambda at: reply not in self._encoder.decode(written[at:]))
-        return mean_probability(sequence.logprobs[max(0, start - 1) : len(written)])
+        return structs.replace(done, latency_s=round(seconds, 4))

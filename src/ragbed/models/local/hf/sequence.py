@@ -46,7 +46,6 @@ class Sequence:
         rng: Its own random number generator, so that samples do not depend on the rest of the batch.
         done: Called when the sequence is complete, has failed, or was abandoned.
         written: New tokens, without the one that ends the response.
-        logprobs: Log-probability of every new token, if requested.
         finish: The finish reason, if the response is complete.
         failure: The failure, if there is no response.
     """
@@ -56,7 +55,6 @@ class Sequence:
     rng: Random
     done: Callable[[Sequence], None] = lambda _sequence: None
     written: list[int] = field(default_factory=list)
-    logprobs: list[float] = field(default_factory=list)
     finish: Literal["stop", "length"] | None = None
     failure: Failure | None = None
     _number: int | None = None

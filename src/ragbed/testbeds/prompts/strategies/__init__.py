@@ -18,13 +18,11 @@ from msgspec import Struct
 
 from ragbed.schema import Case, Lang, Message
 from ragbed.testbeds.prompts.citation_marks import strip_citations
-from ragbed.testbeds.prompts.stated_confidence import strip_confidence
 
 Messages: TypeAlias = tuple[Message, ...]
 Flow: TypeAlias = Generator[Messages, str, str]
 
 MARK = "+"  # separates the profile from the strategy in a case's `profile` field
-STATED = "stated"  # the strategy used for `confidence="stated"`
 _MAX_PARTS = 4  # maximum number of sub-questions, as stated in `split.md`
 # Responses for a document that does not contain an answer; `each.md` requests "nothing" or "无".
 _NOTHING = r"(?i)\W*(?:nothing|none|无|没有)?\W*"
@@ -89,19 +87,12 @@ def cite(given: StrategyInput) -> Flow:
     return strip_citations(reply) or reply
 
 
-def stated(given: StrategyInput) -> Flow:
-    """Request the probability that the answer is correct; the answer is the response without the confidence line."""
-    reply = yield given.plain
-    return strip_confidence(reply) or reply
-
-
 # The strategies that make several calls or postprocess the response.
 FLOWS: dict[str, Callable[[StrategyInput], Flow]] = {
     "quote": quote,
     "decompose": decompose,
     "isolate": isolate,
     "cite": cite,
-    STATED: stated,
 }
 STRATEGIES = ("quote", "numbered", "unwarned", "decompose", "isolate", "cite")
 

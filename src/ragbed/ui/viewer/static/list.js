@@ -11,7 +11,7 @@ const PAGE = 50;
 const AT_ONCE = 12; // Number of rows needed to fill a window.
 const TITLES = {
   run: "Run", model: "Model", data: "Data", lang: "Language", testbed: "Testbed", noise: "Noise", docs: "Number of documents", arm: "Distractors", profile: "Profile", true: "Share of true documents",
-  outcome: "Outcome", error: "Error type", verdict: "Verdict", confidence: "Confidence", misled: "Misled", type: "Error types", differs: "Scorer disagreement", label: "Labels",
+  outcome: "Outcome", error: "Error type", verdict: "Verdict", misled: "Misled", type: "Error types", differs: "Scorer disagreement", label: "Labels",
 };
 const VALUES = { lang: { en: "English", zh: "Chinese" }, noise: { none: "no documents" }, differs: { code: "differs from the code scorer", paper: "differs from the paper scorer" } };
 const TRANSLATED = new Set(["lang", "outcome", "verdict", "misled", "differs", "label", "noise", "arm"]);

@@ -44,7 +44,6 @@ export const ZH = {
   "withheld": "语料库不含答案",
   "Profile": "配置",
   "Share of true documents": "正确文档占比",
-  "Confidence": "置信度",
   "Outcome": "结果",
   "Error type": "错误类型",
   "Verdict": "判定",
