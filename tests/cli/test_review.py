@@ -45,29 +45,6 @@ def test_the_quality_report_tells_nothing_of_people_once_the_file_has_changed(fo
     assert "right items in review" not in type_command("build", "quality", str(tmp_path / "new")).out
 
 
-def test_a_second_rater_reviews_a_copy_and_the_decisions_are_compared(folder: Path, tmp_path: Path) -> None:
-    other = write_data(tmp_path / "copy", en_base=world("base", 3))
-    session = open_session(other, rater="bo")
-    for key in ("en_base/en-base-0", "en_base/en-base-1"):
-        session.decide(key, accepted(session, key))
-    words = ("review", str(folder), "--compare", str(other / "review" / "decisions.jsonl"))
-    log = (folder / "review" / "decisions.jsonl").read_bytes()
-    with hold(folder / "review"):  # the page may stay open
-        done = type_command(*words)
-    assert done.code == 0, done.err
-    assert "Agreement of ada and bo" in done.out
-    assert tuple(" ".join(part.split()) for part in done.out.splitlines()[-1].split("  ") if part) == (
-        "en_base/en-base-1",
-        "question",
-        "reject unclear",
-        "accept",
-    )
-    compared = json.loads(type_command(*words, "--json").out)["compared"]
-    item = compared["agreement"][0]
-    assert (item["kind"], item["n"], item["agreed"][0]) == ("item", 2, 0.5)
-    assert (folder / "review" / "decisions.jsonl").read_bytes() == log
-
-
 def test_another_rater_is_refused_once_something_is_decided(folder: Path) -> None:
     done = type_command("review", str(folder), "--rater", "bo", "--port", "0")
     assert done.code == 2
@@ -107,8 +84,6 @@ def test_a_cut_last_line_and_items_that_changed_are_told(folder: Path, tmp_path:
         (["."], 2, "contains no dataset"),
         (["data", "--target", "0"], 2, "Use a number from 0.001 to 0.999"),
         (["data", "--target", "x"], 2, "Use a number from 0.001 to 0.999"),
-        (["data", "--compare", "a", "--apply", "b"], 2, "cannot be combined"),
-        (["data", "--compare", "none.jsonl"], 2, "none.jsonl: no such file"),
         (["broken"], 1, "broken/x.jsonl:1"),
     ],
 )
@@ -180,14 +155,13 @@ def test_opening_a_review_without_deciding_changes_no_decision(tmp_path: Path) -
     assert log.read_bytes() == unfinished
 
 
-@pytest.mark.parametrize("option", ["--apply", "--compare"])
-def test_a_link_in_place_of_the_review_folder_is_not_followed(tmp_path: Path, option: str) -> None:
+def test_a_link_in_place_of_the_review_folder_is_not_followed(tmp_path: Path) -> None:
     folder = write_data(tmp_path / "out", en_base=world("base", 1))
     (tmp_path / "elsewhere").mkdir()
     (folder / "review").symlink_to(tmp_path / "elsewhere")
     (folder / "en_base.review").symlink_to(tmp_path / "elsewhere")
     for path, link in ((folder, folder / "review"), (folder / "en_base.jsonl", folder / "en_base.review")):
-        done = type_command("review", str(path), option, str(tmp_path / "new"))
+        done = type_command("review", str(path), "--apply", str(tmp_path / "new"))
         assert (done.code, f"{link} is a symbolic link" in done.err) == (2, True)
     assert list((tmp_path / "elsewhere").iterdir()) == []
 
@@ -195,7 +169,6 @@ def test_a_link_in_place_of_the_review_folder_is_not_followed(tmp_path: Path, op
 _USING = {
     "lock": ["--port"],
     "decisions.jsonl": ["--port", "--apply"],
-    "flags.json": ["--port", "--apply"],
 }
 """Options that open each file of a review; a review is applied while another process has its lock."""
 
@@ -218,9 +191,7 @@ def test_links_and_pipes_in_the_review_folder_are_refused(tmp_path: Path, name: 
 
 def test_the_target_is_kept_until_another_one_is_set(tmp_path: Path) -> None:
     folder = write_data(tmp_path / "out", en_base=world("base", 3))
-    for words in ([], ["--target", "0.1"], []):
-        with serve("review", str(folder), *words) as served:
-            target = served.get("/api/standing")["begun"]["target"]
-    assert target == 0.1
-    lines = (folder / "review" / "decisions.jsonl").read_text("utf-8").splitlines()
-    assert [json.loads(line)["target"] for line in lines] == [0.1]
+    session = open_session(folder, target=0.1)
+    session.decide("en_base/en-base-0", accepted(session, "en_base/en-base-0"))
+    assert open_session(folder).settings.target == 0.1
+    assert open_session(folder, target=0.2).settings.target == 0.2

@@ -135,15 +135,8 @@ class ReviewSpec(Spec):
     )
     port: int | None = opt("Local port to listen on.", shown="7717, or any free port", low=0, high=65_535, default=None)
     open_: bool = opt("Open the page in the browser.", default=False)
-    compare: LocalFile | None = opt(
-        "Only measure the agreement with another rater's decisions in this file.", "FILE", default=None
-    )
     apply: LocalFile | None = opt("Only write the reviewed dataset to this new folder.", "DIR2", default=None)
     progress: bool | Progress = True
-
-    def _check(self) -> None:
-        if self.compare is not None and self.apply is not None:
-            raise UsageError(f"{option('compare')} and {option('apply')} cannot be combined. Use only one of them.")
 
 
 class JudgeSpec(CallOptions):

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
     from ragbed.ui.review.apply import Applied
     from ragbed.ui.review.session import ReviewSession
-    from ragbed.ui.review.state import ReviewComparison
     from ragbed.ui.server import LocalAddress
 
 
@@ -147,24 +146,22 @@ def _started(server: PageServer, *, open_: bool) -> PageServer:
 
 @dataclass(frozen=True)
 class ReviewResult:
-    """The result of comparing or applying review decisions.
+    """The result of applying review decisions.
 
     Attributes:
-        path: The file with the other rater's decisions, or the folder of the reviewed dataset.
-        applied: Numbers of accepted, fixed, rejected and other items, if decisions were applied.
+        path: The folder of the reviewed dataset.
+        applied: Numbers of accepted, fixed, rejected and other items.
         quality: Result of the new dataset's quality gates; None if no dataset was written.
-        compared: Agreement with the decisions of another rater, if they were compared.
     """
 
     path: Path
-    applied: Applied | None = None
-    quality: str | None = None
-    compared: ReviewComparison | None = None
+    applied: Applied
+    quality: str | None
 
 
 @takes(ReviewSpec)
 def review(spec: ReviewSpec) -> PageServer | ReviewResult:
-    """Review dataset items in the browser, or compare or apply decisions.
+    """Review dataset items in the browser, or apply decisions.
 
     The page's server runs in the background until it is closed.
 
@@ -173,13 +170,15 @@ def review(spec: ReviewSpec) -> PageServer | ReviewResult:
         >>> ragbed.review("built/en_base.jsonl", apply="reviewed").applied.unreviewed
         3
     """
-    if spec.compare is None and spec.apply is None:
+    if spec.apply is None:
         return _started(open_review(spec), open_=spec.open_)
+    from ragbed.builder.quality import write_quality
+    from ragbed.ui.review.apply import apply_review
+
+    folder = Path(spec.apply)
     with open_progress(spec.progress) as shown, _open_session(spec, shown, writes=False) as session:
-        if spec.compare is not None:
-            other = Path(spec.compare)
-            return ReviewResult(other, compared=session.compare(other))
-        return _apply(session, Path(str(spec.apply)))
+        applied = apply_review(session, folder)
+        return ReviewResult(folder, applied, write_quality(folder) if applied.written else None)
 
 
 def open_review(spec: ReviewSpec) -> PageServer:
@@ -196,8 +195,8 @@ def open_review(spec: ReviewSpec) -> PageServer:
         with open_progress(spec.progress) as shown:
             session = stack.enter_context(_open_session(spec, shown, writes=True))
         app = make_app(session, Provenance(place if place.is_dir() else place.parent))
-        flagged = sum(bool(entry.flags) for entry in session.queue.entries.values())
-        return open_port(spec.port), app, f"{counted(len(session.queue.entries), 'item')}, {flagged:,} of them flagged"
+        flagged = sum(bool(item.flags) for item in session.items.values())
+        return open_port(spec.port), app, f"{counted(len(session.items), 'item')}, {flagged:,} of them flagged"
 
     return PageServer(open_page)
 
@@ -210,26 +209,17 @@ def _open_session(spec: ReviewSpec, shown: Progress, writes: bool) -> Iterator[R
         shown.count(f"{name}: checking items for flags", number)
 
     user = storable_name(_user()) or "unknown"
-    with open_session(Path(spec.path), spec.target, watch, rater=spec.rater, user=user, writes=writes) as (
-        session,
-        log,
-    ):
+    path = Path(spec.path)
+    with open_session(path, watch, rater=spec.rater, target=spec.target, user=user, writes=writes) as session:
+        log = session.log
         if log.torn:
             shown.message(
                 f"{log.path.name}: the last line is incomplete ({log.torn} bytes). It was never confirmed and is "
                 "ignored; the next decision replaces it."
             )
-        if stale := len(session.state.stale):
+        if stale := len(session.stale):
             shown.message(
                 f"{log.path.name}: ignored decisions about items that have been removed or changed: {stale}. They "
                 "stay in the log."
             )
         yield session
-
-
-def _apply(session: ReviewSession, folder: Path) -> ReviewResult:
-    from ragbed.builder.quality import write_quality
-    from ragbed.ui.review.apply import apply_review
-
-    applied = apply_review(session.state, folder)
-    return ReviewResult(folder, applied=applied, quality=write_quality(folder) if applied.written else None)

@@ -15,6 +15,7 @@ from collections.abc import Awaitable, Callable
 from importlib.resources import files
 from typing import Final, TypeAlias
 
+import msgspec
 from starlette.datastructures import QueryParams
 from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
@@ -129,7 +130,7 @@ def _is_same(given: str, secret: str) -> bool:
     return hmac.compare_digest(given.encode("utf-8", "surrogateescape"), secret.encode())
 
 
-Handler: TypeAlias = Callable[[Request], Awaitable[bytes]]
+Handler: TypeAlias = Callable[[Request], Awaitable[object]]
 _TYPES = {"css": "text/css", "js": "text/javascript", "html": "text/html", "svg": "image/svg+xml"}
 _MOST_DIGITS = 9
 
@@ -174,7 +175,9 @@ def _json_endpoint(handler: Handler) -> Callable[[Request], Awaitable[Response]]
 
     async def respond(request: Request) -> Response:
         try:
-            return Response(await handler(request), media_type="application/json")
+            found = await handler(request)
+            content = found if isinstance(found, bytes) else msgspec.json.encode(found)
+            return Response(content, media_type="application/json")
         except RagbedError as error:
             return PlainTextResponse(storable_name(str(error)), 400 if isinstance(error, UsageError) else 500)
 

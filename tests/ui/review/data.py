@@ -8,31 +8,19 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from ragbed.builder.statements import spans_of
 from ragbed.data.native import to_line
 from ragbed.schema import Item, Lang
 from ragbed.synth import SynthSpec, make_items
-from ragbed.ui.review.log import Log, PointDecision, ReviewSettings
-from ragbed.ui.review.queue import ReviewQueue, find_datasets, find_flags
-from ragbed.ui.review.session import ReviewSession
+from ragbed.ui.review.items import points_of
+from ragbed.ui.review.log import PointDecision
+from ragbed.ui.review.session import ReviewSession, open_review
 
 
 @cache
 def world(kind: str, count: int, lang: Lang = "en") -> tuple[Item, ...]:
     """Items of a kind: base, int or fact."""
     recipe = SynthSpec(seed=3, lang=lang, supports=3, distractors=3, true_documents=3, tokens=85, perturbations=())
-    return tuple(map(_with_edits, make_items(recipe, kind, 0, count)))
-
-
-def _with_edits(item: Item) -> Item:
-    """The stretches that were edited, as a build has them."""
-    if item.fake is None:
-        return item
-    fake = item.fake
-    passages = (
-        one if one.edit_of is None else replace(one, edits=spans_of(item, fake, one.text)) for one in item.passages
-    )
-    return replace(item, passages=tuple(passages))
+    return tuple(make_items(recipe, kind, 0, count))
 
 
 def planted(item: Item) -> Item:
@@ -51,21 +39,10 @@ def write_data(folder: Path, **datasets: Sequence[Item]) -> Path:
     return folder
 
 
-def open_queue(folder: Path) -> ReviewQueue:
-    """What is to be reviewed in a folder."""
-    datasets, place = find_datasets(folder)
-    place.mkdir(exist_ok=True)
-    return ReviewQueue(datasets, find_flags(datasets, place, lambda *_: None))
-
-
-def open_session(folder: Path, **how: object) -> ReviewSession:
+def open_session(folder: Path, rater: str = "ada", target: float | None = None) -> ReviewSession:
     """A review of a folder, as `ragbed review` opens it but without its lock."""
-    queue = open_queue(folder)
-    settings: dict[str, object] = {"rater": "ada", **how}
-    begun = ReviewSettings(at="2026-11-15T12:00:00.000+00:00", data=queue.data, **settings)  # type: ignore[arg-type]
-    session = ReviewSession(queue, Log(folder / "review" / "decisions.jsonl"), begun)
-    session.begin(begun)
-    return session
+    with open_review(folder, rater=rater, target=target, writes=False) as session:
+        return session
 
 
 def accepted(session: ReviewSession, key: str, **others: PointDecision) -> list[PointDecision]:
@@ -82,7 +59,7 @@ def accepted(session: ReviewSession, key: str, **others: PointDecision) -> list[
 
 def points(session: ReviewSession, key: str) -> tuple[str, ...]:
     """The names of what there is to decide about an item."""
-    return session.queue.entries[key].points
+    return tuple(point.name for point in points_of(session.items[key].item))
 
 
 def rejected(reason: str = "wrong") -> PointDecision:

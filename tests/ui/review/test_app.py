@@ -28,7 +28,7 @@ def test_a_server_that_is_killed_loses_nothing_that_it_confirmed(tmp_path: Path)
     with serve("review", str(folder), "--rater", "ada") as served:
         reject(served)
         os.kill(served.process, signal.SIGKILL)
-    assert open_session(folder).state.of(KEY).state == "rejected"
+    assert open_session(folder).items[KEY].state == "rejected"
     with serve("review", str(folder)) as served:
         assert served.get("/api/item", item=KEY)["state"] == "rejected"
 

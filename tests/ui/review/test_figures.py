@@ -1,20 +1,18 @@
-"""What a review tells: the bound on wrong items, and how far two reviews agree."""
+"""What a review tells: the bound on wrong items."""
 
 from __future__ import annotations
 
-import math
 from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
 
-from ragbed.ui.review.session import ReviewSession
-from ragbed.ui.review.state import ReviewCounts, compare_reviews, tally
-from tests.ui.review.data import accepted, fixed, open_session, planted, rejected, world, write_data
+from ragbed.ui.review.session import ReviewCounts, ReviewSession, tally
+from tests.ui.review.data import accepted, open_session, planted, rejected, world, write_data
 
 
 def the_tally(session: ReviewSession) -> ReviewCounts:
-    (one,) = tally(session.state)
+    (one,) = tally(session)
     return one
 
 
@@ -24,7 +22,7 @@ def accept(session: ReviewSession, key: str) -> None:
 
 def test_none_wrong_of_59_rules_out_5_percent_and_one_fewer_does_not(tmp_path: Path) -> None:
     session = open_session(write_data(tmp_path, a=world("base", 70)))
-    drawn = [key for key in session.order if not session.queue.entries[key].flags]
+    drawn = [key for key, item in session.items.items() if not item.flags]
     assert the_tally(session).bound is None
     assert the_tally(session).more == 59
     for key in drawn[:58]:
@@ -40,7 +38,7 @@ def test_none_wrong_of_59_rules_out_5_percent_and_one_fewer_does_not(tmp_path: P
 
 def test_a_wrong_item_requires_a_larger_sample(tmp_path: Path) -> None:
     session = open_session(write_data(tmp_path, a=world("base", 30)), target=0.2)
-    drawn = [key for key in session.order if not session.queue.entries[key].flags]
+    drawn = [key for key, item in session.items.items() if not item.flags]
     assert the_tally(session).more == 14
     session.decide(drawn[0], [replace(rejected(), point="question")])
     session.decide(drawn[1], accepted(session, drawn[1], passages_0__stance=rejected()))
@@ -52,17 +50,17 @@ def test_a_wrong_item_requires_a_larger_sample(tmp_path: Path) -> None:
 def test_a_skipped_item_ends_the_sample(tmp_path: Path) -> None:
     session = open_session(write_data(tmp_path, a=world("base", 6)))
     for place in (0, 1, 3, 4):
-        accept(session, session.order[place])
+        accept(session, list(session.items)[place])
     assert the_tally(session).sampled == 2
-    accept(session, session.order[2])
+    accept(session, list(session.items)[2])
     assert the_tally(session).sampled == 5
 
 
 def test_the_share_is_exact_when_all_items_were_reviewed(tmp_path: Path) -> None:
     session = open_session(write_data(tmp_path, a=world("base", 4)))
-    for key in session.order[:3]:
+    for key in list(session.items)[:3]:
         accept(session, key)
-    session.decide(session.order[3], [replace(rejected(), point="question")])
+    session.decide(list(session.items)[3], [replace(rejected(), point="question")])
     one = the_tally(session)
     assert (one.bound, one.more) == (0.25, 0)
     assert one.states == {"accepted": 3, "rejected": 1}
@@ -71,26 +69,6 @@ def test_the_share_is_exact_when_all_items_were_reviewed(tmp_path: Path) -> None
 def test_flagged_items_are_counted_apart(tmp_path: Path) -> None:
     first, *rest = world("base", 4)
     session = open_session(write_data(tmp_path, a=[planted(first), *rest]))
-    session.decide(session.order[0], [replace(rejected(), point="question")])
+    session.decide(next(iter(session.items)), [replace(rejected(), point="question")])
     one = the_tally(session)
     assert (one.flagged, one.flagged_done, one.drawn, one.sampled, one.wrong) == (1, 1, 3, 0, 0)
-
-
-def test_two_reviews_of_the_same_data_are_compared(tmp_path: Path) -> None:
-    ada, bo = (open_session(write_data(tmp_path / name, a=world("base", 5)), rater=name) for name in ("ada", "bo"))
-    # Of four items both accept two, both fix one, and differ on one: agreed 3/4, by chance 1/2, so kappa is 1/2.
-    verdicts = [("ok", "ok"), ("ok", "ok"), ("fix", "fix"), ("fix", "ok"), (None, "ok")]
-    for key, both in zip(ada.order, verdicts, strict=True):
-        for session, verdict in zip((ada, bo), both, strict=True):
-            if verdict:
-                others = {"question": fixed("Who is it?")} if verdict == "fix" else {}
-                session.decide(key, accepted(session, key, **others))
-    compared = compare_reviews(ada.state, bo.state)
-    assert compared.raters == ("ada", "bo")
-    rows = {one.kind: one for one in compared.agreement}
-    for kind in ("item", "question"):
-        assert (rows[kind].n, rows[kind].agreed.value) == (4, 0.75)
-        assert rows[kind].kappa.value == pytest.approx(0.5)
-    assert rows["stance"].agreed.value == 1
-    assert math.isnan(rows["stance"].kappa.value)
-    assert [(one.item, one.point) for one in compared.differences] == [(ada.order[3], "question")]

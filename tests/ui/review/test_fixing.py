@@ -11,7 +11,7 @@ from ragbed.builder.counterfactuals import check_edit
 from ragbed.data import Dataset
 from ragbed.data.native import to_line
 from ragbed.schema import Item
-from ragbed.ui.review.apply import Fixed, doubt_fixes, fix_item
+from ragbed.ui.review.apply import Fixed, fix_item
 from ragbed.ui.review.log import PointDecision
 from tests.items import base_item
 from tests.ui.review.data import fixed, rejected, world
@@ -113,32 +113,6 @@ def test_an_edit_is_removed_with_its_original_passage_only(tmp_path: Path) -> No
             assert done.item.passages[one.edit_of].text == item.passages[original.edit_of].text
 
 
-def test_fixing_an_edited_span_moves_those_after_it(tmp_path: Path) -> None:
-    text = "Ada won. Ada smiled, said Ada."
-    spans = ((0, 3), (9, 12), (26, 29))
-    item = base_item(answer=(("Bo",),), fake=(("Ada",),), supports=1, distracts=1)
-    true = replace(item.passages[0], text="Bo won. Bo smiled, said Bo.")
-    false = replace(true, text=text, stance="contradicts", edit_of=0, edits=spans)
-    item = replace(item, passages=(true, false))
-    done = fix_item(
-        item,
-        {
-            "passages[1].edits[0]": PointDecision(point="passages[1].edits[0]", verdict="fix", fix="Ada Marlowe"),
-            "passages[1].edits[1]": PointDecision(point="passages[1].edits[1]", verdict="fix", fix="She"),
-            "passages[1].edits[2]": PointDecision(point="passages[1].edits[2]", verdict="accept"),
-        },
-    )
-    assert done.item is not None
-    edited = done.item.passages[1]
-    assert edited.text == "Ada Marlowe won. She smiled, said Ada."
-    assert [edited.text[start:end] for start, end in edited.edits] == ["Ada Marlowe", "She", "Ada"]
-    assert {(point, was) for point, was, _ in done.changes} == {
-        ("passages[1].edits[0]", "Ada"),
-        ("passages[1].edits[1]", "Ada"),
-    }
-    assert_valid(done.item, tmp_path)
-
-
 def test_false_answers_are_located_again_in_a_fixed_passage() -> None:
     (item,) = world("fact", 1)
     assert item.fake is not None
@@ -154,61 +128,14 @@ def test_false_answers_are_located_again_in_a_fixed_passage() -> None:
     assert check_edit(done.item, done.item.fake, done.item.passages[edited.edit_of].text, edited.text) == []
 
 
-def test_a_new_text_replaces_fixes_of_the_old_one() -> None:
-    (item,) = world("fact", 1)
-    assert item.fake is not None
-    place = next(index for index, one in enumerate(item.passages) if one.edit_of is not None)
-    text = f"Some say that it is {item.fake[0][0]}."
-    names = (f"passages[{place}].text", f"passages[{place}].edits[0]")
-    sheet = {
-        name: PointDecision(point=name, verdict="fix", fix=fix)
-        for name, fix in zip(names, (text, "nobody"), strict=True)
-    }
-    done = fix_item(item, sheet)
-    assert done.item is not None
-    assert done.item.passages[place].text == text
-    assert [point for point, _, _ in done.changes] == [names[0]]
-
-
-def test_a_fix_that_keeps_the_true_answer_gives_a_warning() -> None:
-    (item,) = world("fact", 1)
-    assert item.fake is not None
-    place = next(index for index, one in enumerate(item.passages) if one.edit_of is not None)
-    true, false = item.answer[0][0], item.fake[0][0]
-    text, fake = f"passages[{place}].text", "fake[0]"
-    assert doubt_fixes(item, [PointDecision(point=text, verdict="fix", fix=f"Some say {false}.")]) == []
-    assert doubt_fixes(item, [PointDecision(point="question", verdict="fix", fix=f"{item.question} So?")]) == []
-    doubts = doubt_fixes(item, [PointDecision(point=text, verdict="fix", fix=f"Some say {false}, others {true}.")])
-    assert f"passages[{place}]: the passage still contains {true}" in doubts
-    assert (
-        doubt_fixes(item, [PointDecision(point=fake, verdict="fix", fix=(true,))])[0]
-        == "fake: the false answer is the same as the true answer"
-    )
-
-
-def test_edits_without_the_fixed_false_answer_give_a_warning() -> None:
-    (item,) = world("fact", 1)
-    edits = [index for index, one in enumerate(item.passages) if one.edit_of is not None]
-    other = PointDecision(point="fake[0]", verdict="fix", fix=("Quentin Harrowgate",))
-    assert doubt_fixes(item, [other]) == [
-        f"passages[{index}]: the passage does not give Quentin Harrowgate" for index in edits
-    ]
-    first, second, *rest = edits
-    text = PointDecision(point=f"passages[{first}].text", verdict="fix", fix="Some say Quentin Harrowgate.")
-    away = PointDecision(point=f"passages[{second}].text", verdict="reject", reason="unreadable")
-    assert doubt_fixes(item, [other, text, away]) == [
-        f"passages[{index}]: the passage does not give Quentin Harrowgate" for index in rest
-    ]
-
-
-def test_a_rejected_span_removes_its_passage_and_without_edits_the_item() -> None:
+def test_without_edited_passages_the_item_is_removed() -> None:
     (item,) = world("fact", 1)
     edits = [index for index, one in enumerate(item.passages) if one.edit_of is not None]
     said = {
         name: PointDecision(point=name, verdict="reject", reason="does not fit")
-        for name in (f"passages[{index}].edits[0]" for index in edits)
+        for name in (f"passages[{index}].text" for index in edits)
     }
     one = fix_item(item, dict(list(said.items())[:1]))
     assert one.item is not None
-    assert one.gone == [(f"passages[{edits[0]}]", "edits[0]: does not fit")]
+    assert one.gone == [(f"passages[{edits[0]}]", "text: does not fit")]
     assert fix_item(item, said).item is None

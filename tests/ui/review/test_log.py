@@ -19,11 +19,11 @@ def line(act: str) -> Decided:
 
 def test_lines_come_back_as_they_were_added(tmp_path: Path) -> None:
     log = Log(tmp_path / "log.jsonl")
-    assert log.read() == []
+    assert log.lines == []
     undone = Undone(at="x", undoes="a")
     log.add([line("a")])
     log.add([line("b"), undone])
-    assert Log(tmp_path / "log.jsonl").read() == [line("a"), line("b"), undone]
+    assert Log(tmp_path / "log.jsonl").lines == [line("a"), line("b"), undone]
 
 
 @pytest.mark.parametrize("zeros", [b"", b"\0" * 9])
@@ -34,11 +34,11 @@ def test_an_incomplete_last_line_is_ignored_and_then_replaced(tmp_path: Path, cu
     whole = path.read_bytes()
     path.write_bytes(whole[:-cut] + zeros)
     log = Log(path)
-    assert log.read() == [line("a")]
+    assert log.lines == [line("a")]
     assert log.torn == len(whole) // 2 - cut + len(zeros)
     assert path.read_bytes() == whole[:-cut] + zeros
     log.add([line("c")])
-    assert Log(path).read() == [line("a"), line("c")]
+    assert Log(path).lines == [line("a"), line("c")]
 
 
 def test_a_complete_last_line_without_its_line_end_is_kept(tmp_path: Path) -> None:
@@ -46,18 +46,17 @@ def test_a_complete_last_line_without_its_line_end_is_kept(tmp_path: Path) -> No
     Log(path).add([line("a"), line("b")])
     path.write_bytes(path.read_bytes()[:-1])
     log = Log(path)
-    assert (log.read(), log.torn) == ([line("a"), line("b")], 0)
+    assert (log.lines, log.torn) == ([line("a"), line("b")], 0)
     log.add([line("c")])
-    assert Log(path).read() == [line("a"), line("b"), line("c")]
+    assert Log(path).lines == [line("a"), line("b"), line("c")]
 
 
 @pytest.mark.parametrize("content", [b"My notes", b'{"line":"decide"}', b'{"notes": 1}', b'{\n{"line":"dec', b"a\nb"])
 def test_a_file_of_something_else_stays_as_it_is(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "log.jsonl"
     path.write_bytes(content)
-    for use in (Log.read, lambda log: log.add([line("a")])):
-        with pytest.raises(DataError, match=r"log\.jsonl:1: this is not a valid line of a review"):
-            use(Log(path))
+    with pytest.raises(DataError, match=r"log\.jsonl:1: this is not a valid line of a review"):
+        Log(path)
     assert path.read_bytes() == content
 
 
@@ -67,9 +66,8 @@ def test_a_link_is_not_followed(tmp_path: Path) -> None:
     for content in (None, b"no line end"):
         if content is not None:
             elsewhere.write_bytes(content)
-        for use in (Log.read, lambda log: log.add([line("a")])):
-            with pytest.raises(UsageError, match="is a symbolic link, not a regular file"):
-                use(Log(path))
+        with pytest.raises(UsageError, match="is a symbolic link, not a regular file"):
+            Log(path)
         assert (elsewhere.read_bytes() if elsewhere.exists() else None) == content
 
 
@@ -79,7 +77,7 @@ def test_an_invalid_line_is_reported_with_its_number(tmp_path: Path, broken: str
     Log(path).add([line("a")])
     path.write_bytes(path.read_bytes() + broken.encode() + b"\n")
     with pytest.raises(DataError, match=r"log\.jsonl:2: this is not a valid line of a review"):
-        Log(path).read()
+        Log(path)
 
 
 def test_a_log_that_cannot_be_written_reports_the_lost_decision(tmp_path: Path) -> None:
@@ -110,6 +108,6 @@ def test_a_line_that_does_not_fit_on_the_disk_leaves_no_part(tmp_path: Path) -> 
     told = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     assert "the decision was not stored" in told
     log = Log(path)
-    assert (log.read(), log.torn) == ([line("a")], 0)
+    assert (log.lines, log.torn) == ([line("a")], 0)
     log.add([line("c")])
-    assert Log(path).read() == [line("a"), line("c")]
+    assert Log(path).lines == [line("a"), line("c")]

@@ -21,32 +21,32 @@ def folder(tmp_path: Path) -> Path:
 
 def test_an_item_is_started_and_then_decided(folder: Path) -> None:
     session = open_session(folder)
-    assert session.state.of(KEY).state == "open"
+    assert session.items[KEY].state == "open"
     session.decide(KEY, [PointDecision(point="question", verdict="accept")])
-    assert session.state.of(KEY).state == "begun"
+    assert session.items[KEY].state == "begun"
     session.decide(KEY, accepted(session, KEY))
-    assert session.state.of(KEY).state == "accepted"
+    assert session.items[KEY].state == "accepted"
     session.decide(KEY, [replace(fixed("Who was it?"), point="question")])
-    assert session.state.of(KEY).state == "fixed"
+    assert session.items[KEY].state == "fixed"
     session.decide(KEY, [replace(rejected("unclear"), point="question")])
-    assert session.state.of(KEY).state == "rejected"
+    assert session.items[KEY].state == "rejected"
 
 
 def test_a_rejected_question_leaves_nothing_else_to_decide(folder: Path) -> None:
     session = open_session(folder)
     session.decide(KEY, [replace(rejected(), point="known")])
-    assert session.state.of(KEY).state == "rejected"
+    assert session.items[KEY].state == "rejected"
 
 
 def test_a_rejected_passage_does_not_reject_the_item(folder: Path) -> None:
     session = open_session(folder)
     session.decide(KEY, accepted(session, KEY, passages_0__stance=rejected("a duplicate")))
-    assert session.state.of(KEY).state == "fixed"
+    assert session.items[KEY].state == "fixed"
 
 
 def test_decisions_are_there_after_a_restart(folder: Path) -> None:
     open_session(folder).decide(KEY, [replace(rejected(), point="question")])
-    assert open_session(folder).state.of(KEY).state == "rejected"
+    assert open_session(folder).items[KEY].state == "rejected"
 
 
 def test_undoing_goes_back_step_by_step_and_the_log_keeps_all_of_it(folder: Path) -> None:
@@ -55,12 +55,12 @@ def test_undoing_goes_back_step_by_step_and_the_log_keeps_all_of_it(folder: Path
     session.decide(KEY, accepted(session, KEY))
     session.decide(KEY, [replace(rejected(), point="question")])
     assert session.undo() == KEY
-    assert session.state.of(KEY).state == "accepted"
+    assert session.items[KEY].state == "accepted"
     assert session.undo() == KEY
-    assert session.state.of(KEY).state == "open"
+    assert session.items[KEY].state == "open"
     again = open_session(folder)
-    assert again.state.of(KEY).state == "open"
-    assert again.state.of("a/en-base-1").state == "accepted"
+    assert again.items[KEY].state == "open"
+    assert again.items["a/en-base-1"].state == "accepted"
     assert again.undo() == "a/en-base-1"
     with pytest.raises(UsageError, match="there is no decision to undo"):
         again.undo()
@@ -84,9 +84,9 @@ def test_decisions_about_changed_items_do_not_count_and_are_reported(folder: Pat
     first, *rest = world("base", 3)
     write_data(folder, a=[replace(first, question=f"{first.question} So?"), *rest])
     again = open_session(folder)
-    assert [line.item for line in again.state.stale.values()] == [KEY]
-    assert again.state.of(KEY).state == "open"
-    assert again.state.of("a/en-base-1").state == "accepted"
+    assert [line.item for line in again.stale.values()] == [KEY]
+    assert again.items[KEY].state == "open"
+    assert again.items["a/en-base-1"].state == "accepted"
     assert again.undo() == "a/en-base-1"
 
 

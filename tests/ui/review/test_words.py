@@ -3,7 +3,7 @@ from __future__ import annotations
 import re
 from importlib.resources import files
 
-from ragbed.ui.review.queue import LINTED
+from ragbed.ui.review.items import LINTED
 from tests.spoken import check_pager, sources
 
 SPOKEN = re.compile(r'\b(?:say|tag|to|link)\((?:"[\w/?=]*", )*"((?:[^"\\]|\\.)+)"')

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import IO, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 import msgspec
 
 from ragbed.errors import MALFORMED_JSON, DataError, RagbedError, UsageError
-from ragbed.io.jsonl import read_lines, sync_folder
-from ragbed.io.locations import check_regular, open_regular
+from ragbed.io.jsonl import sync_folder
+from ragbed.io.locations import check_regular, open_regular, read_regular
 from ragbed.schema import Record
-
-Verdict: TypeAlias = Literal["accept", "fix", "reject"]
 
 
 class PointDecision(Record, frozen=True, kw_only=True):
@@ -25,7 +23,7 @@ class PointDecision(Record, frozen=True, kw_only=True):
     """
 
     point: str
-    verdict: Verdict
+    verdict: Literal["accept", "fix", "reject"]
     fix: str | tuple[str, ...] | None = None
     part: int | None = None
     reason: str = ""
@@ -34,15 +32,12 @@ class PointDecision(Record, frozen=True, kw_only=True):
 class ReviewSettings(Record, frozen=True, kw_only=True, omit_defaults=False, tag="review", tag_field="line"):
     """The settings of a review; the last settings line in the log applies.
 
-    `data` has the hash of each dataset, and `rater` is the name of the person who makes all decisions. `target` is the
-    share of wrong items to rule out, and `seed` determines the random order.
+    `rater` is the name of the person who makes all decisions, and `target` is the share of wrong items to rule out.
     """
 
     at: str
-    data: dict[str, str]
     rater: str
     target: float = 0.05
-    seed: int = 0
 
 
 class Decided(Record, frozen=True, kw_only=True, tag="decide", tag_field="line"):
@@ -67,76 +62,59 @@ class Undone(Record, frozen=True, kw_only=True, tag="undo", tag_field="line"):
 
 Line: TypeAlias = ReviewSettings | Decided | Undone
 
-
 _DECODER: msgspec.json.Decoder[Line] = msgspec.json.Decoder(Line)
-_ENCODER = msgspec.json.Encoder()
 _START = b'{"line":"'  # The bytes at the start of every line.
 
 
 class Log:
     """A review's log. Any process can read it, but only one process at a time may append to it.
 
-    After `read`, `torn` is the size of an incomplete last line left by a crash; such a line was never confirmed.
+    Attributes:
+        lines: The complete lines when the file was read.
+        torn: Size of an incomplete last line left by a crash; such a line was never confirmed.
 
     Args:
         path: The log file; it is created when the first line is written.
+
+    Raises:
+        DataError: A line is not a valid line of a review log.
+        UsageError: The file is a link, a pipe or a device.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.torn = 0
-        self._is_checked = False
-
-    def read(self) -> list[Line]:
-        """Return all complete lines in order, or an empty list if there is no file yet.
-
-        Raises:
-            DataError: A line is not a valid line of a review log.
-            UsageError: The file is a link, a pipe or a device.
-        """
-        check_regular(self.path)
-        lines = []
-        if self.path.exists():
-            for number, packed in read_lines(self.path):
-                self.torn = len(packed) if _is_torn(packed) else 0
-                if not self.torn:
-                    lines.append(_decode(self.path, number, packed))
-        self._is_checked = True
-        return lines
+        check_regular(path)
+        content = read_regular(path) if path.exists() else b""
+        *complete, last = content.split(b"\n")
+        self.torn = len(last) if _is_torn(last) else 0
+        self._ending = b"\n" if last and not self.torn else b""
+        packed = complete if self.torn else [*complete, last]
+        self.lines = [_decode(path, number, line) for number, line in enumerate(packed, 1) if line.strip()]
 
     def add(self, lines: Sequence[Line]) -> None:
-        """Append lines; if an error is raised, none of them is appended.
-
-        An incomplete last line is removed first, provided that all lines before it are valid.
-        """
-        if not self._is_checked:
-            self.read()
-        packed = pack(lines)
+        """Append lines, in place of an incomplete last line; if an error is raised, none of them is appended."""
+        packed = self._ending + b"".join(msgspec.json.encode(line) + b"\n" for line in lines)
         try:
             with open_regular(self.path, "a+b", buffering=0) as file:
-                ending = _end_last_line(file)
-                before = file.seek(0, os.SEEK_END)
-                _write(file.fileno(), ending + packed, before)
-        except OSError as error:
+                before = file.seek(0, os.SEEK_END) - self.torn
+                file.truncate(before)
+                try:
+                    left = memoryview(packed)
+                    while left:
+                        left = left[file.write(left) :]
+                    os.fsync(file.fileno())
+                except OSError:
+                    file.truncate(before)  # If the disk is full, the last line may be incomplete.
+                    raise
+        except (OSError, UsageError) as error:
+            problem = f"{self.path} cannot be written: {error.strerror}" if isinstance(error, OSError) else str(error)
             raise RagbedError(
-                f"{self.path} cannot be written: {error.strerror}; the decision was not stored. Free disk space or "
-                "check the file's permissions, then repeat the decision."
+                f"{problem.rstrip('.')}; the decision was not stored. Free disk space or check the file's permissions, "
+                "then repeat the decision."
             ) from error
-        except UsageError as error:  # The log file, not the decision, is invalid.
-            raise RagbedError(f"{str(error).rstrip('.')}; the decision was not stored.") from error
-        self.torn = 0
+        self.torn, self._ending = 0, b""
         if not before:
             sync_folder(self.path.parent)
-
-
-def read_log(path: Path) -> Iterator[tuple[int, Line]]:
-    """Yield the lines of a file with their line numbers.
-
-    Raises:
-        DataError: A line is not a valid line of a review log.
-    """
-    for number, packed in read_lines(path):
-        yield number, _decode(path, number, packed)
 
 
 def _decode(path: Path, number: int, packed: bytes) -> Line:
@@ -149,44 +127,13 @@ def _decode(path: Path, number: int, packed: bytes) -> Line:
         raise DataError(path, problem, line=number) from error
 
 
-def pack(lines: Iterable[Line]) -> bytes:
-    """Encode lines in the format of the log file."""
-    return b"".join(_ENCODER.encode(line) + b"\n" for line in lines)
-
-
-def _write(handle: int, packed: bytes, before: int) -> None:
-    try:
-        left = memoryview(packed)
-        while left:
-            left = left[os.write(handle, left) :]
-        os.fsync(handle)
-    except OSError:
-        os.ftruncate(handle, before)  # If the disk is full, the last line may be incomplete.
-        raise
-
-
-def _is_torn(packed: bytes) -> bool:
-    """Return whether the last line of a file is an incomplete log line, left by a crash."""
-    written = packed.rstrip(b"\0")  # Some file systems replace lost data with zeros.
-    if packed.endswith(b"\n") or not written.startswith(_START[: len(written)]):
+def _is_torn(last: bytes) -> bool:
+    """Return whether a last line without a line break is an incomplete log line, left by a crash."""
+    written = last.rstrip(b"\0")  # Some file systems replace lost data with zeros.
+    if not last or not written.startswith(_START[: len(written)]):
         return False
     try:
-        msgspec.json.decode(packed)
+        msgspec.json.decode(last)
     except MALFORMED_JSON:
         return True
     return False
-
-
-def _end_last_line(file: IO[bytes]) -> bytes:
-    """Remove an incomplete last line. If a complete last line lacks a line break, return a line break to add."""
-    size = file.seek(0, os.SEEK_END)
-    file.seek(max(0, size - 1))
-    if file.read(1) in (b"", b"\n"):
-        return b""
-    file.seek(0)
-    content = file.read()
-    start = content.rfind(b"\n") + 1
-    if not _is_torn(content[start:]):
-        return b"\n"
-    file.truncate(start)
-    return b""

@@ -12,7 +12,7 @@ import { say } from "./words.js";
 const itemLink = (key) => `?${new URLSearchParams({ item: key })}`;
 
 /** Draw the page. */
-export async function drawItem(params, { go, signal, undo, notice }) {
+export async function drawItem(params, { go, signal, undo }) {
   const [page, standing] = await Promise.all([get("/api/item", new URLSearchParams({ item: params.get("item") }), signal), get("/api/standing", null, signal)]);
   const problem = el("div", {});
   let isSent = false; // Ignore a second press until the next page is drawn.
@@ -20,9 +20,8 @@ export async function drawItem(params, { go, signal, undo, notice }) {
     if (isSent) return;
     isSent = true;
     try {
-      const { doubts } = await post("/api/decide", { item: page.item, said });
+      await post("/api/decide", { item: page.key, said });
       await (next && page.next_open ? go(itemLink(page.next_open)) : go(location.search, { keep: !next }));
-      if (doubts.length) notice(say("Saved. Warnings: {0}", doubts.join("; ")));
     } catch (error) {
       isSent = false;
       fill(problem, drawProblem(error));
@@ -34,8 +33,8 @@ export async function drawItem(params, { go, signal, undo, notice }) {
   return el("div", { class: "item-page" },
     el("div", { class: "two" },
       el("section", { class: "about" },
-        el("div", { class: "row small quiet" }, stateTag(page.state), el("span", { class: "key" }, page.item), tag(page.kind), el("span", {}, say("{0} of {1}", page.at + 1, page.total))),
-        el("h1", { lang: page.lang, dir: "auto" }, page.question),
+        el("div", { class: "row small quiet" }, stateTag(page.state), el("span", { class: "key" }, page.key), tag(page.kind), el("span", {}, say("{0} of {1}", page.at + 1, page.total))),
+        el("h1", { lang: page.item.lang, dir: "auto" }, page.item.question),
         drawFlags(page.flags),
         of("question", "searchable"), drawHits(page.hits), of("known"), drawFacts(page), of("answer", "fake")),
       el("section", { class: "passages" }, page.passages.map((one, index) => drawPassage(one, index, page, draw)))),
@@ -73,20 +72,16 @@ function drawHits(hits) {
 function drawFacts(page) {
   const facts = [];
   const add = (name, value) => value && facts.push(el("dt", {}, say(name)), el("dd", {}, value));
-  add("Event date", page.date);
-  add("Models that know the answer", page.known_by.join(", ") || say("none of the evaluated models"));
+  add("Event date", page.item.date);
+  add("Models that know the answer", page.item.known_by?.join(", ") || say("none of the evaluated models"));
   add("Source article", page.origin ? [page.origin.title, page.origin.url, page.origin.date, page.origin.licence].filter(Boolean).join(" · ") : null);
-  page.sub_questions.forEach((one, part) => add(`${say("Sub-question")} ${part + 1}`, one));
+  page.item.sub_questions?.forEach((one, part) => add(`${say("Sub-question")} ${part + 1}`, one));
   return el("dl", { class: "facts" }, facts);
 }
 
 function drawPassage(shown, index, page, draw) {
   const { passage } = shown;
-  const points = page.points.filter((one) => ["stance", "text", "edit"].includes(one.kind) && one.index === index);
-  const edited = points.filter((one) => one.kind === "edit").map((one) => {
-    const [start, end] = passage.edits[one.span];
-    return { start, end, kind: "fake", title: `${say("edited span")} ${one.span + 1}` };
-  });
+  const points = page.points.filter((one) => ["stance", "text"].includes(one.kind) && one.index === index);
   const original = passage.edit_of === undefined ? null : page.passages[passage.edit_of];
   return el("section", { class: `card ${passage.stance}` },
     el("header", {}, el("strong", {}, String(index + 1)), tag(passage.stance),
@@ -94,17 +89,17 @@ function drawPassage(shown, index, page, draw) {
       passage.kind && passage.kind !== "related" ? el("span", {}, passage.kind) : null,
       passage.part === undefined ? null : el("span", {}, `${say("Sub-question")} ${passage.part + 1}`),
       el("span", { class: "why", title: shown.label.rule }, `${shown.label.label} (${shown.label.rule}): ${shown.label.reason}`)),
-    quote(page.lang, marked(passage.text, [...named(shown.spans.filter((one) => one.kind !== "fake" || !edited.length)), ...edited])),
+    quote(page.item.lang, marked(passage.text, named(shown.spans))),
     original ? el("details", { class: "small" }, el("summary", {}, say("Original passage ({0})", passage.edit_of + 1)),
-      quote(page.lang, marked(original.passage.text, named(original.spans)))) : null,
-    drawSource(shown),
+      quote(page.item.lang, marked(original.passage.text, named(original.spans)))) : null,
+    drawSource(passage),
     points.map(draw));
 }
 
 /** Draw a passage's source; URLs are not linked, because the pages are untrusted. */
-function drawSource({ passage, sha256 }) {
+function drawSource(passage) {
   const parts = [passage.title, passage.url, passage.date, passage.licence, passage.snippet_of ? say("search engine snippet") : null,
-    passage.page ? `${say("page")} ${passage.page}` : null, sha256 ? `sha256 ${sha256.slice(0, 12)}…` : null].filter(Boolean);
+    passage.page ? `${say("page")} ${passage.page}` : null].filter(Boolean);
   return parts.length ? el("p", { class: "source small quiet" }, parts.join(" · ")) : null;
 }
 
@@ -126,5 +121,5 @@ function drawBar(page, standing, decide, go, undo) {
     el("button", { onclick: undo, title: "u" }, say("Undo")),
     to("previous", "Previous", page.before), open.length || !page.next_open ? to("next", "Next", page.after) : to("next", "Next undecided item", page.next_open),
     el("span", { class: "small quiet bound-line", role: "status" }, [page.data, tally.flagged ? say("flagged: {0} of {1} done", tally.flagged_done, tally.flagged) : null,
-      boundLine(tally, standing.begun.target)].filter(Boolean).join(" · "))));
+      boundLine(tally, standing.settings.target)].filter(Boolean).join(" · "))));
 }

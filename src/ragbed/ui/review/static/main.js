@@ -33,7 +33,7 @@ async function draw({ keep = false } = {}) {
   const { signal } = drawing;
   const focused = document.activeElement?.closest?.("[data-point]")?.dataset.point;
   try {
-    const drawn = await DRAW[shown()](here(), { go, signal, undo, notice });
+    const drawn = await DRAW[shown()](here(), { go, signal, undo });
     if (signal.aborted) return;
     fill(page, drawn);
     fill(work);
@@ -46,11 +46,6 @@ async function draw({ keep = false } = {}) {
   focusPoint(keep ? focused : null);
   document.title = [page.querySelector("h1")?.textContent, "ragbed"].filter(Boolean).join(" – ");
   page.dataset.drawn = String(Number(page.dataset.drawn ?? 0) + 1);
-}
-
-/** Show a notice that is not an error. */
-function notice(words) {
-  fill(work, el("p", { class: "notice" }, words));
 }
 
 /** Focus the first undecided point, starting at the one that had the focus. */

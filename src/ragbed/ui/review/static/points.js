@@ -7,20 +7,25 @@ import { say } from "./words.js";
 const STATEMENTS = {
   question: "The question is clear without context", searchable: "A search finds pages that answer the question",
   answer: "The answer and all aliases are correct", fake: "The false answer is false but plausible",
-  text: "The passage reads well and no longer contains the true answer", edit: "“{0}” fits the context",
+  text: "The passage reads well and gives only the false answer",
   supports: "Contains the answer", distracts: "Does not contain the answer", contradicts: "Contains the false answer",
   known: "The answer is common knowledge", unknown: "The answer is not common knowledge",
 };
 const REASONS = {
   question: ["unclear", "unclear without the article", "has several answers", "not a factual question"], searchable: ["not found by search"],
   known: ["common knowledge", "not common knowledge"], answer: ["wrong", "incomplete", "out of date"], fake: ["actually true", "wrong type", "implausible"],
-  stance: ["off topic", "unreadable", "duplicate"], text: ["the true answer remains", "contradicts itself", "unreadable"], edit: ["does not fit"],
+  stance: ["off topic", "unreadable", "duplicate"], text: ["the true answer remains", "contradicts itself", "does not fit", "unreadable"],
 };
 const VERDICTS = { accept: ["Accept", "accepted", "good"], fix: ["Fix", "fixed", "warn"], reject: ["Reject", "rejected", "bad"] };
 
 /** Return whether a point still needs a decision. */
 export function isOpen(point, page) {
-  return point.decision === null && ["open", "begun"].includes(page.state);
+  return !decisionOn(point, page) && ["open", "begun"].includes(page.state);
+}
+
+/** Return the decision on a point, or undefined. */
+function decisionOn(point, page) {
+  return Object.hasOwn(page.sheet, point.name) ? page.sheet[point.name] : undefined;
 }
 
 /** Draw a point; `decide` sends a decision. */
@@ -30,7 +35,7 @@ export function drawPoint(point, page, decide) {
     fill(field);
     whole.focus();
   };
-  const pressed = (verdict) => String(point.decision?.verdict === verdict);
+  const pressed = (verdict) => String(decisionOn(point, page)?.verdict === verdict);
   const start = {
     accept: () => decide([{ point: point.name, verdict: "accept" }]),
     fix: () => openField(field, drawFix(point, page, decide, close)),
@@ -59,27 +64,21 @@ function statement(point, page) {
     return say(STATEMENTS[stance]) + (part === undefined ? "" : ` (${say("Sub-question")} ${part + 1})`);
   }
   if (point.kind === "known") return say(STATEMENTS[page.kind === "counterfactual" ? "known" : "unknown"]);
-  if (point.kind === "edit") return say(STATEMENTS.edit, editedWords(point, page));
   return say(STATEMENTS[point.kind]);
-}
-
-function editedWords(point, page) {
-  const { text, edits } = page.passages[point.index].passage;
-  return Array.from(text).slice(...edits[point.span]).join("");
 }
 
 function drawAliases(point, page) {
   if (point.kind !== "answer" && point.kind !== "fake") return null;
-  return el("span", { class: "aliases", lang: page.lang }, page[point.kind][point.index].map((alias) => el("mark", { class: point.kind === "fake" ? "fake" : "gold" }, alias)));
+  return el("span", { class: "aliases", lang: page.item.lang }, page.item[point.kind][point.index].map((alias) => el("mark", { class: point.kind === "fake" ? "fake" : "gold" }, alias)));
 }
 
 /** Draw a fix or a rejection; an accepted point is shown by its button. */
 function drawDecision(point, page) {
-  const { decision } = point;
-  if (decision === null || decision.verdict === "accept") return null;
+  const decision = decisionOn(point, page);
+  if (!decision || decision.verdict === "accept") return null;
   const [, word, tone] = VERDICTS[decision.verdict];
   return el("p", { class: "said small" }, tag(word, tone), " ",
-    decision.fix === undefined ? null : el("span", { class: "fix", lang: page.lang }, shownFix(point, decision)), decision.reason ?? null);
+    decision.fix === undefined ? null : el("span", { class: "fix", lang: page.item.lang }, shownFix(point, decision)), decision.reason ?? null);
 }
 
 function shownFix(point, { fix, part }) {
@@ -103,10 +102,10 @@ function drawReject(point, decide, close) {
 function drawFix(point, page, decide, close) {
   if (point.kind === "stance") return drawStances(point, page, decide, close);
   const aliases = point.kind === "answer" || point.kind === "fake";
-  const original = aliases ? page[point.kind][point.index]
-    : { question: page.question, text: page.passages[point.index]?.passage.text, edit: point.kind === "edit" ? editedWords(point, page) : null }[point.kind];
-  const before = point.decision?.fix ?? original; // An earlier fix is edited further.
-  const input = el("textarea", { name: "fix", rows: aliases ? 3 : point.kind === "text" ? 8 : 2, maxlength: 20000, lang: page.lang, dir: "auto", "aria-label": say("New value") });
+  const original = aliases ? page.item[point.kind][point.index]
+    : point.kind === "text" ? page.passages[point.index].passage.text : page.item.question;
+  const before = decisionOn(point, page)?.fix ?? original; // An earlier fix is edited further.
+  const input = el("textarea", { name: "fix", rows: aliases ? 3 : point.kind === "text" ? 8 : 2, maxlength: 20000, lang: page.item.lang, dir: "auto", "aria-label": say("New value") });
   input.value = aliases ? before.join("\n") : before;
   const keep = (event) => {
     event?.preventDefault();
@@ -125,8 +124,8 @@ function drawFix(point, page, decide, close) {
 
 function drawStances(point, page, decide, close) {
   const now = page.passages[point.index].passage;
-  const parts = page.kind === "integration" ? page.answer.map((_, part) => ["supports", part]) : [["supports", undefined]];
-  const all = [...parts, ["distracts", undefined], ...(page.fake ? [["contradicts", undefined]] : [])];
+  const parts = page.kind === "integration" ? page.item.answer.map((_, part) => ["supports", part]) : [["supports", undefined]];
+  const all = [...parts, ["distracts", undefined], ...(page.item.fake ? [["contradicts", undefined]] : [])];
   const others = all.filter(([stance, part]) => stance !== now.stance || part !== now.part);
   return el("div", { class: "row", onkeydown: (event) => event.key === "Escape" && close() }, others.map(([fix, part]) =>
     el("button", { onclick: () => decide([{ point: point.name, verdict: "fix", fix, ...(part === undefined ? {} : { part }) }]) },

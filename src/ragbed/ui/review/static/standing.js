@@ -29,7 +29,7 @@ export async function drawStanding(params, { signal }) {
   return el("div", { class: "standing" },
     el("div", { class: "row heading" }, el("h1", {}, say("Review progress")),
       told.next ? el("a", { class: "button", "data-do": "on", href: `?${new URLSearchParams({ item: told.next })}` }, say(isNew ? "Start" : "Continue")) : tag("all done", "good")),
-    el("p", { class: "quiet" }, say("Decisions are stored with the name {0}.", told.begun.rater)),
+    el("p", { class: "quiet" }, say("Decisions are stored with the name {0}.", told.settings.rater)),
     told.stale ? el("p", { class: "problem" }, say("Decisions on items that have since been removed or changed: {0}. These decisions are not counted.", told.stale)) : null,
     drawTallies(told),
     el("p", { class: "quiet small" }, say("Flagged items come first, followed by the other items in random order. The upper confidence bound (one-sided 95% Clopper–Pearson) applies to the share of wrong items among the unflagged ones; only items before the first skipped one are counted. An item is wrong if it had to be fixed or rejected.")));
