@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import random
-import socket
 from pathlib import Path
 
 import pytest
@@ -149,19 +148,6 @@ def test_one_failure_does_not_stop_the_others(server: FaultServer, tmp_path: Pat
     failures = asyncio.run(download_all(wanted, Notes(), QUICK))
     assert list(failures) == [tmp_path / "file-3"]
     assert sum(path.read_bytes() == CONTENT for path in tmp_path.iterdir()) == 7
-
-
-def test_an_unreachable_host_is_tried_only_once(tmp_path: Path) -> None:
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))  # bound but not listening: connections are refused
-        url = f"http://127.0.0.1:{taken.getsockname()[1]}"
-        wanted = [DownloadRequest(f"{url}/{number}", tmp_path / str(number), PIN) for number in range(5)]
-        notes = Notes()
-        failures = asyncio.run(download_all(wanted, notes, RetryPolicy(first_pause_s=0.001, attempts=2), at_once=1))
-    messages = [str(failures[one.path]) for one in wanted]
-    assert "cannot connect to http" in messages[0]
-    assert all("127.0.0.1 could not be reached earlier and was not tried again" in message for message in messages[1:])
-    assert len(notes.stumbles) == 1
 
 
 def test_a_server_without_tls_is_a_failure(server: FaultServer, tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 
 Bytes go to a `.part` file next to the target. This file is kept after an interruption and renamed once it matches the
 pin. Only the pin decides whether a file is correct, so ETags are ignored, and a complete `.part` file needs no
-request. We wrote our own client because no library we know of resumes downloads, checks both kinds of pins and limits
+request. Our own client is needed because no library we know of resumes downloads, checks both kinds of pins and limits
 file sizes.
 """
 
@@ -27,6 +27,7 @@ from ragbed.io.retry import HttpFailure, RetryPolicy, capped_retry_after_s
 
 _AT_ONCE = 3  # maximum number of concurrent downloads; enough to saturate a connection
 _REDIRECTS = 5
+_MAX_WRONG = 2  # number of complete files with wrong content after which the download fails
 _CONTENT_RANGE = re.compile(r"bytes (\d+)-\d+/(?:\d+|\*)")
 # The limits for one file: the time limit suffices for RGB's largest file (11 MB) at 3 kB/s, and the maximum size of a
 # file of unknown size is about six times that of RGB's largest file. Attempts with progress are not counted.
@@ -62,13 +63,12 @@ async def download_all(
         The failures by path. All other files exist and match their pins.
     """
     failures: dict[Path, DownloadError] = {}
-    slots, dead_hosts = asyncio.Semaphore(at_once), set[str | None]()
-    client = HttpClient(policy, trust_env=True)
+    slots, client = asyncio.Semaphore(at_once), HttpClient(policy, trust_env=True)
 
     async def download(request: DownloadRequest) -> None:
         async with slots:
             try:
-                await _Download(request, client, policy, watcher, dead_hosts).run()
+                await _Download(request, client, policy, watcher).run()
             except DownloadError as error:
                 failures[request.path] = error
 
@@ -89,10 +89,10 @@ class _Download:
     client: HttpClient
     policy: RetryPolicy
     watcher: Watcher
-    dead_hosts: set[str | None]  # unreachable hosts; pending downloads from them are skipped
 
     def __post_init__(self) -> None:
         self.part = self.request.path.with_name(f"{self.request.path.name}.part")
+        self.max_bytes = self.policy.max_bytes if self.request.size is None else self.request.size
 
     async def run(self) -> None:
         try:
@@ -111,48 +111,49 @@ class _Download:
     async def _complete_part(self) -> None:
         """Retry until the partial file matches its pin, or until too many consecutive attempts make no progress."""
         attempts, furthest, wrong = 0, 0, 0
-        failure: HttpFailure | None = None
-        is_first = True
         # Also check the file after a failure, because some servers announce more bytes than the file has.
-        while not await self._is_part_right():
-            if failure is not None:
-                size = self._size()
-                attempts, furthest = (1, size) if size > furthest else (attempts + 1, furthest)
-                await self._pause(failure, attempts)
-            elif not is_first:
-                wrong += 1
-                self._discard_wrong(final=wrong == 2)
-            failure, is_first = await self._try(), False
-
-    async def _try(self) -> HttpFailure | None:
-        try:
-            await self._transfer()
-        except HttpFailure as failure:
+        while not await asyncio.to_thread(matches_pin, self.part, self.request.pin, self.request.size):
+            failure: HttpFailure | None = None
+            try:
+                await self._transfer()
+                failure = self._find_mismatch()
+                wrong += failure is not None
+            except HttpFailure as error:
+                failure = error
+            if failure is None:
+                continue
+            size = self._size()
             if isinstance(failure, _UselessPart):
                 self.part.unlink(missing_ok=True)
-            if not failure.again:
-                raise
-            return failure
-        return None
+            attempts, furthest = (1, size) if size > furthest else (attempts + 1, furthest)
+            if not failure.again or wrong == _MAX_WRONG:
+                raise failure
+            if attempts >= self.policy.attempts:
+                raise HttpFailure(failure.kind, f"{failure} ({attempts} attempts)") from failure
+            pause_s = self.policy.pause_s(attempts, failure.wait_s)
+            self.watcher.stumble(self.request.path.name, str(failure), pause_s)
+            await asyncio.sleep(pause_s)
+
+    def _find_mismatch(self) -> _UselessPart | None:
+        """Return the failure if a complete file does not match its pin."""
+        if matches_pin(self.part, self.request.pin, self.request.size):
+            return None
+        found = f"the downloaded file ({self._size():,} bytes, {pin_of(self.part, self.request.pin)})"
+        problem = f"{found} did not match its pin ({self.request.pin}) and was deleted"
+        return _UselessPart("protocol", f"{problem}; the source or a proxy has modified the file", again=True)
 
     async def _transfer(self) -> None:
         request, url = self.request, parse_url(self.request.url)
-        if url.host in self.dead_hosts:
-            raise HttpFailure("connect", f"{url.host} could not be reached earlier and was not tried again")
         async with self._open(url) as response:
             done, total = _find_start(response, self._size()), request.size
             if total is None and response.content_length is not None and "Content-Encoding" not in response.headers:
                 total = done + response.content_length
                 self._check_size(total)
-            most = self.policy.max_bytes if request.size is None else request.size
-            # The file is unbuffered, so that no bytes are lost if the download is interrupted.
-            with open(self.part, "ab" if done else "wb", buffering=0) as sink:
-                async for chunk in read_pieces(response, most):
+            with open(self.part, "ab" if done else "wb") as sink:
+                async for chunk in read_pieces(response, self.max_bytes):
                     done += len(chunk)
                     self._check_size(done)
-                    rest = memoryview(chunk)
-                    while rest:
-                        rest = rest[sink.write(rest) :]
+                    sink.write(chunk)
                     self.watcher.advance(request.path.name, done, total)
         if request.size is not None and done < request.size:
             raise HttpFailure("protocol", f"the response ended after {done:,} of {request.size:,} bytes", again=True)
@@ -171,35 +172,10 @@ class _Download:
                 url = next_hop(url, response.headers.get("Location", ""))
         raise HttpFailure("protocol", f"there were more than {_REDIRECTS} redirects")
 
-    async def _pause(self, failure: HttpFailure, attempts: int) -> None:
-        if attempts >= self.policy.attempts:
-            if failure.kind == "connect":
-                self.dead_hosts.add(parse_url(self.request.url).host)
-            raise HttpFailure(failure.kind, f"{failure} ({attempts} attempts)") from failure
-        pause_s = self.policy.pause_s(attempts, failure.wait_s)
-        self.watcher.stumble(self.request.path.name, str(failure), pause_s)
-        await asyncio.sleep(pause_s)
-
-    async def _is_part_right(self) -> bool:
-        return await asyncio.to_thread(matches_pin, self.part, self.request.pin, self.request.size)
-
-    def _discard_wrong(self, *, final: bool) -> None:
-        """Delete a partial file that differs from its pin; report the mismatch, or raise an error if `final` is set."""
-        found, size = pin_of(self.part, self.request.pin), self._size()
-        self.part.unlink()
-        problem = (
-            f"the downloaded file ({size:,} bytes, {found}) did not match its pin ({self.request.pin}) and was deleted"
-        )
-        if final:
-            raise HttpFailure("protocol", f"{problem}; the source or a proxy has modified the file")
-        self.watcher.stumble(self.request.path.name, problem, 0)
-
     def _check_size(self, size: int) -> None:
-        most = self.policy.max_bytes if self.request.size is None else self.request.size
-        if size > most:
-            raise _UselessPart(
-                "protocol", f"the server sent more than {most:,} bytes, so this is not the expected file"
-            )
+        if size > self.max_bytes:
+            problem = f"the server sent more than {self.max_bytes:,} bytes, so this is not the expected file"
+            raise _UselessPart("protocol", problem)
 
     def _size(self) -> int:
         return self.part.stat().st_size if self.part.exists() else 0
