@@ -61,7 +61,7 @@ def ranked(build: Build) -> tuple[list[Ranked], list[Reject]]:
     return [one for one in found if isinstance(one, Ranked)], [one for one in found if isinstance(one, Reject)]
 
 
-@pytest.mark.parametrize("encoder", ["e5-static", "e5-tokens"])
+@pytest.mark.parametrize("encoder", ["e5-static", "e5"])
 def test_the_passage_that_answers_comes_first_and_other_languages_do_not_come(tmp_path: Path, encoder: str) -> None:
     (one,), rejects = ranked(lay_out(tmp_path, RecipeRanking(encoder=encoder)))
     assert one.candidates[0].text == TEXTS["bridge"][1][0]

@@ -14,7 +14,7 @@ import pytest
 from ragbed.builder.build_context import Build, BuildServices, Draft, Probe
 from ragbed.builder.ranking import make_hits
 from ragbed.builder.recipe import Recipe, RecipeSearch, RecipeSource
-from ragbed.errors import RagbedError, UsageError
+from ragbed.errors import RagbedError
 from ragbed.schema import Article, Hit
 from tests.builder.search.engine_server import reply, running_engine
 
@@ -57,11 +57,6 @@ def test_a_page_that_shares_no_word_with_the_question_is_found_by_its_meaning(tm
 
 def test_without_an_encoder_words_alone_decide(tmp_path: Path) -> None:
     assert found(lay_out(tmp_path, "")) == []
-
-
-def test_an_encoder_of_tokens_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"search\.encoder 'e5-tokens' produces token-level embeddings only"):
-        found(lay_out(tmp_path, "e5-tokens"))
 
 
 def test_an_index_that_a_killed_build_left_is_gone_on_with(tmp_path: Path) -> None:

@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from ragbed.retrieval.base import Matrix
-from ragbed.retrieval.ranking import best
+from ragbed.retrieval.base import Matrix, best
 from ragbed.schema import Item
 
 

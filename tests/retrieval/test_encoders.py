@@ -9,14 +9,14 @@ import pytest
 
 from ragbed.errors import UnknownName, UsageError
 from ragbed.retrieval import open_encoder
-from ragbed.retrieval.base import Encoder, TokenEncoder
+from ragbed.retrieval.base import Encoder
 
 
 def test_an_encoder_has_its_name_and_is_of_one_kind() -> None:
-    for name in ("e5", "e5-tokens", "e5-static"):
+    for name in ("e5", "e5-static"):
         encoder = open_encoder(name)
         assert encoder.name == name
-        assert isinstance(encoder, Encoder) != isinstance(encoder, TokenEncoder)
+        assert isinstance(encoder, Encoder)
 
 
 @pytest.mark.parametrize(
@@ -24,7 +24,7 @@ def test_an_encoder_has_its_name_and_is_of_one_kind() -> None:
     [
         ("e6", r"unknown encoder 'e6'\. Did you mean 'e5'\? Known: e5, .*, st/<repository or folder>\."),
         ("", r"unknown encoder ''"),
-        ("e5/tokens", r"Did you mean 'e5-tokens'\?"),
+        ("e5/static", r"Did you mean 'e5-static'\?"),
     ],
 )
 def test_an_unknown_name_is_refused_with_the_known_ones(name: str, message: str) -> None:

@@ -16,7 +16,7 @@ import pytest
 
 from ragbed.data import Dataset
 from ragbed.retrieval.base import Encoder, Matrix
-from ragbed.retrieval.e5 import E5, E5Static, E5Weights
+from ragbed.retrieval.e5 import E5, E5Static, load_weights
 from ragbed.schema import Item
 from tests.retrieval.bm25 import bm25
 from tests.retrieval.recall import RecallPool, measure_recall, pool_items
@@ -54,7 +54,7 @@ def test_e5_finds_the_passages_that_contain_the_answer(
     rgb_dir: Path, name: str, at_10: float, first: float, own: float
 ) -> None:
     pool = read_pool(rgb_dir, name, 12, thin=True)
-    found = measure_recall(pool, by_vectors(pool, E5(E5Weights())))
+    found = measure_recall(pool, by_vectors(pool, E5(load_weights())))
     assert found.at_10 >= at_10, found
     assert found.first >= first, found
     assert found.own >= own, found
@@ -65,7 +65,7 @@ def test_e5_finds_the_passages_that_contain_the_answer(
 )
 def test_e5_static_finds_most_of_them(rgb_dir: Path, name: str, questions: int, at_30: float, at_10: float) -> None:
     pool = read_pool(rgb_dir, name, questions)
-    found = measure_recall(pool, by_vectors(pool, E5Static(E5Weights())))
+    found = measure_recall(pool, by_vectors(pool, E5Static(load_weights())))
     assert found.at_30 >= at_30, found
     assert found.at_10 >= at_10, found
 

@@ -28,11 +28,10 @@ from ragbed.builder.recipe import encoder_of
 from ragbed.builder.search import Query, SearchContext, SearchEngine, SearchFailed, open_engine
 from ragbed.builder.web.ordered_tasks import drain
 from ragbed.builder.web.page_cache import PageCache
-from ragbed.errors import RagbedError, UsageError
+from ragbed.errors import RagbedError
 from ragbed.retrieval import open_encoder
-from ragbed.retrieval.base import Encoder, Matrix, Role, TokenEncoder
+from ragbed.retrieval.base import Encoder, Matrix, Role, best
 from ragbed.retrieval.local_index import VERSION, IndexedPassage, LocalIndex
-from ragbed.retrieval.ranking import best, rank
 from ragbed.schema import Article, Chunk, Hit, Reject
 
 HITS_STEP = "hits"
@@ -101,11 +100,6 @@ def _index(build: Build) -> LocalIndex:
     """
     name = build.recipe.search.encoder
     encoder = open_once(name) if name else None
-    if encoder is not None and not isinstance(encoder, Encoder):
-        raise UsageError(
-            f"search.encoder {name!r} produces token-level embeddings only; "
-            'choose another encoder, or "" for lexical search only.'
-        )
     versions = (VERSION, SPLITTER_VERSION, MAX_TOKENS)
     parts = (*map(str, versions), hash_file(build.file_of("articles")), name, encoder.identity() if encoder else "")
     digest = hashlib.sha256("\0".join(parts).encode()).hexdigest()[:12]
@@ -168,7 +162,7 @@ def _rank(
 
 
 @lru_cache(maxsize=3)  # one encoder for each language, and one for search
-def open_once(name: str) -> Encoder | TokenEncoder:
+def open_once(name: str) -> Encoder:
     """Load the encoder with the given name once, and keep it loaded."""
     return open_encoder(name)
 
@@ -176,7 +170,7 @@ def open_once(name: str) -> Encoder | TokenEncoder:
 class _Passages(RecordIndex[Chunk]):
     """The passages of selected articles, with their vectors; both are stored on disk to limit memory use."""
 
-    def __init__(self, build: Build, encoder: Encoder | TokenEncoder, articles: Set[str]) -> None:
+    def __init__(self, build: Build, encoder: Encoder, articles: Set[str]) -> None:
         self._top, self._encoder = build.recipe.ranking.top, encoder
         super().__init__(build, "passages", Chunk)
         self._offsets = array("Q")
@@ -185,13 +179,10 @@ class _Passages(RecordIndex[Chunk]):
             if chunk.article in articles:
                 self._places[chunk.article].append(len(self._offsets))
                 self._offsets.append(offset)
-        self._vectors = self._encode(build, self._encoder) if isinstance(self._encoder, Encoder) else None
+        self._vectors = self._encode(build, self._encoder)
 
     def nearest(self, draft: Draft, articles: Iterable[str]) -> list[tuple[Chunk, float]]:
         places = [place for article in articles for place in self._places.get(article, ())]
-        if self._vectors is None or not isinstance(self._encoder, Encoder):
-            found = rank(draft.question, [self._chunk(place).text for place in places], self._encoder, self._top)
-            return [(self._chunk(places[at]), near) for at, near in zip(found.places, found.scores, strict=True)]
         scores: Matrix = self._vectors[places] @ self._encoder.encode([draft.question], "question").vectors[0]
         return [(self._chunk(places[at]), float(scores[at])) for at in best(scores, self._top)]
 

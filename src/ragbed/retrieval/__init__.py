@@ -1,6 +1,6 @@
 """Encode texts as vectors with encoders that are selected by name.
 
-To add an encoder, write a class with the methods of `Encoder` or `TokenEncoder`, and add a line to ENCODERS. Other
+To add an encoder, write a class with the methods of `Encoder`, and add a line to ENCODERS. Other
 packages register a function that opens their encoder in the entry point group `ragbed.encoders`
 (docs/reference/plugins.md).
 """
@@ -17,18 +17,23 @@ from ragbed.errors import UsageError
 from ragbed.plugins import find_part
 
 if TYPE_CHECKING:
-    from ragbed.retrieval.base import Encoder, TokenEncoder
+    from ragbed.retrieval.base import Encoder
 
 # The default encoder: the best in both languages among the encoders whose weights are included in a Python package (see
 # DEPENDENCIES.md).
 DEFAULT = "e5"
 
 
-def _e5(name: str) -> Encoder | TokenEncoder:
-    from ragbed.retrieval.e5 import E5, E5Static, E5Tokens, load_weights
+def _e5() -> Encoder:
+    from ragbed.retrieval.e5 import E5, load_weights
 
-    kinds: dict[str, type[E5 | E5Tokens | E5Static]] = {kind.name: kind for kind in (E5, E5Tokens, E5Static)}
-    return kinds[name](load_weights())
+    return E5(load_weights())
+
+
+def _e5_static() -> Encoder:
+    from ragbed.retrieval.e5 import E5Static, load_weights
+
+    return E5Static(load_weights())
 
 
 def _sentence(name: str, source: str) -> Encoder:
@@ -38,16 +43,15 @@ def _sentence(name: str, source: str) -> Encoder:
 
 
 # Functions that open encoders, by name. In addition, `st/<repository or folder>` opens any sentence-transformers model.
-ENCODERS: dict[str, Callable[[], Encoder | TokenEncoder]] = {
-    "e5": lambda: _e5("e5"),
-    "e5-tokens": lambda: _e5("e5-tokens"),
-    "e5-static": lambda: _e5("e5-static"),
+ENCODERS: dict[str, Callable[[], Encoder]] = {
+    "e5": _e5,
+    "e5-static": _e5_static,
     "all-mpnet-base-v2": lambda: _sentence("all-mpnet-base-v2", "sentence-transformers/all-mpnet-base-v2"),
     "m3e-base": lambda: _sentence("m3e-base", "moka-ai/m3e-base"),
 }
 
 
-def find_encoder(name: str) -> Callable[[], Encoder | TokenEncoder]:
+def find_encoder(name: str) -> Callable[[], Encoder]:
     """Return the function that opens the encoder with the given name."""
     family, slash, source = name.partition("/")
     if slash and family == "st":
@@ -57,6 +61,6 @@ def find_encoder(name: str) -> Callable[[], Encoder | TokenEncoder]:
     return find_part(plugins.ENCODERS, name, ENCODERS, "st/<repository or folder>")
 
 
-def open_encoder(name: str) -> Encoder | TokenEncoder:
+def open_encoder(name: str) -> Encoder:
     """Open the encoder with the given name."""
     return find_encoder(name)()

@@ -1,8 +1,6 @@
-"""Protocols for encoders.
+"""The protocol for encoders, which create one vector per text.
 
-An `Encoder` creates one vector per text, and the dot product of two vectors is the similarity of their texts. A
-`TokenEncoder` creates one vector per token, and a question is compared with a passage token by token (late
-interaction). This is more precise, but the storage grows with the number of tokens.
+The dot product of two vectors is the similarity of their texts.
 """
 
 from __future__ import annotations
@@ -27,14 +25,6 @@ class Encoded:
     truncated: tuple[int, ...] = ()
 
 
-@dataclass(frozen=True)
-class EncodedTokens:
-    """Unit vectors, one matrix per text with one row per token, and the indexes of texts that were truncated."""
-
-    tokens: list[Matrix]
-    truncated: tuple[int, ...] = ()
-
-
 @runtime_checkable
 class Encoder(Protocol):
     """An encoder that creates one vector per text."""
@@ -48,21 +38,14 @@ class Encoder(Protocol):
         """Return one vector per text; batching a text with others changes its vector by at most 1e-5."""
 
 
-@runtime_checkable
-class TokenEncoder(Protocol):
-    """An encoder that creates one vector per token."""
-
-    name: str
-
-    def identity(self) -> str:
-        """Return the encoder's package, version and weights hash, for cache keys."""
-
-    def encode_tokens(self, texts: Sequence[str], role: Role) -> EncodedTokens:
-        """Return one matrix of token vectors per text."""
-
-
 def to_unit(vectors: Matrix) -> Matrix:
     """Scale rows to unit length; rows of zeros are unchanged."""
     lengths: Matrix = np.sqrt(np.einsum("ij,ij->i", vectors, vectors))
     lengths[lengths == 0] = 1
     return vectors / lengths[:, None]
+
+
+def best(scores: Matrix, top: int) -> list[int]:
+    """Return the indexes of the highest scores in descending order; ties go to the earlier index."""
+    order: list[int] = np.argsort(-scores, kind="stable")[:top].tolist()
+    return order

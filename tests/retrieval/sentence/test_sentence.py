@@ -14,7 +14,6 @@ from transformers import BertConfig, BertModel, PreTrainedTokenizerFast
 from ragbed.errors import RagbedError
 from ragbed.retrieval import open_encoder
 from ragbed.retrieval.base import Encoder
-from ragbed.retrieval.ranking import rank
 
 PLACES = 32
 TEXTS = ["Who won?", "谁获得了文学奖？", "", "half a pair: \ud800", "x" * (PLACES - 2), "x" * (PLACES - 1)]
@@ -59,7 +58,6 @@ def test_every_text_has_a_row_of_length_one(encoder: Encoder) -> None:
 
 def test_a_text_too_long_for_the_model_is_named(encoder: Encoder) -> None:
     assert encoder.encode(TEXTS, "passage").truncated == (5,)
-    assert rank("Who?", TEXTS, encoder, top=2).truncated == (5,)
 
 
 def test_no_texts_give_no_rows(encoder: Encoder) -> None:
