@@ -8,7 +8,6 @@ import pytest
 from msgspec.structs import replace
 
 from ragbed.analysis.metrics import measure
-from ragbed.analysis.metrics.cells import Cell
 from ragbed.analysis.statistics.testing import sign_test
 from ragbed.analysis.trials.columns import Trial, TrialOutcome, group_rows
 from ragbed.reporting.numbers import show
