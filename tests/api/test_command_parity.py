@@ -20,7 +20,6 @@ FUNCTIONS = {
     "compare": "compare",
     "data get": "download",
     "data list": "datasets",
-    "data path": "data_path",
     "demo": "demo",
     "diagnose": "diagnose",
     "doctor": "doctor",

@@ -205,19 +205,14 @@ class DownloadSpec(Spec):
     """The options of a download."""
 
     name: str = opt("A dataset or model that `ragbed data list` shows.", "NAME", is_argument=True, kw_only=False)
-    from_: LocalFile | None = opt(
-        "Copy the files from a local folder, file or wheel instead of downloading them.", "PATH", default=None
-    )
     mirror: str | None = opt(
-        "Mirror to download from: hf-mirror, jsdelivr, or the URL of a folder. Checksums are verified as usual.",
-        "NAME|URL",
-        default=None,
+        "URL of a folder to download the files from instead. Checksums are verified as usual.", "URL", default=None
     )
     progress: bool | Progress = True
 
     def _check(self) -> None:
-        if self.from_ is not None and self.mirror is not None:
-            raise UsageError(f"{option('from_')} and {option('mirror')} cannot be combined. Remove one of them.")
+        if self.mirror is not None and not self.mirror.startswith(("https://", "http://")):
+            raise UsageError(f"{option('mirror', self.mirror)} is not a URL. Use https://…")
 
 
 class CasesSpec(LayoutOptions):
