@@ -290,8 +290,18 @@ class CasesSpec(LayoutOptions):
     data: DataLike = opt("Datasets, as in `run`.", "DATA", is_argument=True, is_data=True, kw_only=False)
 
 
-class LintSpec(MixOptions):
-    """The options of a check of datasets."""
+class LintSpec(MixOptions, function="datasets.lint"):
+    """Check datasets item by item, and suggest fixes.
+
+    The exit code is 1 if there are errors. As in `ragbed export`, --num-docs, --noise and --true-ratio set
+    the mix of documents that each item must be able to provide.
+
+    Examples:
+      ragbed lint zh_refine.json
+      ragbed lint mine.jsonl --only record
+      ragbed lint en_fact.json --num-docs 10 --noise 0,0.2,0.4 --only mix --all
+      ragbed lint zh_int.json --skip markup,single-form --json
+    """
 
     data: DataLike = opt(
         "Files, URLs, NAME=FILE, or names from `ragbed data list`.",
@@ -308,8 +318,18 @@ class LintSpec(MixOptions):
     progress: bool | Progress = True
 
 
-class SynthesisSpec(Spec):
-    """The options of a synthetic dataset."""
+class SynthesisSpec(Spec, function="datasets.synthesize"):
+    """Generate a dataset of fictional news.
+
+    No model has seen these texts, and the ground truth is known exactly. DIR receives {lang}_base.jsonl,
+    {lang}_int.jsonl and {lang}_fact.jsonl, and a manifest.json with the seed, the versions and a
+    checksum of each file.
+
+    Examples:
+      ragbed synth --seed 7 --items 300 -o news
+      ragbed synth --items 100 --lang en --perturbations sibling,hedge -o pairs
+      ragbed synth --items 1000000 --lang zh --num-docs 10 --tokens 60 --integration 0 --counterfactual 0 -o zh
+    """
 
     out: LocalFile = opt("Output folder for the dataset files.", "DIR", short="-o", kw_only=False)
     seed: int = opt("Random seed; the same seed produces identical files.", default=0)
@@ -404,8 +424,28 @@ class QualitySpec(Spec):
     )
 
 
-class ExportSpec(LayoutOptions):
-    """The options of an export."""
+class ExportSpec(LayoutOptions, function="sharing.export"):
+    """Export a dataset, test cases or a run for other tools.
+
+    Without -o, `--to jsonl` prints how many test cases a dataset has, and why others are infeasible. No model is
+    called.
+
+    Exported test cases have fixed documents, document order and prompts, with checksums. Inspect AI and
+    lm-evaluation-harness score them with ragbed's scorers. A run is written with one trial per line, or as an archive:
+    a zip file that `ragbed import --from archive` restores and `ragbed run -m replay/FILE` replays. Trials without a
+    response are listed; if a format cannot contain them, the exit code is 3.
+
+    Examples:
+      ragbed export en_refine --to jsonl
+      ragbed export zh_int.json --testbeds integration --noise 0,0.4 --to jsonl -o cases.jsonl
+      ragbed export en_fact --to native -o en_fact.jsonl
+      ragbed export qa.csv --docs handbook --corpus clean,withheld --to corpora -o corpora
+      ragbed export ragbed-mini-en_base --testbeds noise --to inspect -o my_testbed
+      ragbed export en_refine zh_refine --to hf -o rgb_frozen
+      ragbed export runs/qwen --to jsonl -o qwen.jsonl --canonical
+      ragbed export runs/qwen --to archive -o qwen.zip
+      ragbed export runs/qwen --to rgb -o results
+    """
 
     sources: Sources = opt(
         "A run or its folder, or datasets as in `run`.",
@@ -441,8 +481,23 @@ class ExportSpec(LayoutOptions):
     progress: bool | Progress = True
 
 
-class ImportSpec(LayoutOptions):
-    """The options of an import."""
+class ImportSpec(LayoutOptions, function="sharing.import_results"):
+    """Import an archive or results from other tools as a run.
+
+    A result file of the original code states its settings in its name. Its cases are generated with --profile code-2024
+    unless you choose code-2023, and matched by id, question and answer. JSON lines ({"case", "reply"} or {"item",
+    "noise", "reply"}) and logs from Inspect AI and lm-evaluation-harness, which must have used the same prompts, are
+    matched to the cases that the options select, or to those of an exported testbed. Entries that match no case are
+    listed, and cases without an entry count as errors. An archive contains its cases and needs no -d.
+
+    Examples:
+      ragbed import results/prediction_en_*.json --from rgb -d en_refine -o runs/original
+      ragbed import answers.jsonl --from jsonl -m mine/rag -d zh_refine --testbeds noise -o runs/mine
+      ragbed import logs/*.eval --from inspect -d my_testbed -o runs/inspect
+      ragbed import results/samples_*.jsonl --from lm-eval -m hf/qwen -d my_testbed -o runs/lm-eval
+      ragbed import qwen.zip --from archive -o runs/qwen
+      ragbed import traces.jsonl --from traces -o runs/live
+    """
 
     files: LocalFiles = opt(
         "The files to import.",
@@ -477,8 +532,15 @@ class ImportSpec(LayoutOptions):
     )
 
 
-class MergeSpec(RunsSpec):
-    """The options of a merge."""
+class MergeSpec(RunsSpec, function="sharing.merge"):
+    """Combine shards, or runs from several machines, into one run.
+
+    The runs must have the same settings, apart from --shard, and no shard may be missing. If two runs contain
+    responses by the same model to the same case, the responses must be identical. A response replaces an error.
+
+    Examples:
+      ragbed merge runs/part-1 runs/part-2 runs/part-3 -o runs/whole
+    """
 
     out: LocalFile = opt("New folder for the merged run.", "RUN", short="-o", kw_only=False)
 

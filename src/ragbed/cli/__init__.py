@@ -11,7 +11,6 @@ import signal
 import sys
 import threading
 from importlib import import_module
-from keyword import iskeyword
 from typing import TYPE_CHECKING
 
 import click
@@ -33,7 +32,17 @@ GROUPS = {
     "Setup": ("demo", "doctor"),
 }
 """The commands in the groups and the order of the help."""
-SPECS = {"compare": "CompareSpec", "rank": "RankSpec", "diagnose": "DiagnoseSpec", "judge": "JudgeSpec"}
+SPECS = {
+    "compare": "CompareSpec",
+    "rank": "RankSpec",
+    "diagnose": "DiagnoseSpec",
+    "judge": "JudgeSpec",
+    "lint": "LintSpec",
+    "synth": "SynthesisSpec",
+    "export": "ExportSpec",
+    "import": "ImportSpec",
+    "merge": "MergeSpec",
+}
 """The specifications of the commands that print the result of their function."""
 COMMANDS = tuple(name for names in GROUPS.values() for name in names)
 
@@ -49,8 +58,7 @@ class _Group(click.Group):
             return None
         if spec := SPECS.get(cmd_name):
             return JobCommand(spec, cmd_name)
-        name = f"{cmd_name}_" if iskeyword(cmd_name) else cmd_name
-        command: click.Command = getattr(import_module(f"ragbed.cli.{name}"), name)
+        command: click.Command = getattr(import_module(f"ragbed.cli.{cmd_name}"), cmd_name)
         return command
 
     def resolve_command(

@@ -115,15 +115,15 @@ def show_result(result: Result, *, to_json: bool) -> None:
     """Print a result, and exit with its code. With `to_json`, its values are the standard output."""
     from ragbed.reporting.table import Table, list_meanings
 
-    tables, is_first = result.tables(), True
+    tables, follows_table = result.tables(), False
     for part in result.parts:
         if isinstance(part, str):
             click.echo(printable(part), err=to_json)
         elif part.headings:
-            if not is_first:
+            if follows_table:
                 click.echo(err=to_json)
             print_table(part, to_stderr=to_json)
-        is_first = is_first and not isinstance(part, Table)
+        follows_table = isinstance(part, Table)
     for line in dict.fromkeys([*list_meanings(tables), *(note for table in tables for note in table.notes)]):
         say(line)
     for line in result.notes:

@@ -39,13 +39,6 @@ def say_causes(folder: Path, cells: Sequence[ConditionRow]) -> None:
             say(sentence)
 
 
-def say_count_command(spec: RunSpec) -> None:
-    """Print the command that shows which cases are infeasible."""
-    from ragbed.cli.export import count_command
-
-    say(f"  {count_command(spec.data, spec)}")
-
-
 def exit_if_pending(folder: Path, cells: Sequence[ConditionRow], gates: Sequence[str]) -> None:
     """Exit with code 3 if a run has pending cases."""
     if pending := sum(cell.planned - cell.asked for cell in cells):
