@@ -364,8 +364,16 @@ class SynthesisSpec(Spec, function="datasets.synthesize"):
     progress: bool | Progress = True
 
 
-class BuildInitSpec(CallOptions):
-    """The options of a new recipe."""
+class BuildInitSpec(CallOptions, function="building.build_init"):
+    """Examine your documents, try the model on five of them, and write a recipe.
+
+    DOCUMENTS is a folder, or a .jsonl or .txt file. The recipe requests as many items as the trial
+    suggests; edit it to change their number, kinds, languages or topic.
+
+    Examples:
+      ragbed build init docs/ -m openai/gpt-4o-mini
+      ragbed build init docs/ -m openai/gpt-4o --trial 10 -o handbook.toml
+    """
 
     documents: LocalFile = opt(
         "A folder, or a .jsonl or .txt file. Only a folder can be tried.", is_argument=True, kw_only=False
@@ -383,8 +391,18 @@ class BuildInitSpec(CallOptions):
     progress: bool | Progress = True
 
 
-class BuildQaSpec(Spec):
-    """The options of a dataset from questions and documents."""
+class BuildQaSpec(Spec, function="question_data.build_qa"):
+    """Find the evidence for your own questions in a folder of documents, and write a dataset.
+
+    QUESTIONS is a CSV or JSON Lines file with the columns question and answer (accepted forms are separated by |) and,
+    optionally, source (the file that states the answer, or file#heading), false_answer and id. DIR receives
+    {lang}_base.jsonl, {lang}_int.jsonl (answers with several parts), {lang}_fact.jsonl (with false answers) and
+    not-found.csv, which lists the questions whose evidence was not found, with the reason.
+
+    Examples:
+      ragbed build qa qa.csv --docs handbook/ -o handbook-data
+      ragbed run -m factory/my_rag:make -d handbook-data/en_base.jsonl --docs handbook/
+    """
 
     questions: Questions = opt(
         "CSV or JSON Lines file with the columns question, answer and, optionally, source, false_answer and id.",
@@ -400,8 +418,21 @@ class BuildQaSpec(Spec):
     progress: bool | Progress = True
 
 
-class BuildSpec(CallOptions):
-    """The options of a build."""
+class BuildSpec(CallOptions, function="building.build"):
+    """Build a benchmark from a recipe.
+
+    DIR receives the files {lang}_base.jsonl, {lang}_int.jsonl and {lang}_fact.jsonl; a build.lock with the hashes of
+    all inputs; quality.json; and, in steps/, the output and the rejected records of every step, with
+    reasons.
+
+    Rerun the command to resume a build that was stopped: pages, responses and finished steps are reused. If you change
+    the recipe or a file in steps/, the steps that depend on it run again.
+
+    Examples:
+      ragbed build run handbook.toml
+      ragbed build run news.toml --since 2026-11-01 -o builds/news-november
+      ragbed build run news.toml --from ranking
+    """
 
     recipe: LocalFile = opt(
         "The recipe, a TOML file such as one written by `ragbed build init`.",
@@ -416,8 +447,16 @@ class BuildSpec(CallOptions):
     progress: bool | Progress = True
 
 
-class QualitySpec(Spec):
-    """The options of a quality measurement."""
+class QualitySpec(Spec, function="building.build_quality"):
+    """Measure the quality of a dataset or a build folder.
+
+    Each value is shown with RGB's value and its gate; for a build, also the counts of each step, and accepted and
+    rejected questions. The exit code is 4 if a gate fails.
+
+    Examples:
+      ragbed build quality en_fact
+      ragbed build quality builds/news --json
+    """
 
     data: LocalFile = opt(
         "A dataset, or a build's output folder.", "DATA", is_argument=True, is_data=True, kw_only=False
@@ -554,8 +593,18 @@ class DemoSpec(Spec):
     progress: bool | Progress = True
 
 
-class DoctorSpec(Spec):
-    """The options of the check of the installation."""
+class DoctorSpec(Spec, function="setup.doctor"):
+    """Check which models and extras work, and measure the cache.
+
+    No model is called and nothing is downloaded; for API keys, ragbed only checks whether they are set. The presets
+    reproduce systems from the paper. Their prompts are tested against the original code, but not with the original
+    weights. RAGBED_CACHE_DIR sets the cache folder.
+
+    Examples:
+      ragbed doctor
+      ragbed doctor --json
+      ragbed doctor --prune-cache 30d
+    """
 
     prune_cache: str | None = opt(
         "Remove cached responses that are older than this age first, e.g. 12h, 30d or 8w; 0d removes all.",

@@ -5,6 +5,7 @@ To add a command, write a module with a function of the same name and list it in
 
 from __future__ import annotations
 
+import inspect
 import io
 import os
 import signal
@@ -32,18 +33,33 @@ GROUPS = {
     "Setup": ("demo", "doctor"),
 }
 """The commands in the groups and the order of the help."""
-SPECS = {
+SPECS: dict[str, str | dict[str, str]] = {
     "compare": "CompareSpec",
     "rank": "RankSpec",
     "diagnose": "DiagnoseSpec",
     "judge": "JudgeSpec",
     "lint": "LintSpec",
     "synth": "SynthesisSpec",
+    "build": {"init": "BuildInitSpec", "run": "BuildSpec", "qa": "BuildQaSpec", "quality": "QualitySpec"},
     "export": "ExportSpec",
     "import": "ImportSpec",
     "merge": "MergeSpec",
+    "doctor": "DoctorSpec",
 }
 """The specifications of the commands that print the result of their function."""
+_HELP = {
+    "build": """Build a benchmark from feeds, web pages or documents.
+
+    A recipe specifies the sources, the model that writes the questions, and how many items of each kind to build.
+
+    \b
+    Examples:
+      ragbed build init docs/ -m openai/gpt-4o-mini -o handbook.toml
+      ragbed build run handbook.toml
+      ragbed build quality builds/handbook
+    """,
+}
+"""The help of groups of commands."""
 COMMANDS = tuple(name for names in GROUPS.values() for name in names)
 
 
@@ -56,8 +72,11 @@ class _Group(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
         if cmd_name not in self.commands:
             return None
-        if spec := SPECS.get(cmd_name):
+        if isinstance(spec := SPECS.get(cmd_name), str):
             return JobCommand(spec, cmd_name)
+        if isinstance(spec, dict):
+            commands: list[click.Command] = [JobCommand(inner, name) for name, inner in spec.items()]
+            return click.Group(cmd_name, commands, help=inspect.cleandoc(_HELP[cmd_name]))
         command: click.Command = getattr(import_module(f"ragbed.cli.{cmd_name}"), cmd_name)
         return command
 

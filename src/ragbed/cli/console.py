@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ragbed.text import printable, storable_name
+from ragbed.text import printable, quoted, storable_name
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -36,16 +36,6 @@ def program() -> str:
     if typed.name == "__main__.py":
         return f"{quoted(sys.executable)} -m ragbed"
     return quoted(typed)
-
-
-def quoted(*words: object) -> str:
-    """Join the words of a command, quoting them as the user's shell requires."""
-    texts = [str(word) for word in words]
-    if os.name == "nt":
-        from subprocess import list2cmdline
-
-        return list2cmdline(texts)
-    return shlex.join(texts)
 
 
 def activation() -> str | None:
@@ -126,8 +116,9 @@ def show_result(result: Result, *, to_json: bool) -> None:
         follows_table = isinstance(part, Table)
     for line in dict.fromkeys([*list_meanings(tables), *(note for table in tables for note in table.notes)]):
         say(line)
-    for line in result.notes:
-        say(line)
+    is_problem = result.exit_code in (2, 4)  # the last sentence says why
+    for number, line in enumerate(result.notes, 1):
+        say(f"ragbed: {line}" if is_problem and number == len(result.notes) else line)
     if to_json:
         print_json(result.values)
     if result.exit_code:

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ragbed.cli.console import console, program, quoted, say
+from ragbed.cli.console import console, program, say
 from ragbed.cli.options import command
-from ragbed.text import counted
+from ragbed.text import counted, quoted
 
 if TYPE_CHECKING:
     from ragbed.api.job_specs import DemoSpec

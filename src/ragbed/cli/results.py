@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ragbed.cli.console import print_json, print_table, print_tables, quoted, say
+from ragbed.cli.console import print_json, print_table, print_tables, say
 from ragbed.errors import GateFailed, UsageError
-from ragbed.text import counted
+from ragbed.text import counted, quoted
 
 if TYPE_CHECKING:
     from ragbed.analysis.overview import ConditionRow

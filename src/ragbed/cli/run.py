@@ -10,9 +10,10 @@ import click
 from msgspec.structs import replace
 
 from ragbed.api.specification import REQUESTS, WHAT, Opt
-from ragbed.cli.console import print_json, quoted, say
+from ragbed.cli.console import print_json, say
 from ragbed.cli.options import Json, command
 from ragbed.errors import UnknownName
+from ragbed.text import quoted
 
 if TYPE_CHECKING:
     from ragbed.analysis.overview import ConditionRow
