@@ -29,7 +29,7 @@ def test_cases_are_counted_written_and_generated_on_demand(tmp_path: Path) -> No
     ragbed.export(DATA, "jsonl", sink, **chosen)
     assert sink.getvalue() == out.read_bytes()
     with pytest.raises(ragbed.UsageError, match="is the input dataset itself"):
-        ragbed.export("figure1", "jsonl", ragbed.datasets()[0]["folder"] + "/figure1.jsonl", num_docs=2)
+        ragbed.export("figure1", "jsonl", ragbed.datasets().records()[0]["folder"] + "/figure1.jsonl", num_docs=2)
 
 
 def test_cases_can_be_sent_to_other_processes() -> None:
@@ -78,9 +78,9 @@ def test_synthetic_data_is_written_once(tmp_path: Path) -> None:
 
 def test_a_download_lists_its_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RAGBED_DATA_DIR", str(tmp_path / "data"))
-    assert [row["state"] for row in ragbed.download("figure1")] == ["present"]
+    assert [row["state"] for row in ragbed.download("figure1").records()] == ["present"]
     monkeypatch.setattr("ragbed.data.catalog.install.download", lambda *_: {"en.json": "no space left."})
     with pytest.raises(DownloadError, match=r"1 of 1 files for rgb could not be downloaded\. no space left\. Rerun"):
         ragbed.download("rgb")
-    listed = {row["name"]: row["complete"] for row in ragbed.datasets()}
+    listed = {row["name"]: row["complete"] for row in ragbed.datasets().records()}
     assert (listed["figure1"], listed["rgb"]) == (True, False)

@@ -126,8 +126,37 @@ class ReportSpec(RunsSpec):
     rescore: bool = opt("Score runs again that another version of the scorer has scored.", default=False)
 
 
-class ViewSpec(Spec):
-    """The options of the page that shows runs."""
+class StatusSpec(Spec, function="run_status.status"):
+    """Show the progress and outcome counts of a run.
+
+    If RUN is a folder of runs, all of them are shown.
+
+    Each attempted case is ok, truncated (at the token limit), filtered (by the provider's content filter) or an
+    error. If a run was killed, calls in flight may have been billed without a stored response; they are counted, and
+    the first few are listed. The command only reads files, so it can be used during a run.
+
+    Examples:
+      ragbed status runs/qwen
+      ragbed status runs/qwen --json
+    """
+
+    run: RunLike = opt("A run, or a folder of runs.", "RUN", is_argument=True, is_place=True, kw_only=False)
+
+
+class ViewSpec(Spec, function="serving.view"):
+    """View every case of one or more runs in the browser.
+
+    The page has filters and full-text search in English and Chinese, compares models side by side, and shows for each
+    case the prompt as sent, documents with relevance labels, marked answers, verdicts of all scorers with their
+    evidence, and judgements. Labels that you assign are stored in RUN/labels.jsonl, for `ragbed judge RUN --labels`.
+    The page follows runs in progress and shows new runs. Without a path, it shows the `runs` folder.
+
+    Only this machine can open the page, and only with the printed URL.
+
+    Examples:
+      ragbed view
+      ragbed view runs/qwen runs/llama --open
+    """
 
     paths: RunsLike | None = opt(
         "Runs, or folders of runs.",
@@ -144,8 +173,24 @@ class ViewSpec(Spec):
     open_: bool = opt("Open the page in the browser.", default=False)
 
 
-class ReviewSpec(Spec):
-    """The options of a review."""
+class ReviewSpec(Spec, function="serving.review"):
+    """Accept, fix or reject dataset items in the browser.
+
+    DIR is a build folder, and FILE is any dataset. Flagged items come first; the rest are drawn at random, and the page
+    shows an upper bound on the fraction of wrong items and how many more items to review. You decide on each point of
+    an item (question, answer, relevance labels, false answer and edited passages), or on all of them with one key.
+
+    Every decision is stored in DIR/review/decisions.jsonl (NAME.review/ for a file) with its time, and can be undone. A
+    review has one rater. Only this machine can open the page, and only with the printed URL.
+
+    --apply also works while the page is open. It writes the dataset without rejected items and with all fixes;
+    DIR2/review/ lists every removal and change with its reason. Items without a decision are kept unchanged.
+
+    Examples:
+      ragbed review builds/news
+      ragbed review builds/news --rater ada --open
+      ragbed review builds/news --apply builds/news-reviewed
+    """
 
     path: LocalFile = opt("A build's output folder, or a dataset.", "DIR|FILE", is_argument=True, kw_only=False)
     rater: str | None = opt(
@@ -270,8 +315,17 @@ class PowerSpec(Spec):
     alpha: float = opt("Significance level of the two-sided test.", low=0.0001, high=0.5, default=0.05)
 
 
-class DownloadSpec(Spec):
-    """The options of a download."""
+class DatasetsSpec(Spec, function="downloads.datasets"):
+    """List datasets and small models with their licences and folders.
+
+    Examples:
+      ragbed data list
+      ragbed data list --json
+    """
+
+
+class DownloadSpec(Spec, function="downloads.download"):
+    """Download datasets and small models, and list them."""
 
     name: str = opt("A dataset or model that `ragbed data list` shows.", "NAME", is_argument=True, kw_only=False)
     mirror: str | None = opt(

@@ -146,8 +146,8 @@ def build_qa(spec: BuildQaSpec) -> Result:
     notes += [f"No evidence for line {one.line}, {one.question!r}: {one.reason}." for one in missing]
     first = target / next(iter(counts))
     notes.append(
-        f"Next: ragbed review {quoted(first)}, then ragbed run -m factory/MODULE:make -d {quoted(first)} --docs "
-        f"{quoted(spec.docs)}"
+        f"Next: ragbed review {quoted(first)}, then ragbed run -m factory/MODULE:make --docs {quoted(spec.docs)} "
+        f"-d {quoted(first)}"
     )
     unlocated = [one._asdict() for one in missing]
     return Result([], notes, {"folder": str(target), "files": counts, "missing": unlocated})

@@ -34,13 +34,17 @@ GROUPS = {
 }
 """The commands in the groups and the order of the help."""
 SPECS: dict[str, str | dict[str, str]] = {
+    "status": "StatusSpec",
     "compare": "CompareSpec",
     "rank": "RankSpec",
+    "view": "ViewSpec",
     "diagnose": "DiagnoseSpec",
     "judge": "JudgeSpec",
+    "data": {"get": "DownloadSpec", "list": "DatasetsSpec"},
     "lint": "LintSpec",
     "synth": "SynthesisSpec",
     "build": {"init": "BuildInitSpec", "run": "BuildSpec", "qa": "BuildQaSpec", "quality": "QualitySpec"},
+    "review": "ReviewSpec",
     "export": "ExportSpec",
     "import": "ImportSpec",
     "merge": "MergeSpec",
@@ -48,6 +52,7 @@ SPECS: dict[str, str | dict[str, str]] = {
 }
 """The specifications of the commands that print the result of their function."""
 _HELP = {
+    "data": "Download datasets and small models, and list them.",
     "build": """Build a benchmark from feeds, web pages or documents.
 
     A recipe specifies the sources, the model that writes the questions, and how many items of each kind to build.

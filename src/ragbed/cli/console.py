@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import os
-import shlex
 import shutil
 import sys
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from ragbed.text import printable, quoted, storable_name
+from ragbed.text import printable, storable_name
 
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from ragbed.api.serving import PageServer
     from ragbed.reporting.table import Result, Table
 
 _PIPE_WIDTH = 1_000  # Output width for pipes in characters, large enough that tables are never wrapped.
@@ -25,23 +24,6 @@ _PIPE_WIDTH = 1_000  # Output width for pipes in characters, large enough that t
 def say(message: str) -> None:
     """Print a message to standard error."""
     sys.stderr.write(printable(message) + "\n")
-
-
-def program() -> str:
-    """Return the shell command that runs this program: `ragbed` if it is on the PATH, otherwise the program's path."""
-    typed = Path(sys.argv[0])
-    found = shutil.which("ragbed")
-    if found is not None and Path(found).resolve() == typed.resolve():
-        return "ragbed"
-    if typed.name == "__main__.py":
-        return f"{quoted(sys.executable)} -m ragbed"
-    return quoted(typed)
-
-
-def activation() -> str | None:
-    """Return the command that activates this program's virtual environment, if it has one that is not active."""
-    script = Path(sys.argv[0]).with_name("activate")
-    return f". {shlex.quote(str(script))}" if program() != "ragbed" and script.is_file() else None
 
 
 def print_json(summary: object) -> None:
@@ -123,6 +105,16 @@ def show_result(result: Result, *, to_json: bool) -> None:
         print_json(result.values)
     if result.exit_code:
         raise click.exceptions.Exit(result.exit_code)
+
+
+def serve(page: PageServer) -> None:
+    """Print a page's URL, and serve the page until the user presses Ctrl-C."""
+    click.echo(page.url)
+    say(f"{page.description}. Open the URL above in a browser. Press Ctrl-C to stop.")
+    try:
+        page.wait()
+    except KeyboardInterrupt:
+        say("Closed.")
 
 
 def print_lines(lines: Iterable[str], *, to_stderr: bool = False) -> None:

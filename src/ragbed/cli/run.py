@@ -120,7 +120,8 @@ def _print_results(
     job: Job, cells: Sequence[ConditionRow], spec: RunSpec, scorers: Sequence[str], *, to_json: bool
 ) -> None:
     from ragbed.api.jobs import read_decisions
-    from ragbed.cli.results import print_cells, print_other_tables, say_causes, tell_cached
+    from ragbed.api.run_status import tell_cached
+    from ragbed.cli.results import print_cells, print_other_tables, say_causes
     from ragbed.runs.status import read_rest
 
     say_causes(job.folder, cells)
