@@ -17,7 +17,7 @@ from ragbed.schema import Lang
 if TYPE_CHECKING:
     import pandas
 
-    from ragbed.api.analysis import ComparisonResult
+    from ragbed.reporting.table import Result
     from ragbed.runs.status import Status
 
 _ERROR_COLUMNS = ("model", "case", "repeat", "kind", "message", "traceback")
@@ -208,7 +208,7 @@ class Run:
         """
         return self.records().to_pandas()
 
-    def compare(self, other: Run | str | Path, *, scorer: str = "robust", min_drop: float = 0.03) -> ComparisonResult:
+    def compare(self, other: Run | str | Path, *, scorer: str = "robust", min_drop: float = 0.03) -> Result:
         """Compare this run (as A) with another run (as B), question by question; see `ragbed.compare`.
 
         Example:
