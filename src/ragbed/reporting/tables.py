@@ -215,11 +215,7 @@ def make_report(
     errors = tuple(row._replace(model=names.get(row.model, row.model)) for row in read_error_rows(diagnoses))
     named = [_renamed(cell, names) for cell in cells]
     shown = [cell for cell in named if cell.scorer == scorer and cell.scope == "all"]
-    common = [cell for cell in named if cell.scorer == scorer and cell.scope == "common"]
-    tables = [
-        _arrange(name, columns, common if name == "conflict common" else shown, scorer, published)
-        for name, columns in _layout(shown)
-    ]
+    tables = [_arrange(name, columns, shown, scorer, published) for name, columns in _layout(shown)]
     tables.append(_arrange_judged(_with_judges_named(named)))
     kept = tuple(_beside_paper(table) for table in tables if table.rows)
     return Report(tuple(runs), scorer, tuple(cells), kept, tuple(diagnoses), names, errors=errors)
@@ -291,7 +287,6 @@ def _layout(cells: Sequence[Cell]) -> Iterator[tuple[str, tuple[TableColumn, ...
     yield "counterfactual", _COUNTERFACTUAL
     yield "counterfactual true", _COUNTERFACTUAL
     yield "conflict", _CONFLICT
-    yield "conflict common", _CONFLICT
     shares = sorted({cell.place.get("correct") or 0.0 for cell in cells if cell.table == "conflict"})
     yield "conflict prior", tuple(TableColumn(f"{share:.3g}", "accuracy", share) for share in shares)
     counts = {cell.place.get("k") for cell in cells if cell.table == "length"}
