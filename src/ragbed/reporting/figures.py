@@ -101,8 +101,8 @@ def _curves(cells: Sequence[Cell], table: str, words: Locale) -> Iterator[Chart]
     for panel, models in _panels(cells, table).items():
         series = []
         for model, own in models.items():
-            bands = _of(own, "accuracy_band") or _of(own, "accuracy")
-            points = sorted(_point(cell.place.get("noise"), cell.estimate) for cell in _known(bands))
+            known = _known(_of(own, "accuracy"))
+            points = sorted(_point(cell.place.get("noise"), cell.estimate) for cell in known)
             level = closed.get(own[0].key)
             if points:
                 series.append(Series(model, tuple(points), None if level is None else _point(0.0, level)))
@@ -194,9 +194,9 @@ def _length(cells: Sequence[Cell], words: Locale) -> Iterator[Chart]:
     for panel, conditions in panels.items():
         series, rows = [], []
         for name, own in conditions.items():
-            bands = _known(_of(own, "accuracy_band"))
-            points = tuple(sorted(_point(cell.place.get("k"), cell.estimate) for cell in bands))
-            series += [Series(name, points)] if points else []
+            known = _known(_of(own, "accuracy"))
+            points = tuple(sorted(_point(cell.place.get("k"), cell.estimate) for cell in known))
+            series += [Series(name, points)] if len(points) > 1 else []
             by_part = {(cell.place.get("k"), cell.place.get("slot")): cell.estimate.value
                        for cell in _of(own, "accuracy_by_part")}  # fmt: skip
             for k in dict.fromkeys(k for k, _ in by_part):
