@@ -90,7 +90,7 @@ def test_searching_is_compared_with_given_documents_in_another_run(tmp_path: Pat
     assert all(row["testbed"] == "search" and row["n"] == 3 for row in rows)
     assert all(row["difference"] == -1 for row in rows if row["arm"] in ("complete", "withheld", "spread"))
     assert {(row["a_truncated"], row["b_truncated"] > 0) for row in rows} == {(0, True)}
-    text = " ".join(ragbed.compare(given, found).sentences)
+    text = " ".join(ragbed.compare(given, found)["sentences"])
     assert "complete, against noise" in text
 
 

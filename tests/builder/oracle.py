@@ -138,9 +138,9 @@ class ScriptedModel:
         self._planned = planned
         self._by_question = {one.question: one for page in planned.values() for one in reversed(page)}
 
-    def ask(self, request: Request) -> dict[str, list[Completion]]:
+    def ask(self, request: Request) -> dict[str, Completion]:
         """Return the responses to all prompts; see `Ask`."""
-        return {case.case: [Completion(outcome="ok", reply=self._reply(request.task, case))] for case in request.cases}
+        return {case.case: Completion(outcome="ok", reply=self._reply(request.task, case)) for case in request.cases}
 
     def _reply(self, task: str, case: Case) -> str:
         prompt = case.messages[0].content

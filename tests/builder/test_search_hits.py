@@ -36,7 +36,7 @@ def lay_out(folder: Path, encoder: str = "e5-static", texts: dict[str, str] = TE
         Article(id=name, url=name, title="", text=text, lang="en", sha256="0", source="s")
         for name, text in texts.items()
     ]
-    draft = Draft(id="q", question="Doctor, hospital?", lang="en", answer=(("x",),), origin="article")
+    draft = Draft(id="q", question="Doctor, hospital?", lang="en", answer=(("x",),))
     _write(build, "articles", articles)
     _write(build, "questions", [draft])
     _write(build, "probes", [Probe(question="q")])
@@ -100,15 +100,15 @@ def test_an_engine_that_takes_no_key_is_not_asked_about_every_question(
     build = lay_out(tmp_path)
     with running_engine() as server:
         server.script = [reply({}, 401)]
-        environ = {"TAVILY_API_KEY": "wrong", "TAVILY_BASE_URL": server.url}
-        recipe = msgspec.structs.replace(build.recipe, search=RecipeSearch(engine="tavily"))
+        environ = {"BRAVE_API_KEY": "wrong", "BRAVE_BASE_URL": server.url}
+        recipe = msgspec.structs.replace(build.recipe, search=RecipeSearch(engine="brave"))
         build = Build(build.folder, recipe, build.today, build.ask, BuildServices(environ))
         (draft,) = build.read("questions", Draft)
         drafts = [msgspec.structs.replace(draft, id=str(n), question=f"Doctor {n}?") for n in range(9)]
         _write(build, "questions", drafts)
         _write(build, "probes", [Probe(question=one.id) for one in drafts])
         with pytest.raises(
-            RagbedError, match=r"Searching with tavily failed: .*check the API key.*3 searches in a row\)"
+            RagbedError, match=r"Searching with brave failed: .*check the API key.*3 searches in a row\)"
         ):
             list(make_hits(build))
         assert len(server.asked) == 3

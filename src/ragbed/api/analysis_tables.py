@@ -1,15 +1,17 @@
-"""The tables of error types, of their sources, and of judgements."""
+"""The tables and texts of diagnoses and judgements."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
-from ragbed.analysis.diagnosis.records import NAMES, Diagnosis
+from ragbed.analysis.diagnosis.classify import DiagnosisCounts
+from ragbed.analysis.diagnosis.records import NAMES, Diagnosis, Evidence
 from ragbed.analysis.diagnosis.summary import PAPER_SHARES, UNCLASSIFIED, by_group, source_shares, type_shares
 from ragbed.analysis.judging.validation import MIN_LABELS, MIN_QUESTIONS, TRUSTED
 from ragbed.reporting.numbers import show_interval
 from ragbed.reporting.table import Cell, Table, compact
+from ragbed.schema import Case
 from ragbed.text import counted
 
 
@@ -124,3 +126,56 @@ def tabulate_judge_pairs(rows: Sequence[dict[str, Any]], judges: Mapping[str, st
         for row in rows
     ]
     return Table(rows, "Agreement between judges", shown)
+
+
+def describe_counts(counts: DiagnosisCounts, wrong: int) -> list[str]:
+    """Return sentences with the number of trials, and of those that were not diagnosed."""
+    lines = [f"{counted(counts.asked, 'trial')} with documents: {counts.right:,} right and {wrong:,} wrong."]
+    if counts.without:
+        lines.append(f"{counted(counts.without, 'closed-book trial')} used only for comparison and not diagnosed.")
+    if counts.remedied:
+        lines.append(f"Not diagnosed: {counted(counts.remedied, 'trial')} with prompting strategies.")
+    if not counts.known:
+        lines.append(
+            "There are no closed-book trials, so E8 and answers from memory cannot be detected. Add the testbed "
+            "closed-book."
+        )
+    elif counts.untold:
+        lines.append(
+            f"E8 cannot be detected for {counts.untold} responses that follow a false document, because they have "
+            "no closed-book trial."
+        )
+    return lines
+
+
+def describe_diagnosis(diagnosis: Diagnosis, case: Case, model: str, kind: str) -> str:
+    """Return an error with the evidence for one of its types."""
+    answer = "; ".join(" / ".join(aliases) for aliases in case.answer)
+    lines = [
+        f"{diagnosis.case} ({model}, repeat {diagnosis.repeat})",
+        f"  question: {case.question}",
+        f"  answer:   {answer}",
+        f"  response: {diagnosis.said or '–'} (source: {diagnosis.source or 'no answer'})",
+        f"  types:    {', '.join(diagnosis.types) or '–'}",
+    ]
+    for evidence in diagnosis.evidence:
+        if evidence.type == kind:
+            lines += [f"  {line}" for line in _describe(evidence)]
+    return "\n".join([*lines, ""])
+
+
+def _describe(evidence: Evidence) -> list[str]:
+    where = "" if evidence.document is None else f" [document {evidence.document}]"
+    lines = [f"{evidence.type}: {evidence.what}{where}"]
+    if evidence.sentence:
+        lines.append(f"    “{evidence.sentence}” ({evidence.start}–{evidence.end})")
+    details = {
+        "cue": evidence.cue,
+        "question": evidence.asked,
+        "found": evidence.found,
+        "distance": evidence.distance,
+        "sub-question": evidence.part,
+        "bound to": evidence.bound_to,
+    }
+    shown = [f"{name}: {value}" for name, value in details.items() if value is not None]
+    return [*lines, f"    {'; '.join(shown)}"] if shown else lines

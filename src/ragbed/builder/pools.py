@@ -157,12 +157,12 @@ def make_answers(build: Build) -> Iterator[AcceptedQuestion | Reject]:
     responses = ask_checker(build, "reader", unique_cases(one.case for one in complete))
     others: dict[str, tuple[str, Case]] = {}  # by question: another answer, and the call that checks it
     for one in complete:
-        completion = responses[one.case.case][0]
+        completion = responses[one.case.case]
         if completion.outcome == "ok" and (found := _find_other(one, (completion.reply or "").strip())):
             others[one.draft.id] = found
     confirmed = ask_checker(build, "states", unique_cases(case for _, case in others.values()), VERDICTS)
     for one in complete:
-        completion = responses[one.case.case][0]
+        completion = responses[one.case.case]
         other, case = others.get(one.draft.id, ("", None))
         if completion.outcome != "ok":
             reason = completion.error or WITHOUT_REPLY[completion.outcome]
@@ -172,7 +172,7 @@ def make_answers(build: Build) -> Iterator[AcceptedQuestion | Reject]:
         elif agrees(one.draft, completion.reply or ""):
             reason = f"the model finds {one.draft.answer[0][0]!r} in the distracting passages alone"
             yield reject(ANSWERS_STEP, one.draft.question, "in-distractors", reason)
-        elif case is not None and says_yes(confirmed[case.case]):
+        elif case is not None and says_yes(confirmed[case.case].reply or ""):
             yield reject(
                 ANSWERS_STEP, one.draft.question, "other-answer", f"another passage gives another answer: {other!r}"
             )

@@ -59,15 +59,7 @@ def check_engine(build: Build) -> None:
 
 async def _search_all(build: Build, engine: SearchEngine, drafts: list[Draft]) -> AsyncGenerator[Hit | Reject, None]:
     search, fatal = build.recipe.search, 0
-    limits = Query(
-        text="",
-        lang="en",
-        after=search.after,
-        before=search.before,
-        include=search.include,
-        exclude=search.exclude,
-        count=search.hits,
-    )
+    limits = Query(text="", lang="en", after=search.after, before=search.before, count=search.hits)
     for draft in build.shown(HITS_STEP, drafts):
         try:
             hits = await engine.search(msgspec.structs.replace(limits, text=draft.question, lang=draft.lang))
@@ -89,7 +81,7 @@ def _open(build: Build, stack: ExitStack) -> SearchEngine:
     search = build.recipe.search
     keep = stack.enter_context(PageCache(build.kept / "pages.db"))
     index = stack.enter_context(_index(build)) if search.engine == "local" else None
-    setting = SearchContext(keep, build.today, build.outside.environ, search.quota, index)
+    setting = SearchContext(keep, build.today, build.outside.environ, index)
     return open_engine(search.engine, setting)
 
 

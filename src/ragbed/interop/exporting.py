@@ -16,7 +16,7 @@ import msgspec
 from ragbed.data import FORMATS, Dataset
 from ragbed.data.output import BinarySink, open_output
 from ragbed.errors import UnknownName, UsageError, option, refuse_unused
-from ragbed.interop.exports import archive, corpora, harness_tasks, hf, original_code, parquet
+from ragbed.interop.exports import archive, corpora, harness_tasks, original_code, parquet
 from ragbed.interop.exports.frozen import Layout
 from ragbed.interop.exports.records_base import ExportedRun, Written
 from ragbed.io.jsonl import write_whole_folder
@@ -35,7 +35,6 @@ def write_trials(run: ExportedRun, sink: IO[bytes]) -> Written:
 DATA_FOLDERS: dict[str, Callable[[Layout, Path, Path], Written]] = {
     "inspect": harness_tasks.write_inspect,
     "lm-eval": harness_tasks.write_lm_eval,
-    "hf": hf.write_folder,
     "corpora": corpora.write_corpora,
 }
 # Formats that write a run to a single file.
@@ -58,11 +57,7 @@ class ExportTarget:
     def folder(self) -> Path:
         """Return the location as a local folder, for formats that write several files."""
         if not isinstance(self.place, Path):
-            raise UsageError(
-                f"{option('to', self.to)} writes several files, which cannot be written to a URL. Write them to a "
-                "local "
-                "folder, then copy the folder."
-            )
+            raise UsageError(f"{option('to', self.to)} writes several files. Use the path of a new folder.")
         return self.place
 
     def write_file(self, datasets: Sequence[Dataset], write: Callable[[IO[bytes]], Written]) -> Written:
@@ -90,10 +85,9 @@ def is_item_format(to: str) -> bool:
     Raises:
         UnknownName: There is no such format for datasets.
     """
-    items = [*FORMATS, "parquet"]
-    if to not in (known := [*items, "jsonl", *DATA_FOLDERS]):
+    if to not in (known := [*FORMATS, "jsonl", *DATA_FOLDERS]):
         raise UnknownName("format", to, known)
-    return to in items
+    return to in FORMATS
 
 
 def export_items(datasets: Sequence[Dataset], target: ExportTarget, layout_options: Sequence[str]) -> Written:
@@ -113,8 +107,6 @@ def export_items(datasets: Sequence[Dataset], target: ExportTarget, layout_optio
             "separately."
         )
     dataset = datasets[0]
-    if to == "parquet":
-        return target.write_file(datasets, lambda sink: parquet.write_items(dataset, sink))
     written = Written("items")
 
     def write(sink: IO[bytes]) -> Written:

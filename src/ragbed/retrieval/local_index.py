@@ -1,12 +1,11 @@
 """Index local documents in a single SQLite file by full text (FTS5) and, if there is an encoder, by vectors.
 
-The time to add a document does not depend on the number of documents. A document is identified by its URL: an unchanged
-document is not added again, and a changed document replaces its old version.
+The time to add a document does not depend on the number of documents. A document is identified by its URL and is added
+only once, so that a killed command can be repeated.
 """
 
 from __future__ import annotations
 
-import hashlib
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -36,12 +35,11 @@ class Encode(Protocol):
 
 
 # Version of the tables; increase it whenever the tables or the rules for splitting texts into words change.
-VERSION = 2
+VERSION = 3
 _TABLES = (
-    """CREATE TABLE documents (id INTEGER PRIMARY KEY, url TEXT NOT NULL UNIQUE, host TEXT NOT NULL,
-       title TEXT NOT NULL, lang TEXT NOT NULL, date TEXT, digest BLOB NOT NULL)""",
+    """CREATE TABLE documents (id INTEGER PRIMARY KEY, url TEXT NOT NULL UNIQUE, title TEXT NOT NULL,
+       lang TEXT NOT NULL, date TEXT)""",
     """CREATE TABLE passages (id INTEGER PRIMARY KEY, document INTEGER NOT NULL, text TEXT NOT NULL, vector BLOB)""",
-    "CREATE INDEX passages_of ON passages (document)",
     "CREATE INDEX passages_without ON passages (id) WHERE vector IS NULL",
     # We split texts into words ourselves, so FTS5 only needs to split at spaces. The original texts are in `passages`.
     "CREATE VIRTUAL TABLE words USING fts5 (text, content='', tokenize=\"unicode61 remove_diacritics 0\")",
@@ -94,7 +92,7 @@ class LocalIndex:
         self.file.close()
 
     def add(self, entries: Iterable[IndexedPassage]) -> int:
-        """Add documents, and return how many of them are new or have changed."""
+        """Add documents, and return how many of them are new."""
         added, remaining = 0, iter(entries)
         while batch := list(islice(remaining, _BATCH)):
             added += self._add_batch(batch)
@@ -102,34 +100,26 @@ class LocalIndex:
 
     def _add_batch(self, entries: list[IndexedPassage]) -> int:
         with self._reporting(), self._transaction():
-            fresh = {entry.url: entry for entry in entries if self._is_fresh(entry)}
+            fresh = {
+                entry.url: entry
+                for entry in entries
+                if not self.file.execute("SELECT 1 FROM documents WHERE url = ?", (entry.url,)).fetchone()
+            }
             vectors = self._vectors([text for entry in fresh.values() for text in entry.passages])
             for entry in fresh.values():
                 self._add_one(entry, [next(vectors) for _ in entry.passages])
         return len(fresh)
 
-    def _is_fresh(self, entry: IndexedPassage) -> bool:
-        """Return whether a document is new or has changed; if it has changed, remove the old version."""
-        row = self.file.execute("SELECT id, digest FROM documents WHERE url = ?", (entry.url,)).fetchone()
-        if row is None or row[1] == _digest(entry):
-            return row is None
-        for number, text in self.file.execute("SELECT id, text FROM passages WHERE document = ?", (row[0],)).fetchall():
-            # Deleting from a contentless FTS5 table requires the old text.
-            self.file.execute("INSERT INTO words (words, rowid, text) VALUES ('delete', ?, ?)", (number, _spaced(text)))
-        self.file.execute("DELETE FROM passages WHERE document = ?", (row[0],))
-        self.file.execute("DELETE FROM documents WHERE id = ?", (row[0],))
-        return True
-
     def _add_one(self, entry: IndexedPassage, vectors: list[bytes | None]) -> None:
         document = self.file.execute(
-            "INSERT INTO documents (url, host, title, lang, date, digest) VALUES (?, ?, ?, ?, ?, ?)",
-            (entry.url, host_of(entry.url), entry.title, entry.lang, entry.date, _digest(entry)),
+            "INSERT INTO documents (url, title, lang, date) VALUES (?, ?, ?, ?)",
+            (entry.url, entry.title, entry.lang, entry.date),
         ).lastrowid
         for text, vector in zip(entry.passages, vectors, strict=True):
             number = self.file.execute(
                 "INSERT INTO passages (document, text, vector) VALUES (?, ?, ?)", (document, text, vector)
             ).lastrowid
-            self.file.execute("INSERT INTO words (rowid, text) VALUES (?, ?)", (number, _spaced(text)))
+            self.file.execute("INSERT INTO words (rowid, text) VALUES (?, ?)", (number, " ".join(words_of(text))))
 
     def _vectors(self, texts: list[str]) -> Iterator[bytes | None]:
         for start in range(0, len(texts), _BATCH):
@@ -171,11 +161,6 @@ class LocalIndex:
             ) from error
 
 
-def _digest(entry: IndexedPassage) -> bytes:
-    parts = (entry.title, entry.lang, entry.date or "", *entry.passages)
-    return hashlib.sha256("\0".join(parts).encode("utf-8", "replace")).digest()
-
-
 def _pack(vectors: ArrayLike) -> list[bytes]:
     """Scale vectors to unit length and pack them as 16-bit floats.
 
@@ -186,10 +171,6 @@ def _pack(vectors: ArrayLike) -> list[bytes]:
     rows = np.asarray(vectors, np.float32)
     lengths = np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-12)
     return [row.tobytes() for row in (rows / lengths).astype(np.float16)]
-
-
-def _spaced(text: str) -> str:
-    return " ".join(words_of(text))
 
 
 def host_of(url: str) -> str:

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from array import array
 from collections import defaultdict
-from collections.abc import Iterator
-from itertools import islice
 from typing import TYPE_CHECKING
 
 from ragbed.builder.search.base import Query, SearchContext, SearchEngine, SearchResult, make_hits
@@ -23,10 +21,10 @@ if TYPE_CHECKING:
     import numpy as np
 
 _DEPTH = 200  # number of passages per ranking: twenty per hit, because a document may have many passages
+_CANDIDATES = 1_000  # number of best passages per ranking from which those in the query's period are taken
 _RRF = 60  # the constant k in reciprocal rank fusion (Cormack et al., 2009)
 _MAX_TERMS = 64  # maximum number of query words to use
 _BLOCK = 4_096  # number of vectors to read and multiply at a time, to avoid a second copy of all vectors in memory
-_CHECKED = 1_000  # number of passages to filter per database query
 _SNIPPET = 160  # maximum length of a snippet in characters
 _OF = "FROM passages JOIN documents ON documents.id = document"
 
@@ -60,16 +58,11 @@ class _LocalSearchEngine:
         """Return the passages ranked by BM25, best first."""
         if not (terms := self._selective(terms)):
             return []
-        return self._first_allowed(query, self._rank_by_words(" OR ".join(f'"{term}"' for term in terms)))
-
-    def _rank_by_words(self, match: str) -> Iterator[int]:
-        # Most searches need only the top-ranked passages. The rest are sorted only on demand, because sorting is slow.
-        for limit, offset in ((_CHECKED, 0), (-1, _CHECKED)):
-            for (number,) in self._index.rows(
-                "SELECT rowid FROM words WHERE words MATCH ? ORDER BY rank, rowid LIMIT ? OFFSET ?",
-                *(match, limit, offset),
-            ):
-                yield number
+        match = " OR ".join(f'"{term}"' for term in terms)
+        best = self._index.rows(
+            "SELECT rowid FROM words WHERE words MATCH ? ORDER BY rank, rowid LIMIT ?", match, _CANDIDATES
+        )
+        return self._allowed(query, [number for (number,) in best])
 
     def _selective(self, terms: list[str]) -> list[str]:
         """Return the words that occur in at most half of the passages. Other words have no weight in BM25.
@@ -92,23 +85,18 @@ class _LocalSearchEngine:
         # `einsum` uses one thread; a matrix product would use several threads, which busy-wait for the next product.
         products = (np.einsum("ij,j->i", block.astype(np.float32), vector) for block in blocks)
         scores = np.concatenate([np.zeros(0, np.float32), *products])
-        return self._first_allowed(query, (numbers[at] for at in np.argsort(-scores, kind="stable")))
-
-    def _first_allowed(self, query: Query, ranked: Iterator[int]) -> list[int]:
-        """Return the highest-ranked passages that meet the query's conditions."""
-        found: list[int] = []
-        while len(found) < _DEPTH and (batch := list(islice(ranked, _CHECKED))):
-            found += self._allowed(query, batch)
-        return found[:_DEPTH]
+        return self._allowed(query, [numbers[at] for at in np.argsort(-scores, kind="stable")[:_CANDIDATES]])
 
     def _allowed(self, query: Query, passages: list[int]) -> list[int]:
-        condition, values = _filters(query)
+        """Return the passages in the query's language and period, in the given order."""
         marks = ", ".join("?" * len(passages))
         rows = self._index.rows(
-            f"SELECT passages.id {_OF} WHERE passages.id IN ({marks}) AND {condition}", *passages, *values
+            f"SELECT passages.id {_OF} WHERE passages.id IN ({marks}) AND lang = ? "
+            "AND (date IS NULL OR date BETWEEN ? AND ?)",
+            *(*passages, query.lang, query.after or "", query.before or "9999"),
         )
         kept = {number for (number,) in rows}
-        return [number for number in passages if number in kept]
+        return [number for number in passages if number in kept][:_DEPTH]
 
     def _load(self, lang: Lang) -> tuple[array[int], list[np.ndarray]]:
         """Return the IDs and vectors of all passages in a language, reading them from the file only once."""
@@ -124,19 +112,6 @@ class _LocalSearchEngine:
                 numbers.extend(number for number, _ in rows)
                 blocks.append(np.frombuffer(b"".join(vector for _, vector in rows), np.float16).reshape(len(rows), -1))
         return self._vectors[lang]
-
-
-def _filters(query: Query) -> tuple[str, list[str]]:
-    parts = ["lang = ?", "(date IS NULL OR date BETWEEN ? AND ?)"]
-    values = [query.lang, query.after or "", query.before or "9999"]
-    is_of = "(host = ? OR substr(host, -length(?) - 1) = '.' || ?)"
-    for domain in query.exclude:
-        parts.append(f"NOT {is_of}")
-        values += [domain] * 3
-    if query.include:
-        parts.append(f"({' OR '.join([is_of] * len(query.include))})")
-        values += [value for domain in query.include for value in [domain] * 3]
-    return " AND ".join(parts), values
 
 
 def _merge(*orders: list[int]) -> list[int]:
