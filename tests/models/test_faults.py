@@ -160,7 +160,6 @@ _NAMED = {
     "without a message": b'{"choices": [{"finish_reason": "stop"}]}',
     "error in the choice": b'{"choices": [{"error": {"code": 400, "message": "no"}, "finish_reason": "error"}]}',
     "error instead of choices": b'{"error": {"code": 400, "message": "no"}}',
-    "filter of MiniMax": b'{"choices": null, "base_resp": {"status_code": 1027, "status_msg": "new_sensitive"}}',
     "used-up token limit": b'{"error": {"code": 400, "message": "try again with higher max_tokens"}}',
     "incomplete stream": b'data: {"choices": [{"delta": {"content": "Pa"}}]}\n\n',
 }

@@ -328,7 +328,7 @@ class HttpSystem(HttpModel):
         """Return an empty string, because a server does not report the version of its code."""
         return ""
 
-    def _parser(self, case: Case, max_tokens: int | None = None) -> Callable[[bytes], Completion]:  # noqa: ARG002
+    def _parser(self, case: Case) -> Callable[[bytes], Completion]:
         return lambda content: read_answer(decode_json(content, _DECODER, "JSON"), case, self._corpora)
 
 

@@ -121,7 +121,7 @@ def test_chinese_tables_of_judged_rates_have_chinese_names_of_testbeds(run: Path
     judge(run, lambda _: "VERDICT: no")
     (table,) = (one for one in read_report([run], ["run"], "robust").tables if one.name == "judged")
     (row,) = table.rows
-    assert "counterfactual, noise=0" in row.data
+    assert "counterfactual, noise=0" in row.tell_data(read_words("en"))
     assert "反事实鲁棒性, 噪声 0" in row.tell_data(read_words("zh"))
 
 

@@ -55,8 +55,7 @@ class AnthropicModel(HttpModel):
 
     def __init__(self, service: ServiceConfig) -> None:
         self._fields = _fields(service)
-        negotiable = {"thinking"} if service.config.sampling.thinking is True else frozenset[str]()
-        super().__init__(service, frozenset(self._fields) - negotiable)
+        super().__init__(service, frozenset(self._fields))
 
     def _body(self, case: Case, max_tokens: int) -> Mapping[str, object]:
         sampling = self._config.sampling
@@ -101,7 +100,7 @@ class AnthropicModel(HttpModel):
         """Whether the model can use tools; it cannot if thinking is enabled."""
         return self._config.sampling.thinking in (None, False)
 
-    def _parser(self, case: Case, max_tokens: int | None = None) -> Callable[[bytes], Completion]:  # noqa: ARG002
+    def _parser(self, case: Case) -> Callable[[bytes], Completion]:
         return partial(parse_message, with_tools=True) if case.tools else parse_message
 
 

@@ -105,7 +105,7 @@ class HttpModel(ABC):
                 return failed(failure, 0)
             return await self._post(canonical(self._body(case, max_tokens)), case, max_tokens)
 
-        return await self.limit.complete(case, call)
+        return await self.limit.complete(call)
 
     def check_length(self, case: Case, max_tokens: int) -> None:
         """Check that a prompt and its response fit into the context length that the user set; see `Batching`."""
@@ -150,7 +150,7 @@ class HttpModel(ABC):
             return sent if sent != before and sent not in rejected else None
 
         try:
-            done = await self._transport.post(sent, self._parser(case, max_tokens), renew)
+            done = await self._transport.post(sent, self._parser(case), renew)
         finally:
             if leads:
                 self._settled.set()
@@ -244,8 +244,8 @@ class HttpModel(ABC):
         return {} if key is None else {"Authorization": f"Bearer {key.reveal()}"}
 
     @abstractmethod
-    def _parser(self, case: Case, max_tokens: int | None = None) -> Callable[[bytes], Completion]:
-        """Return the function that parses a response; `max_tokens` is the token limit of the request, if known."""
+    def _parser(self, case: Case) -> Callable[[bytes], Completion]:
+        """Return the function that parses a response."""
 
 
 def _header_secrets(headers: Mapping[str, str]) -> list[ApiKey]:

@@ -10,7 +10,7 @@ import hashlib
 import re
 import shlex
 from base64 import b64encode
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -29,10 +29,8 @@ from ragbed.schema import Lang
 
 _LANGS: tuple[Lang, ...] = ("en", "zh")
 
-# The scripts in `pages/static` use only these forms of import and export, so bundling needs no parser.
-_IMPORT = re.compile(r'^import \{([^}]*)\} from "\./([\w-]+\.js)";$', re.MULTILINE)
-_EXPORT = re.compile(r"^export (?:async )?(?:function\*?|const|class) (\w+)", re.MULTILINE)
-_LEFT = re.compile(r"^(?:import|export)\b.*$", re.MULTILINE)
+_MODULES = ("dom.js", "words.js", "paper.js", "case.js")  # in an order in which no module needs a later one
+_IMPORT_OR_EXPORT = re.compile(r"^import .*\n|^export ", re.MULTILINE)  # the modules become one script
 
 
 def write_html(report: Report, packed: Packed, opens_in: Lang | None = None) -> str:
@@ -58,11 +56,12 @@ def page(title: str, body: Sequence[Child], entry: str, lang: Lang | None) -> st
     Args:
         title: Window title.
         body: Content.
-        entry: Script in `pages/static`, to be bundled with its imports.
+        entry: Script in `pages/static` that starts the page.
         lang: Language to show first; by default, the browser's language, or English without JavaScript.
     """
     style = raw("style", "\n".join([read_static("look.css"), rules(), read_static("report.css")]))
-    script = raw("script", bundle(entry, read_static))
+    modules = "\n".join(map(read_static, (*_MODULES, entry)))
+    script = raw("script", f'"use strict";\n{{\n{_IMPORT_OR_EXPORT.sub("", modules)}\n}}')
     allowed = f"default-src 'none'; script-src {_hash(script)}; style-src {_hash(style)}; img-src data:; "
     policy = allowed + "base-uri 'none'; form-action 'none'"
     head = el(
@@ -152,8 +151,8 @@ def head(title: str, scorer: str, words: Locale) -> Node:
 
 def _cases_note(packed: Packed, words: Locale) -> Node:
     """Return the notes above the cases; the script draws the cases themselves."""
-    shown = len(msgspec.convert(packed.index["questions"], list))
-    note = sections.rich(words("page.some", shown=shown, all=packed.questions)) if shown < packed.questions else None
+    shown = len(packed.index["questions"])
+    note = sections.rich(words("page.some", shown=shown, all=packed.asked)) if shown < packed.asked else None
     return el("div", el("p", note, class_="quiet") if note else None, el("p", words("page.print"), class_="print-only"))
 
 
@@ -161,41 +160,6 @@ def _browser() -> Node:
     """Return the case browser's placeholder, whose text is shown until the script replaces it."""
     notes = [el("p", read_words(lang)("page.script"), lang=lang) for lang in _LANGS]
     return el("div", notes, id="cases", class_="page screen-only browser", tabindex="-1")
-
-
-def bundle(entry: str, read: Callable[[str], str]) -> str:
-    """Return a module and its imports as one script.
-
-    Args:
-        entry: Name of the module.
-        read: Function that returns the text of a module.
-
-    Raises:
-        ValueError: A module uses another form of import or export, or the imports are circular.
-    """
-    done: dict[str, str] = {}
-    _add_module(entry, read, done, ())
-    return '"use strict";\n' + "\n".join(done.values())
-
-
-def _add_module(name: str, read: Callable[[str], str], done: dict[str, str], above: tuple[str, ...]) -> None:
-    if name in above:
-        raise ValueError(f"{name} imports itself through {' and '.join(above)}")
-    if name in done:
-        return
-    text = read(name)
-    for found in _IMPORT.finditer(text):
-        _add_module(found[2], read, done, (*above, name))
-    names = _EXPORT.findall(text)
-    body = _IMPORT.sub(lambda found: f"const {{{found[1].replace(' as ', ': ')}}} = {_variable(found[2])};", text)
-    body = _EXPORT.sub(lambda found: found[0].removeprefix("export "), body)
-    if left := _LEFT.search(body):
-        raise ValueError(f"{name}: {left[0]!r} cannot be bundled, because only plain imports and exports are supported")
-    done[name] = f"const {_variable(name)} = (() => {{\n{body}\nreturn {{ {', '.join(names)} }};\n}})();"
-
-
-def _variable(name: str) -> str:
-    return "module_" + re.sub(r"\W", "_", name)
 
 
 class SiteEntry(NamedTuple):
