@@ -60,7 +60,7 @@ def compare(spec: CompareSpec) -> Result:
     names = [
         str(side if isinstance(side, str) else run_folder(side, name)) for name, side in (("a", spec.a), ("b", spec.b))
     ]
-    first, second = comparison.pair_with_given(*(comparison.open_side(name, spec.scorer) for name in names))
+    first, second = (comparison.open_side(name, spec.scorer) for name in names)
     rows = comparison.compare(first, second, min_drop)
     gates = [] if margin is None else check_declines(rows, margin)
     if spec.junit is not None and margin is not None:

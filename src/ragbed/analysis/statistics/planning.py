@@ -38,6 +38,23 @@ def paired_size(drop: float, discordance: float, power: float = POWER, alpha: fl
     return math.ceil(reach**2 / drop**2)
 
 
+def rate_size(null: float, share: float, level: float, power: float = POWER) -> float:
+    """Return the number of questions needed to show that a rate differs from a limit, using the normal approximation.
+
+    Args:
+        null: The limit.
+        share: The rate.
+        level: One-sided confidence level.
+        power: Probability of showing it.
+    """
+    if share == null or null in (0, 1):
+        return math.inf
+    if share in (0, 1):  # exact, if all results are the same
+        return math.log(1 - level) / math.log(null if share else 1 - null)
+    reach = quantile(level) * math.sqrt(null * (1 - null)) + quantile(power) * math.sqrt(share * (1 - share))
+    return (reach / (share - null)) ** 2
+
+
 def unpaired_size(base: float, drop: float, power: float = POWER, alpha: float = ALPHA) -> int:
     """Return the number of questions per group for detecting a drop with the z test, using the normal approximation."""
     low = base - drop
