@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from msgspec.structs import replace
+from yarl import URL
 
 from ragbed.builder.build_context import (
     AcceptedQuestion,
@@ -25,7 +26,6 @@ from ragbed.builder.question_checks import VERDICTS, ask_checker, reader_case, s
 from ragbed.builder.recipe import RecipePools
 from ragbed.builder.responses import is_nothing
 from ragbed.builder.statements import STANCES, WEAK, agrees, find_answer, label_passage, states_answer
-from ragbed.retrieval.local_index import host_of
 from ragbed.retrieval.near_duplicates import find_near, unspaced
 from ragbed.schema import Case, Labelling, Passage, Question, Reject
 from ragbed.text import squeezed
@@ -194,7 +194,10 @@ def _find_other(one: _Complete, reply: str) -> tuple[str, Case] | None:
 def source_of(passage: Passage) -> str:
     """Return the source of a passage: the host of its web page, or its file name."""
     url = passage.url or ""
-    return host_of(url) or url
+    try:
+        return URL(url).host or url
+    except ValueError:
+        return url
 
 
 def usable_passages(draft: Question, passages: Sequence[Passage], most: int) -> tuple[Passage, ...]:
