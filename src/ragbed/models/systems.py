@@ -316,7 +316,7 @@ class HttpSystem(HttpModel):
         super().__init__(service)
         self._corpora = corpora
         self.advice = (
-            f"Use curl to send a question and a list of documents to {without_secrets(self._bases[0])}; "
+            f"Use curl to send a question and a list of documents to {without_secrets(self._base)}; "
             "docs/how-to/evaluate-your-rag.md describes the expected response. If the system requires a key, "
             f"check {service.to_check}."
         )

@@ -84,7 +84,7 @@ class AnthropicModel(HttpModel):
         """Return the model ID that the provider reports for the name or alias; it is never reused for another model."""
         if self._service.is_custom:
             return ""
-        info = await self._transport.look_up(below(self._bases[0], f"v1/models/{self._service.remote}"))
+        info = await self._transport.look_up(below(self._base, f"v1/models/{self._service.remote}"))
         return str(info.get("id", self.dated_name))
 
     def _headers(self) -> Mapping[str, str]:
@@ -93,7 +93,7 @@ class AnthropicModel(HttpModel):
 
     def open_batches(self) -> AnthropicBatches:
         """Return the provider's batch service; see `Batching`."""
-        return AnthropicBatches(self._transport, self._bases[0])
+        return AnthropicBatches(self._transport, self._base)
 
     @property
     def calls_tools(self) -> bool:

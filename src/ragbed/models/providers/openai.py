@@ -10,7 +10,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import msgspec
-from yarl import URL
 
 from ragbed.models.base import CONTEXT_FULL, ENDED_EARLY, canonical, completed, read_served
 from ragbed.models.failures import Failure, decode_json, from_status
@@ -93,7 +92,7 @@ _FIXED = frozenset({"root", "parent", "max_model_len", "meta", "model_path", "ch
 
 
 class OpenAIModel(HttpModel):
-    """A model on one or more OpenAI-compatible servers.
+    """A model on an OpenAI-compatible server.
 
     Args:
         service: The connection settings.
@@ -136,15 +135,8 @@ class OpenAIModel(HttpModel):
         return body | self._fields
 
     async def identity(self) -> str:
-        """Return a hash of the model metadata that the servers report, or a name with a date of a hosted model."""
-        described = await asyncio.gather(*map(self._describe, self._bases))
-        if None not in described and self._service.key is None:
-            self._transport.probe.open()  # allow concurrent calls at once: all servers list the model without a key
-        found = sorted({identity for identity in described if identity})
-        return ";".join(found) or (self.dated_name if self._provider.needs_key else "")
-
-    async def _describe(self, base: URL) -> str | None:
-        """Return a hash of the model's metadata (empty if there is none), or None if the server does not list it."""
+        """Return a hash of the model metadata that the server reports, or a hosted model's name with a date."""
+        base = self._base
         remote, pages = self._service.remote, [self._transport.look_up(below(base, "models"))]
         if self.name.startswith("ollama/"):  # Ollama's own API reports the digest of the weights
             pages.append(self._transport.look_up(base.with_path("/api/tags")))
@@ -155,13 +147,17 @@ class OpenAIModel(HttpModel):
         found = [entry, props, *(_find(page, "models", "name", (remote, f"{remote}:latest")) for page in tags)]
         fields = {name: value for one in found for name, value in one.items()
                   if name in _FIXED and value not in (None, remote)}  # fmt: skip
-        return hashlib.sha256(canonical(fields)).hexdigest()[:16] if fields else "" if any(found) else None
+        if any(found) and self._service.key is None:
+            self._transport.probe.open()  # allow concurrent calls at once: the server lists the model without a key
+        if fields:
+            return hashlib.sha256(canonical(fields)).hexdigest()[:16]
+        return self.dated_name if self._provider.needs_key else ""
 
     def open_batches(self) -> OpenAIBatches:
         """Return the server's batch service; see `Batching`."""
         from ragbed.models.providers.batches import OpenAIBatches  # noqa: PLC0415 - few runs use batches
 
-        return OpenAIBatches(self._transport, self._bases[0])
+        return OpenAIBatches(self._transport, self._base)
 
     @property
     def calls_tools(self) -> bool:
