@@ -213,7 +213,7 @@ DATASETS = [
     Mistake("run -m scripted/oracle -d empty.jsonl", "empty.jsonl is empty; expected one JSON object per line", code=1),
     Mistake(
         "run -m scripted/oracle -d empty",
-        "empty is a folder without dataset files (.jsonl, .json, .ndjson, .parquet). Check the path.",
+        "empty is a folder without dataset files (.jsonl, .json, .ndjson). Check the path.",
     ),
     Mistake("run -m scripted/oracle -d files", "files is a folder. Choose a file: files/a.jsonl."),
     Mistake(
@@ -440,8 +440,7 @@ OPTIONS = [
     ),
     Mistake(
         "export DATA --to nativ -o x.jsonl",
-        "unknown format 'nativ'. Did you mean 'native'? Known: native, rgb, parquet, jsonl, inspect, "
-        "lm-eval, hf, corpora.",
+        "unknown format 'nativ'. Did you mean 'native'? Known: native, rgb, jsonl, inspect, lm-eval, hf, corpora.",
     ),
     Mistake(
         "export good --to native -o x.jsonl",

@@ -72,7 +72,13 @@ def _describe_build(folder: Path, steps: Mapping[str, Done], files: Sequence[Del
         for name, step in steps.items()
     ]
     items = [{"file": str(folder / file.file), "wanted": file.wanted, "delivered": file.made} for file in files]
-    tables = [Table(done, "Steps"), Table(items, f"Items in {folder}"), _tabulate_samples(draw_samples(folder, 3))]
+    columns = ("check", "question or source", "answer or reason")
+    samples = [dict(zip(columns, sample, strict=True)) for sample in draw_samples(folder, 3)]
+    tables = [
+        Table(done, "Steps"),
+        Table(items, f"Items in {folder}"),
+        Table(samples, "Samples", columns=columns),
+    ]
     unfinished = [name for name, step in steps.items() if not step.stamp and name not in _PAGE_STEPS]
     notes = []
     if unfinished:
@@ -90,11 +96,6 @@ def _describe_build(folder: Path, steps: Mapping[str, Done], files: Sequence[Del
     return Result(
         tables, notes, {"folder": str(folder), "steps": steps, "files": files}, exit_code=0 if is_complete else 3
     )
-
-
-def _tabulate_samples(samples: Sequence[Sequence[str]]) -> Table:
-    columns = ("check", "question or source", "answer or reason")
-    return Table([dict(zip(columns, sample, strict=True)) for sample in samples], "Samples", columns=columns)
 
 
 def _open_build(folder: Path, recipe: Recipe, home: Path, caller: ModelCaller, shown: Progress) -> Build:
@@ -117,7 +118,7 @@ def open_client(folder: Path, caller: ModelCaller) -> BuildModelClient:
             lambda: request.cases,
             [request.model],
             sampling,
-            request.samples,
+            1,
             budget,
         )
         caller.run(plan, lambda name: f"{request.task} ({name})")
@@ -208,28 +209,22 @@ def _show_survey(survey: Survey) -> str:
 
 
 def _show_trial(trial: RecipeTrial) -> list[str]:
-    """Return sentences with the result of a trial: the yield, the estimate, the cost and the main loss."""
+    """Return sentences with the result of a trial: the yield, the estimate and the main loss."""
     documents = counted(trial.documents, "document")
     lines = [f"Trial on {documents}: {trial.drafts} questions written, {counted(trial.items, 'item')} passed."]
     lines += [f"  {question} — {answer}" for question, answer in trial.examples]
-    cost = "" if trial.dollars is None else f", about ${trial.dollars:.2f}"
     lines.append(
         f"Estimate for all documents: about {trial.expected} items (95% interval {trial.low:,} to {trial.high:,}), "
-        f"{trial.calls:,} model calls{cost}."
+        f"{trial.calls:,} model calls."
     )
     return [*lines, trial.loss] if trial.loss else lines
 
 
 def _show_wanted(recipe: Mapping[str, Any]) -> str:
-    """Describe how many items of each kind a recipe requests, by language."""
-    wanted, langs = recipe["wanted"], recipe["langs"]
-    counts = {
-        lang: ", ".join(f"{n[lang] if isinstance(n, dict) else n} {kind}" for kind, n in wanted.items())
-        for lang in langs
-    }
-    if len(langs) > 1 and len(set(counts.values())) == 1:
-        return f"for each of {', '.join(langs)}: {counts[langs[0]]}"
-    return "; ".join(f"{lang}: {count}" for lang, count in counts.items())
+    """Describe how many items of each kind a recipe requests per language."""
+    each = "each of " if len(recipe["langs"]) > 1 else ""
+    counts = ", ".join(f"{count} {kind}" for kind, count in recipe["wanted"].items())
+    return f"for {each}{', '.join(recipe['langs'])}: {counts}"
 
 
 @takes(QualitySpec)
@@ -256,6 +251,6 @@ def build_quality(spec: QualitySpec) -> Result:
     tables = [Table(rows, f"Quality of {', '.join(quality.data)}: {size}", shown)]
     if quality.steps:
         steps = [{"step": name, "in": entered, "out": made} for name, (entered, made) in quality.steps.items()]
-        tables += [Table(steps, "Steps"), _tabulate_samples(quality.samples)]
+        tables.append(Table(steps, "Steps"))
     failed = [f"Failed gates: {', '.join(one.name for one in quality.failed)}."] if quality.failed else []
     return Result(tables, failed, quality_values(quality), exit_code=4 if failed else 0)

@@ -239,7 +239,7 @@ class JudgeSpec(CallOptions, function="analysis.judge"):
 
     run: RunLike = opt("The run: a `Run`, or its folder.", "RUN", is_argument=True, is_place=True, kw_only=False)
     model: ModelLike = opt(
-        "Judge model, e.g. openai/gpt-4o; several judges are compared with each other.",
+        "Judge model, e.g. openai/gpt-4o.",
         "MODEL",
         in_python="Also a function, as in `run`.",
         short="-m",
@@ -310,7 +310,6 @@ class PowerSpec(Spec):
     discordance: Values | None = opt(
         "Assumed fractions of questions whose verdict changes.", shown="two and three times the drop", default=None
     )
-    base: Values = opt("Assumed accuracy before the drop, for unpaired designs.", default="0.95,0.6")
     power: float = opt("Probability of detecting the drop.", low=0.5, high=0.999, default=0.8)
     alpha: float = opt("Significance level of the two-sided test.", low=0.0001, high=0.5, default=0.05)
 
@@ -504,8 +503,8 @@ class BuildSpec(CallOptions, function="building.build"):
 class QualitySpec(Spec, function="building.build_quality"):
     """Measure the quality of a dataset or a build folder.
 
-    Each value is shown with RGB's value and its gate; for a build, also the counts of each step, and accepted and
-    rejected questions. The exit code is 4 if a gate fails.
+    Each value is shown with RGB's value and its gate; for a build, also the counts of each step. The exit code is 4 if
+    a gate fails.
 
     Examples:
       ragbed build quality en_fact
@@ -550,7 +549,7 @@ class ExportSpec(LayoutOptions, function="sharing.export"):
         kw_only=False,
     )
     to: str = opt(
-        "Output format. For items: native, rgb, parquet. For test cases: jsonl, inspect, lm-eval, hf. For the own-rag "
+        "Output format. For items: native, rgb. For test cases: jsonl, inspect, lm-eval, hf. For the own-rag "
         "testbed: corpora (a folder for each variant of the documents). For runs: jsonl, parquet, archive or rgb (the "
         "file format of the original RGB code).",
         "FORMAT",

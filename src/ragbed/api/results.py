@@ -194,7 +194,9 @@ class Run:
             >>> run.records()[0]["score.correct"]
             True
         """
-        return Table(map(_flat, self.trials()), f"Trials of {self.folder}")
+        from ragbed.runs.trials import flatten_trial
+
+        return Table(map(flatten_trial, self.trials()), f"Trials of {self.folder}")
 
     def to_pandas(self) -> pandas.DataFrame:
         """Return a DataFrame with one row per trial.
@@ -283,9 +285,3 @@ def _split_error(error: str) -> dict[str, str | None]:
     first, _, trace = error.partition("\n")
     kind, _, message = first.partition(": ")
     return {"kind": kind, "message": message, "traceback": trace or None}
-
-
-def _flat(trial: dict[str, Any]) -> dict[str, Any]:
-    scores, usage = trial.pop("scores") or {}, trial.pop("usage") or {}
-    tokens = {f"tokens_{name}": usage.get(name) for name in ("in", "out", "reasoning", "cached")}
-    return trial | tokens | {f"score.{name}": value for name, value in scores.items()}
