@@ -568,7 +568,7 @@ def test_variables_for_build_run_do_not_affect_build_init(tmp_path: Path, monkey
     (tmp_path / "docs" / "a.txt").write_text("The bridge was opened on Tuesday.")
     done = type_command("build", "init", "docs", "-m", "scripted/echo", "--trial", "0")
     assert done.code == 0
-    assert "Recipe: en: 20 base, 0 integration, 0 counterfactual; generator: scripted/echo." in done.err
+    assert "Recipe: for en: 20 base, 0 integration, 0 counterfactual; generator: scripted/echo." in done.err
 
 
 def test_wrong_usage_does_not_ask_for_the_same_command_again(tmp_path: Path) -> None:
