@@ -23,7 +23,6 @@ from ragbed.builder.recipe import (
     RecipePools,
     RecipeQuestions,
     RecipeRanking,
-    RecipeSearch,
     RecipeSource,
 )
 from ragbed.schema import Case, Completion, Item, Lang, Reject
@@ -181,7 +180,6 @@ def _build(
         langs=(lang,),
         wanted=RecipeCounts(base=10_000),
         questions=RecipeQuestions(per_section=20),
-        search=RecipeSearch(encoder=""),
         ranking=RecipeRanking(encoder="e5-static"),
         pools=RecipePools(supports=1, distracts=2, sources=1, spread=1),
     )

@@ -53,7 +53,6 @@ def test_places_are_looked_for_from_the_folder_of_the_recipe(tmp_path: Path) -> 
         (GOOD + '[search]\nengine = "serpr"\n', "Did you mean 'serper'"),
         (GOOD + '[search]\nafter = "tomorrow"\n', "search.after 'tomorrow' is not a valid date"),
         (GOOD + '[search]\nbefore = "2026-11"\n', "search.before '2026-11' is not a valid date"),
-        (GOOD + '[search]\nencoder = "e5-statc"\n', "Did you mean 'e5-static'"),
         (GOOD + '[ranking]\nencoder = ""\n', "unknown encoder ''"),
         (GOOD + '[ranking.encoders]\nzh = "m3e"\n', "Did you mean 'm3e-base'"),
         (GOOD.replace("folder", "fodler"), "Did you mean 'folder'"),

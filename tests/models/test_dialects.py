@@ -335,8 +335,6 @@ place = "documents"
 [questions]
 per_section = 1
 surplus = 100
-[search]
-encoder = ""
 [ranking]
 encoder = "e5-static"
 [pools]

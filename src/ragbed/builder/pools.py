@@ -25,7 +25,6 @@ from ragbed.builder.question_checks import VERDICTS, ask_checker, reader_case, s
 from ragbed.builder.recipe import RecipePools
 from ragbed.builder.responses import is_nothing
 from ragbed.builder.statements import STANCES, WEAK, agrees, find_answer, label_passage, states_answer
-from ragbed.retrieval.local_index import host_of
 from ragbed.retrieval.near_duplicates import find_near, unspaced
 from ragbed.schema import Case, Labelling, Passage, Question, Reject
 from ragbed.text import squeezed
@@ -128,7 +127,6 @@ def _passage(candidate: Candidate, labelling: Labelling) -> Passage:
         url=candidate.url,
         title=candidate.title or None,
         date=candidate.date,
-        snippet_of=candidate.url if candidate.is_snippet else None,
         page=candidate.page,
         licence=candidate.licence,
     )
@@ -194,7 +192,7 @@ def _find_other(one: _Complete, reply: str) -> tuple[str, Case] | None:
 def source_of(passage: Passage) -> str:
     """Return the source of a passage: the host of its web page, or its file name."""
     url = passage.url or ""
-    return host_of(url) or url
+    return url.split("/")[2] if "://" in url else url
 
 
 def usable_passages(draft: Question, passages: Sequence[Passage], most: int) -> tuple[Passage, ...]:

@@ -67,9 +67,6 @@ class RecipeSearch(_Part, frozen=True, kw_only=True):
     """The settings for finding documents for a question."""
 
     engine: str = "local"
-    # The local engine's encoder for semantic search, or an empty string for lexical search only. It encodes every page,
-    # so it should be faster than the ranking encoder, which encodes only the search results.
-    encoder: str = "e5-static"
     hits: int = 10  # maximum number of pages per question, as in the paper
     after: str | None = None
     before: str | None = None
@@ -179,9 +176,8 @@ def _check(path: Path, recipe: Recipe) -> None:
     find_engine(recipe.search.engine)
     if not re.fullmatch(r"[\w.-]{1,80}", recipe.name) or not recipe.name.strip("."):
         raise DataError(path, f"{recipe.name!r} is not valid; use only letters, digits, -, _ and .", field="name")
-    searching = (recipe.search.encoder,) if recipe.search.encoder else ()
-    for encoder in (*searching, *(encoder_of(recipe, lang) for lang in recipe.langs)):
-        find_encoder(encoder)
+    for lang in recipe.langs:
+        find_encoder(encoder_of(recipe, lang))
     days = {"since": recipe.since, "search.after": recipe.search.after, "search.before": recipe.search.before}
     for name, day in days.items():
         check_day(day, f"{path}: {name}")

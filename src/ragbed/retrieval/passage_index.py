@@ -1,7 +1,7 @@
 """Search a fixed list of passages in memory, by keywords (BM25) or by cosine similarity.
 
-The same passages and query always give the same result. `LocalIndex`, which uses SQLite, supports updates and filters,
-but its queries take seconds with a million passages (`python -m benches search`).
+The same passages and query always give the same result. An index in SQLite was slower: its queries took seconds with a
+million passages (`python -m benches search`).
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import date
 from email.utils import parsedate
@@ -13,8 +13,7 @@ from msgspec import Struct
 
 from ragbed.builder.web.page_cache import PageCache
 from ragbed.errors import UsageError
-from ragbed.retrieval.local_index import LocalIndex
-from ragbed.schema import Hit, Lang
+from ragbed.schema import Article, Hit, Lang
 
 SearchOutcome: TypeAlias = Literal[
     "quota",  # the account's quota has been used up
@@ -51,13 +50,13 @@ class SearchContext:
         keep: Cache for results.
         today: Latest date that a result may have.
         environ: Keys and base URLs.
-        index: Index that the local engine searches.
+        articles: Articles that the local engine searches.
     """
 
     keep: PageCache
     today: date
     environ: Mapping[str, str] = field(default_factory=dict, repr=False)
-    index: LocalIndex | None = None
+    articles: Iterable[Article] | None = None
 
     def key(self, name: str) -> str:
         """Return an API key from the environment."""
