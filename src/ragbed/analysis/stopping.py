@@ -26,8 +26,8 @@ from ragbed.analysis.gates import (
 )
 from ragbed.analysis.metrics import measure_table
 from ragbed.analysis.metrics.cells import Cell, full_place, interval_of
-from ragbed.analysis.statistics.planning import rate_size, unpaired_size
-from ragbed.analysis.statistics.rates import ALPHA, Interval
+from ragbed.analysis.statistics.planning import POWER, rate_size
+from ragbed.analysis.statistics.rates import ALPHA, Interval, quantile, two_sided
 from ragbed.analysis.statistics.sequential import difference_sequence, minimum_size, rate_sequence
 from ragbed.analysis.trials.columns import Numbering, TrialColumns, group_trials, read_part
 from ragbed.analysis.trials.table import TrialTable
@@ -42,7 +42,6 @@ from ragbed.testbeds.prompts.strategies import MARK
 
 # A condition is inconclusive if it is still undecided after EXCESS times as many questions as a fixed plan needs.
 EXCESS = 1.3
-_BASE = 0.6  # accuracy that `ragbed.power` assumes for unpaired designs
 _DISTANCE = 0.05  # difference from a gate's minimum that a fixed plan is designed to detect
 _FIRST_LOOK = 5  # minimum number of questions before the first check; fewer questions cannot decide any condition
 _STEP = 1.02  # minimum factor by which the number of questions grows between two checks
@@ -240,7 +239,8 @@ def _width(text: str, selector: CellSelector, width: float) -> StoppingCondition
         reach = max(interval.high - interval.value, interval.value - interval.low)
         return ("narrow", f"within ± {100 * width:g} points") if reach <= width else ("", "")
 
-    limit = EXCESS * unpaired_size(_BASE, min(width, _BASE))
+    # A fixed plan detects a difference of this size between two rates of about one half.
+    limit = EXCESS * (two_sided(1 - ALPHA) + quantile(POWER)) ** 2 / (2 * width**2)
     return StoppingCondition(text, [_Target(selector, text, limit, conclude)], is_width=True)
 
 

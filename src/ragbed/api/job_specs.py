@@ -194,7 +194,7 @@ class JudgeSpec(CallOptions, function="analysis.judge"):
 
     run: RunLike = opt("The run: a `Run`, or its folder.", "RUN", is_argument=True, is_place=True, kw_only=False)
     model: ModelLike = opt(
-        "Judge model, e.g. openai/gpt-4o; several judges are compared with each other.",
+        "Judge model, e.g. openai/gpt-4o.",
         "MODEL",
         in_python="Also a function, as in `run`.",
         short="-m",
@@ -265,7 +265,6 @@ class PowerSpec(Spec):
     discordance: Values | None = opt(
         "Assumed fractions of questions whose verdict changes.", shown="two and three times the drop", default=None
     )
-    base: Values = opt("Assumed accuracy before the drop, for unpaired designs.", default="0.95,0.6")
     power: float = opt("Probability of detecting the drop.", low=0.5, high=0.999, default=0.8)
     alpha: float = opt("Significance level of the two-sided test.", low=0.0001, high=0.5, default=0.05)
 
@@ -417,7 +416,7 @@ class ExportSpec(LayoutOptions):
         kw_only=False,
     )
     to: str = opt(
-        "Output format. For items: native, rgb. For test cases: jsonl, inspect, lm-eval. For the own-rag "
+        "Output format. For items: native, rgb. For test cases: jsonl, inspect, lm-eval, hf. For the own-rag "
         "testbed: corpora (a folder for each variant of the documents). For runs: jsonl, parquet, archive or rgb (the "
         "file format of the original RGB code).",
         "FORMAT",

@@ -133,7 +133,7 @@ class Report:
     types with examples. `names` maps model strings to display names, which tables and errors use. `is_monitored` is set
     if a run has a stopping condition (`--until`); its intervals are then valid at any stopping time. `conditions` are
     the outcomes of the stopping conditions. `messages` are notes on runs, as the keys of their texts with the values.
-    `causes` say why a RAG system's answers are wrong.
+    `causes` say why a RAG system's answers are wrong. `results` is the number of results in all runs.
     """
 
     runs: tuple[str, ...]
@@ -147,6 +147,7 @@ class Report:
     messages: tuple[tuple[str, Mapping[str, str]], ...] = ()
     conditions: tuple[DecidedInterval, ...] = ()
     causes: tuple[CauseSummary, ...] = ()
+    results: int = 0
 
     def notes(self, words: Locale) -> list[str]:
         """Return notes on the whole report: causes of wrong answers, incomplete runs, cached and excluded responses."""

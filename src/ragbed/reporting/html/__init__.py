@@ -10,7 +10,7 @@ import hashlib
 import re
 import shlex
 from base64 import b64encode
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -90,14 +90,15 @@ def _hash(node: RawMarkup) -> str:
 
 
 def _body(report: Report, packed: Packed, words: Locale, *, hidden: bool) -> Node:
-    standings = [(row, None) for row in make_standings(report.shown, report.scorer)]
+    standings = make_standings(report.shown, report.scorer)
+    is_several = len({row.entrant.model for row in standings}) > 1
     charts = make_figures(report.shown, report.scorer, words)
     error_charts = list(draw_error_types(report.shown_diagnoses, words))
     found = {name for one in report.diagnoses for name in one.diagnosis.types}
     parts = {
-        "summary": sections.summary(summarise(report.shown, report.scorer, words), words),
+        "summary": sections.summary(summarise(report.shown, report.scorer, words), packed, words),
         "figures": sections.figures(charts, words) if charts else None,
-        "leaderboard": sections.leaderboard(standings, words) if standings else None,
+        "leaderboard": sections.leaderboard([(row, None) for row in standings], words) if is_several else None,
         "tables": sections.tables(report, words) if report.tables else None,
         "errors": sections.errors(report, error_charts, words) if error_charts else _not_diagnosed(report, words),
         "method": sections.method(sections.shown_metrics(report), found, words),
@@ -116,6 +117,27 @@ def _body(report: Report, packed: Packed, words: Locale, *, hidden: bool) -> Nod
     )
 
 
+_MOST_NAMES = 4  # Maximum number of models or datasets to name at the top; with more of them, their number is shown.
+
+
+def _describe(report: Report, words: Locale) -> str:
+    """Return a sentence about what was evaluated."""
+
+    def count(names: Iterable[str], kind: str) -> str:
+        found = list(dict.fromkeys(names))
+        return ", ".join(found) if len(found) <= _MOST_NAMES else words(f"page.some_{kind}", count=len(found))
+
+    testbeds = {cell.table for cell in report.cells} & words.section("values.testbed").keys()
+    return words(
+        "page.evaluated",
+        models=count((cell.key.model for cell in report.shown), "models"),
+        data=count((cell.key.data for cell in report.cells), "data"),
+        testbeds=", ".join(text for name, text in words.section("values.testbed").items() if name in testbeds),
+        results=f"{report.results:,}",
+        runs=", ".join(report.runs),
+    )
+
+
 def _not_diagnosed(report: Report, words: Locale) -> Node:
     commands = ", ".join(f"`ragbed diagnose {shlex.quote(run)}`" for run in report.runs)
     return el("p", sections.rich(words("page.no_errors", commands=commands)))
@@ -126,7 +148,7 @@ def _top(report: Report, parts: Sequence[str], words: Locale) -> Node:
     return el(
         "header",
         head(words("page.title"), report.scorer, words),
-        el("p", words("page.runs"), ": ", ", ".join(report.runs), class_="quiet runs"),
+        el("p", _describe(report, words), class_="runs"),
         [el("p", el("strong", sections.rich(note))) for note in report.notes(words)],
         sections.monitored(report, words) if report.is_monitored else None,
         el("nav", links, el("a", words("page.cases"), href="#cases"), class_="row", aria_label=words("page.contents")),
