@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from ragbed.api.request_options import check_max_tokens
-from ragbed.api.spec import DEFAULT_MODEL, CallOptions, EngineOptions, LayoutOptions, MixOptions
+from ragbed.api.spec import DEFAULT_MODEL, CallOptions, EngineOptions, LayoutOptions
 from ragbed.api.specification import LocalFile, Spec, Values, opt, output, read_share
 from ragbed.errors import UsageError, option, refuse_unused
 
@@ -289,7 +289,7 @@ class CasesSpec(LayoutOptions):
     data: DataLike = opt("Datasets, as in `run`.", "DATA", is_argument=True, is_data=True, kw_only=False)
 
 
-class LintSpec(MixOptions):
+class LintSpec(Spec):
     """The options of a check of datasets."""
 
     data: DataLike = opt(
