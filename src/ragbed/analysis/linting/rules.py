@@ -15,7 +15,8 @@ from ragbed.text import contains_slot
 
 # error: `ragbed run` refuses the dataset; warning: scores may be wrong.
 Severity: TypeAlias = Literal["error", "warning"]
-# For each dataset checked so far, the first item with each question, by the question's hash, and that item's twin.
+# For each dataset checked so far, the first item with each question, by the question's hash, and the other item
+# of its minimal pair.
 Questions: TypeAlias = dict[str, dict[int, tuple[str, str | None]]]
 
 _CONTEXT_CHARS = 12  # number of characters to show on each side of a match; an excerpt then fits on one line
