@@ -12,7 +12,7 @@ from msgspec import structs
 
 from ragbed.api.data_objects import read_data
 from ragbed.api.job_specs import CasesSpec, LintSpec, SynthesisSpec
-from ragbed.api.layout import read_langs, read_layout, read_mix, split
+from ragbed.api.layout import read_langs, read_layout, split
 from ragbed.api.progress import Progress, open_progress
 from ragbed.api.specification import takes
 from ragbed.errors import option
@@ -21,6 +21,7 @@ from ragbed.text import counted
 
 if TYPE_CHECKING:
     from ragbed.analysis.linting.checker import DatasetCheck
+    from ragbed.analysis.linting.rules import Questions
     from ragbed.data import Dataset
     from ragbed.schema import Case
     from ragbed.testbeds.feasibility import FeasibilityRow
@@ -85,7 +86,7 @@ def lint(spec: LintSpec) -> Result:
 
     Example:
         >>> ragbed.lint("ragbed-mini-en_base")["findings"]
-        {'error': 0, 'warning': 0, 'note': 0}
+        {'error': 0, 'warning': 0}
     """
     from ragbed.analysis.linting import DatasetCheck, choose_rules
     from ragbed.analysis.linting.checker import SEVERITIES
@@ -94,13 +95,11 @@ def lint(spec: LintSpec) -> Result:
     rules = choose_rules(
         None if spec.only is None else split(spec.only, "only"), [] if spec.skip is None else split(spec.skip, "skip")
     )
-    settings = read_mix(spec)
-    choose_testbeds(None, settings)  # before reading the data, reject noise ratios that no testbed accepts
-    questions: dict[str, dict[int, str]] = {}
+    questions: Questions = {}
     reports: list[DatasetCheck] = []
     with open_progress(spec.progress) as shown:
         for dataset in read_data(spec.data):
-            check = DatasetCheck(dataset, rules, settings, questions, _watch(shown, dataset))
+            check = DatasetCheck(dataset, rules, questions, _watch(shown, dataset))
             check.run(None if spec.all_ else _FINDINGS_PER_RULE)
             reports.append(check)
     counts = [count for check in reports for count in check.counts]
@@ -109,7 +108,6 @@ def lint(spec: LintSpec) -> Result:
     advice = {
         "error": "Fix the errors first: `ragbed run` refuses the dataset.",
         "warning": "Check the warnings: they may make scores wrong.",
-        "note": "Nothing needs fixing.",
         None: "No problems found." if len(rules) > 1 else "All records are valid.",
     }[gravest]
     all_of = f" To list all findings of a rule, use {option('only', 'RULE')} and {option('all_')}."

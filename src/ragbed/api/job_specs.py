@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from ragbed.api.request_options import check_max_tokens
-from ragbed.api.spec import DEFAULT_MODEL, CallOptions, EngineOptions, LayoutOptions, MixOptions
+from ragbed.api.spec import DEFAULT_MODEL, CallOptions, EngineOptions, LayoutOptions
 from ragbed.api.specification import LocalFile, Spec, Values, opt, output, read_share
 from ragbed.errors import UsageError, option, refuse_unused
 
@@ -343,17 +343,16 @@ class CasesSpec(LayoutOptions):
     data: DataLike = opt("Datasets, as in `run`.", "DATA", is_argument=True, is_data=True, kw_only=False)
 
 
-class LintSpec(MixOptions, function="datasets.lint"):
+class LintSpec(Spec, function="datasets.lint"):
     """Check datasets item by item, and suggest fixes.
 
-    The exit code is 1 if there are errors. As in `ragbed export`, --num-docs, --noise and --true-ratio set
-    the mix of documents that each item must be able to provide.
+    The exit code is 1 if there are errors.
 
     Examples:
       ragbed lint zh_refine.json
       ragbed lint mine.jsonl --only record
-      ragbed lint en_fact.json --num-docs 10 --noise 0,0.2,0.4 --only mix --all
-      ragbed lint zh_int.json --skip markup,single-form --json
+      ragbed lint en_fact.json --only near-duplicate --all
+      ragbed lint zh_int.json --skip short-gold,key-phrases --json
     """
 
     data: DataLike = opt(
