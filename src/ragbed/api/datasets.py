@@ -90,7 +90,6 @@ def lint(spec: LintSpec) -> Result:
     """
     from ragbed.analysis.linting import DatasetCheck, choose_rules
     from ragbed.analysis.linting.checker import SEVERITIES
-    from ragbed.testbeds.selection import choose_testbeds
 
     rules = choose_rules(
         None if spec.only is None else split(spec.only, "only"), [] if spec.skip is None else split(spec.skip, "skip")
