@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -227,14 +226,6 @@ def test_a_damaged_entry_is_called_again_and_replaced(tmp_path: Path) -> None:
     connection.close()
     assert len(_ask(tmp_path / "b", tmp_path / "cache", TalkingModel(agree))) == damaged > 0
     assert not _ask(tmp_path / "c", tmp_path / "cache", TalkingModel(agree)), "the damaged entries are replaced"
-
-
-def test_a_cache_without_its_table_is_named_with_the_fix(tmp_path: Path) -> None:
-    path = tmp_path / "replies.db"
-    with closing(open_cache(path)) as connection:
-        connection.execute("DROP TABLE replies")
-    with pytest.raises(RagbedError, match=r"no such table: replies\. .* If the file is damaged, delete it\."):
-        look(path)
 
 
 def test_another_file_is_no_cache_to_be_pruned(tmp_path: Path) -> None:

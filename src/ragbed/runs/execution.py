@@ -145,9 +145,8 @@ def _opened(job: Job) -> Iterator[RunStore]:
         try:
             with open_store(job.folder, create=True) as store:
                 _plan(store, job)
-                if job.names:
-                    store.name_models(job.names)
                 with store.transaction() as connection:
+                    connection.executemany(NOTE, [(f"name.{model}", name) for model, name in job.names.items()])
                     rows = [(f"price.{model}", amounts) for model, amounts in job.prices.items()]
                     connection.executemany(NOTE, rows)
                 if job.budget is not None:
