@@ -206,7 +206,6 @@ class CallLoop:
         for request in pending:
             calls = await plan_calls(request.case, self.model, self.session.job.episodes)
             stored = self._turns.pop((request.number, request.repeat), [])
-            number = self._breaker.start()
             try:
                 called = await make_calls(
                     calls, partial(self._call, request, waiting), stored, partial(self._store_turn, request)
@@ -218,7 +217,7 @@ class CallLoop:
                 self._breaker.has_responses = True
                 await self._settle(waiting)
                 continue
-            self._breaker.learn(called.completion, number)
+            self._breaker.learn(called.completion)
             if self._workers > self.model.concurrency:
                 break
         self._workers -= 1
