@@ -386,7 +386,7 @@ class ImportSpec(LayoutOptions):
     )
     from_: str = opt(
         "Input format: rgb (result files of the original RGB code), jsonl, inspect (logs), lm-eval (samples), archive, "
-        "or traces (of a RAG system in production; the format is detected, or openinference, langfuse or columns).",
+        "or traces (rows with the question, contexts and answer of a RAG system in production).",
         "FORMAT",
         kw_only=False,
     )

@@ -15,8 +15,7 @@ from ragbed.schema import Case
 from ragbed.testbeds.selection import choose_testbeds, generate_cases, stored_options
 from ragbed.testbeds.settings import Settings
 
-TRACES = ("traces", "openinference", "langfuse", "columns")
-IMPORT_FORMATS = ("rgb", "jsonl", "inspect", "lm-eval", "archive", *TRACES)
+IMPORT_FORMATS = ("rgb", "jsonl", "inspect", "lm-eval", "archive", "traces")
 
 
 @dataclass(frozen=True)
