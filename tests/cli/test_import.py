@@ -19,7 +19,6 @@ from ragbed.runs.store import open_store
 from ragbed.schema import Case, Completion
 from ragbed.scoring.code import label
 from ragbed.testbeds import TESTBEDS
-from ragbed.testbeds.prompts import prompt_hash
 from ragbed.testbeds.settings import Settings
 from tests.cli.typed import Done, type_command
 from tests.items import base_item
@@ -209,20 +208,15 @@ _THOUGHTS = [
 ]
 
 
-@pytest.mark.parametrize("form", ["jsonl", "lm-eval"])
-def test_thoughts_are_separated_from_answers(form: str, tmp_path: Path) -> None:
+def test_thoughts_are_separated_from_answers(tmp_path: Path) -> None:
     words = ("--testbeds", "rejection", "--limit", "3")
     bed = tmp_path / "bed"
     assert type_command("export", "ragbed-mini-en_base", *words, "--to", "lm-eval", "-o", str(bed)).code == 0
     cases = [case for part in read_frozen(bed).parts for case in read_part(bed, part)]
-    path = tmp_path / "samples.jsonl"
-    lines: list[dict[str, object]] = []
-    for case, (text, _) in zip(cases, _THOUGHTS, strict=True):
-        doc = {"case": case.case, "prompt": prompt_hash(case.messages)}
-        lines.append({"case": case.case, "reply": text} if form == "jsonl" else {"doc": doc, "resps": [[text]]})
-    data = bed if form == "lm-eval" else Path("ragbed-mini-en_base")
-    more = () if form == "lm-eval" else words
-    done, out = _import(path, lines, data, "--from", form, "-m", "mine/thinks", *more)
+    lines: list[dict[str, object]] = [
+        {"case": case.case, "reply": text} for case, (text, _) in zip(cases, _THOUGHTS, strict=True)
+    ]
+    done, out = _import(tmp_path / "answers.jsonl", lines, bed, "--from", "jsonl", "-m", "mine/thinks")
     assert done.code == 3, done.err
     assert "2 of 3 cases have an answer" in done.err
     assert "1 responses end prematurely" in done.err
