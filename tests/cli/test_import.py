@@ -257,25 +257,6 @@ def test_exported_trials_keep_their_outcomes(trials: Path, tmp_path: Path) -> No
     assert tabulate_run(tmp_path / "run") == tabulate_run(tmp_path / "copy")
 
 
-def test_exported_trials_of_several_models_are_not_mixed(trials: Path, tmp_path: Path) -> None:
-    lines = trials.read_text("utf-8").splitlines(keepends=True)
-    lines[1:] = [line.replace('"model":"test/talking"', '"model":"test/other"') for line in lines[1:]]
-    trials.write_text("".join(lines), "utf-8")
-    done = type_command("import", str(trials), *_TRIALS, "-m", "test/other", "-o", str(tmp_path / "copy"))
-    assert done.code == 2
-    assert "responses from several models (test/talking, test/other)" in done.err
-
-
-def test_fields_of_other_programs_have_no_meaning(trials: Path, tmp_path: Path) -> None:
-    names = [line["case"] for line in map(json.loads, trials.read_text("utf-8").splitlines())]
-    foreign = {"outcome": "error", "error": "hallucination", "finish": "length"}
-    lines = [json.dumps({"case": name, "reply": "a", "model": f"m-{at}", **foreign}) for at, name in enumerate(names)]
-    (tmp_path / "foreign.jsonl").write_text("\n".join(lines), "utf-8")
-    words = (str(tmp_path / "foreign.jsonl"), *_TRIALS, "-m", "test/other", "-o", str(tmp_path / "copy"), "--json")
-    told = json.loads(type_command("import", *words).out)
-    assert [told[name] for name in ("matched", "failed", "truncated")] == [15, 0, 0]
-
-
 def test_an_answer_in_a_later_file_replaces_a_failure(trials: Path, tmp_path: Path) -> None:
     retried = [line for line in map(json.loads, trials.read_text("utf-8").splitlines()) if line["outcome"] == "error"]
     lines = [json.dumps({"case": line["case"], "reply": "later"}) for line in retried]

@@ -24,17 +24,9 @@ from ragbed.schema import Completion
 
 # Finish reasons of incomplete responses, for model objects that do not report truncation as an outcome.
 _INCOMPLETE = frozenset({*ENDED_EARLY, "max_tokens", "content_filter"})
-_TABLE = """CREATE TABLE IF NOT EXISTS replies (key TEXT PRIMARY KEY, model TEXT NOT NULL, run TEXT NOT NULL,
-  at REAL NOT NULL, seal INTEGER NOT NULL, completion BLOB NOT NULL) WITHOUT ROWID"""
+_TABLE = """CREATE TABLE IF NOT EXISTS responses (key TEXT PRIMARY KEY, at REAL NOT NULL, seal INTEGER NOT NULL,
+  completion BLOB NOT NULL) WITHOUT ROWID"""
 _PRAGMAS = "PRAGMA busy_timeout = 30000; PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;"
-
-
-class CachedResponse(NamedTuple):
-    """A cached response: the run that received it, and when, in seconds since 1970."""
-
-    completion: Completion
-    run: str
-    at: int
 
 
 def key_of(model: str, identity: str, request: bytes, repeat: int) -> str:
@@ -53,31 +45,30 @@ class Cache:
 
     Args:
         path: The file; it and its folder are created if necessary.
-        run: The ID of the run that uses the cache.
         tell: Called once if the file cannot be used.
     """
 
-    def __init__(self, path: Path, run: str, tell: Callable[[str], None]) -> None:
-        self._path, self.run, self._tell = path, run, tell
+    def __init__(self, path: Path, tell: Callable[[str], None]) -> None:
+        self._path, self._tell = path, tell
         self._connection: sqlite3.Connection | None = None
         try:
             self._connection = open_cache(path)
         except RagbedError as error:
             tell(f"{error} The run continues without the cache.")
 
-    def find(self, key: str) -> CachedResponse | None:
-        """Return the response that is stored under a key, or None if there is none or it is damaged."""
-        for *fields, seal, encoded in self._execute("SELECT * FROM replies WHERE key = ?", key):
+    def find(self, key: str) -> tuple[Completion, int] | None:
+        """Return the response under a key and when it was received (seconds since 1970), or None if there is none."""
+        for *fields, seal, encoded in self._execute("SELECT * FROM responses WHERE key = ?", key):
             with suppress(*MALFORMED_JSON):
                 if seal_of(encoded, *fields) == seal:
-                    return CachedResponse(msgspec.json.decode(encoded, type=Completion), fields[2], int(fields[3]))
+                    return msgspec.json.decode(encoded, type=Completion), int(fields[1])
         return None
 
-    def keep(self, key: str, model: str, completion: Completion) -> None:
+    def keep(self, key: str, completion: Completion) -> None:
         """Store a response if it is complete. The write-ahead log is not flushed: a lost response costs one call."""
         if is_whole(completion):
-            encoded, fields = msgspec.json.encode(completion), (key, model, self.run, time.time())
-            insert = "INSERT OR REPLACE INTO replies VALUES (?, ?, ?, ?, ?, ?)"
+            encoded, fields = msgspec.json.encode(completion), (key, time.time())
+            insert = "INSERT OR REPLACE INTO responses VALUES (?, ?, ?, ?)"
             self._execute(insert, *fields, seal_of(encoded, *fields), encoded)
 
     def close(self) -> None:
@@ -145,7 +136,7 @@ def look(path: Path) -> CacheSize:
     """Measure a cache; a missing cache counts as empty and is not created."""
     if not path.is_file():
         return CacheSize(str(path))
-    query = "SELECT (SELECT COUNT(*) FROM replies), page_count * page_size FROM pragma_page_count, pragma_page_size"
+    query = "SELECT (SELECT COUNT(*) FROM responses), page_count * page_size FROM pragma_page_count, pragma_page_size"
     with _explained(path), closing(open_cache(path)) as connection:
         entries, size = connection.execute(query).fetchone()
     return CacheSize(str(path), entries, size / 1e6)
@@ -157,7 +148,7 @@ def prune(path: Path, older_than_s: float) -> int:
         return 0
     with _explained(path), closing(open_cache(path)) as connection:
         before = time.time() - older_than_s if older_than_s else math.inf
-        removed = connection.execute("DELETE FROM replies WHERE at <= ?", (before,)).rowcount
+        removed = connection.execute("DELETE FROM responses WHERE at <= ?", (before,)).rowcount
         connection.execute("VACUUM")
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     return removed

@@ -223,7 +223,7 @@ class _Reply(msgspec.Struct):
     noise: float | None = None
     data: str | None = None
     testbed: str | None = None
-    # Fields of trials that `ragbed export` wrote. Files of other programs may use these names for something else.
+    # As in trials that `ragbed export` writes.
     outcome: object = None
     finish: object = None
     error: object = None

@@ -18,10 +18,7 @@ from ragbed.schema import Outcome
 
 _COUNTED = ("in", "out", "reasoning", "cached")
 _MAX_SHOWN = 5  # maximum number of calls to list after the total count
-# The characters that `str.strip` removes.
-_WHITESPACE = "".join(
-    map(chr, [*range(9, 14), *range(28, 33), 133, 160, 5760, *range(8192, 8203), 8232, 8233, 8239, 8287, 12288])
-)
+_WHITESPACE = " \t\r\n\v\f\xa0\u3000"
 # For a result with several calls, cached calls are not counted.
 _TOKENS = """CASE WHEN json_type(content, '$.steps') IS NULL THEN json_extract(content, '$.usage.{0}') ELSE (
   SELECT TOTAL(json_extract(value, '$.usage.{0}')) FROM json_each(content, '$.steps')
