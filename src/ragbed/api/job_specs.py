@@ -453,8 +453,8 @@ class ImportSpec(LayoutOptions):
         kw_only=False,
     )
     from_: str = opt(
-        "Input format: rgb (result files of the original RGB code), jsonl, inspect (logs), lm-eval (samples), archive, "
-        "or traces (of a RAG system in production; the format is detected, or openinference, langfuse or columns).",
+        "Input format: rgb (result files of the original RGB code), jsonl, archive, or "
+        "traces (rows with the question, contexts and answer of a RAG system in production).",
         "FORMAT",
         kw_only=False,
     )
@@ -468,8 +468,7 @@ class ImportSpec(LayoutOptions):
         default=None,
     )
     model: str | None = opt(
-        "For jsonl and lm-eval: name of the model that generated the answers. For inspect: name to use instead of "
-        "the logged model name.",
+        "For jsonl: name of the model that generated the answers.",
         "MODEL",
         short="-m",
         default=None,
