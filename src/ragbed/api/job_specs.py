@@ -453,8 +453,8 @@ class ImportSpec(LayoutOptions):
         kw_only=False,
     )
     from_: str = opt(
-        "Input format: rgb (result files of the original RGB code), jsonl, archive, or "
-        "traces (rows with the question, contexts and answer of a RAG system in production).",
+        "Input format: rgb (result files of the original RGB code), jsonl, archive, or traces (of a RAG system in "
+        "production; the format is detected, or openinference, langfuse or columns).",
         "FORMAT",
         kw_only=False,
     )
