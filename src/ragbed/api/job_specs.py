@@ -575,15 +575,13 @@ class ImportSpec(LayoutOptions, function="sharing.import_results"):
 
     A result file of the original code states its settings in its name. Its cases are generated with --profile code-2024
     unless you choose code-2023, and matched by id, question and answer. JSON lines ({"case", "reply"} or {"item",
-    "noise", "reply"}) and logs from Inspect AI and lm-evaluation-harness, which must have used the same prompts, are
-    matched to the cases that the options select, or to those of an exported testbed. Entries that match no case are
-    listed, and cases without an entry count as errors. An archive contains its cases and needs no -d.
+    "noise", "reply"}) are matched to the cases that the options select, or to those of an exported testbed. Entries
+    that match no case are listed, and cases without an entry count as errors. An archive contains its cases and needs
+    no -d.
 
     Examples:
       ragbed import results/prediction_en_*.json --from rgb -d en_refine -o runs/original
       ragbed import answers.jsonl --from jsonl -m mine/rag -d zh_refine --testbeds noise -o runs/mine
-      ragbed import logs/*.eval --from inspect -d my_testbed -o runs/inspect
-      ragbed import results/samples_*.jsonl --from lm-eval -m hf/qwen -d my_testbed -o runs/lm-eval
       ragbed import qwen.zip --from archive -o runs/qwen
       ragbed import traces.jsonl --from traces -o runs/live
     """
@@ -598,8 +596,8 @@ class ImportSpec(LayoutOptions, function="sharing.import_results"):
         kw_only=False,
     )
     from_: str = opt(
-        "Input format: rgb (result files of the original RGB code), jsonl, inspect (logs), lm-eval (samples), archive, "
-        "or traces (of a RAG system in production; the format is detected, or openinference, langfuse or columns).",
+        "Input format: rgb (result files of the original RGB code), jsonl, archive, or traces (of a RAG system in "
+        "production; the format is detected, or openinference, langfuse or columns).",
         "FORMAT",
         kw_only=False,
     )
@@ -613,8 +611,7 @@ class ImportSpec(LayoutOptions, function="sharing.import_results"):
         default=None,
     )
     model: str | None = opt(
-        "For jsonl and lm-eval: name of the model that generated the answers. For inspect: name to use instead of "
-        "the logged model name.",
+        "For jsonl: name of the model that generated the answers.",
         "MODEL",
         short="-m",
         default=None,

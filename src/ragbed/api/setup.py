@@ -5,7 +5,6 @@ from __future__ import annotations
 import platform
 import re
 from collections.abc import Mapping
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from ragbed import __version__, plugins
@@ -69,7 +68,7 @@ def doctor(spec: DoctorSpec) -> Result:
     return Result(
         [first, *tables, last],
         values={**versions, "models": models, "extras": extras, "presets": presets, "plugins": found}
-        | {"cache": asdict(cache) | {"problem": problem, "removed": removed}},
+        | {"cache": cache._asdict() | {"problem": problem, "removed": removed}},
     )
 
 

@@ -151,7 +151,7 @@ def _read_cases(datasets: Sequence[Dataset], spec: LayoutOptions, shown: Progres
 
 @takes(ImportSpec)
 def import_results(spec: ImportSpec) -> Result:
-    """Import an archive, external answers, or results from the original code or another harness as a run.
+    """Import an archive, external answers, traces, or results from the original code as a run.
 
     Example:
         >>> run = ragbed.run("scripted/oracle", "ragbed-mini-en_base", limit=2, testbeds="noise", out="runs/original")
