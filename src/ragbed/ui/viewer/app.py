@@ -15,7 +15,7 @@ from ragbed.schema import Lang
 from ragbed.testbeds.own_rag import NAME
 from ragbed.ui.http_app import Handler, file_routes, json_routes, read_number
 from ragbed.ui.viewer.annotations import put_label
-from ragbed.ui.viewer.case_page import MOST_BYTES, ShownCall, find_trial, make_page
+from ragbed.ui.viewer.case_page import ShownCall, find_trial, make_page
 from ragbed.ui.viewer.open_runs import OpenRuns
 from ragbed.ui.viewer.queries import RunQueries, TrialQuery
 from ragbed.ui.viewer.run_reader import FACETS, CellFilter, RunReadProgress
@@ -58,25 +58,15 @@ async def _overview(opened: OpenRuns, queries: RunQueries, rater: str, request: 
     if scorer not in SCORERS:
         raise UsageError(f"unknown scorer {scorer!r}. Choose one of {', '.join(SCORERS)}.")
     opened.look()
-    rows, count = queries.overview(scorer)
-    head: dict[str, object] = {
-        "scorer": scorer,
-        "count": count,
-        "rater": rater,
-        "runs": _runs(opened),
-        "names": queries.names(),
-    }
+    rows = queries.overview(scorer)
     folders = [reader.folder for reader in opened.readers.values()] if any(row.testbed == NAME for row in rows) else []
-    head["causes"] = [
+    causes = [
         {lang: describe_causes(summary, lang) for lang in get_args(Lang)}
         for folder in folders
         for summary in read_causes(folder)
     ]
-    encoded = msgspec.json.encode(head | {"rows": rows})
-    while len(encoded) > MOST_BYTES and rows:
-        rows = rows[: len(rows) // 2]
-        encoded = msgspec.json.encode(head | {"rows": rows})
-    return encoded
+    shown = {"scorer": scorer, "rater": rater, "runs": _runs(opened), "names": queries.names()}
+    return msgspec.json.encode(shown | {"causes": causes, "rows": rows})
 
 
 async def _progress(opened: OpenRuns) -> bytes:

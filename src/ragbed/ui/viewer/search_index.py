@@ -14,10 +14,9 @@ import hashlib
 import re
 import sqlite3
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple
 
 import msgspec
 
@@ -33,16 +32,6 @@ _HAN_RUN = re.compile(rf"[{_HAN}]+")
 _QUOTED = re.compile(r'"([^"]*)"|“([^”]*)”|(\S+)')
 _LETTER = rf"[^\W_{_HAN}]"
 _WORD = re.compile(rf"[{_HAN}]|{_LETTER}+")
-_BEFORE, _AFTER = 60, 140  # Numbers of characters to show before and after a match in an excerpt.
-# Matches partial words at the edges of an excerpt.
-_PIECE_BEFORE, _PIECE_AFTER = re.compile(rf"^{_LETTER}*\s*"), re.compile(rf"\s*{_LETTER}*$")
-
-
-class _Phrase(NamedTuple):
-    """A phrase of adjacent words. If `is_open` is set, the last word may be the start of a longer word."""
-
-    words: list[str]
-    is_open: bool
 
 
 def spaced(text: str) -> str:
@@ -53,44 +42,13 @@ def spaced(text: str) -> str:
 def to_match(query: str) -> str | None:
     """Convert a query to an SQLite full-text expression, or return None if the query contains no words."""
     # Use only the words of the query, in quotation marks, so that SQLite does not treat any of them as an operator.
-    parts = ['"' + " ".join(part.words) + '"' + ("*" if part.is_open else "") for part in _parse(query)]
-    return " AND ".join(parts) or None
-
-
-def excerpt(query: str, texts: Iterable[str]) -> str | None:
-    """Return an excerpt around the match in the first text that contains the whole query.
-
-    Return None if only SQLite considers the spellings equal, e.g. because accents differ.
-    """
-    patterns = [_pattern(part) for part in _parse(query)]
-    for text in texts:
-        found = [pattern.search(text) for pattern in patterns]
-        if found and found[0] and all(found):
-            start, end = found[0].span()
-            before, after = text[max(0, start - _BEFORE) : start], text[end : end + _AFTER]
-            if start > _BEFORE:
-                before = f"… {_PIECE_BEFORE.sub('', before)}"
-            if end + _AFTER < len(text):
-                after = f"{_PIECE_AFTER.sub('', after)} …"
-            return f"{before}{text[start:end]}{after}".strip()
-    return None
-
-
-def _parse(query: str) -> list[_Phrase]:
     parts = []
     for found in _QUOTED.finditer(query):
         words = _WORD.findall(found[1] or found[2] or found[3] or "")
         if words:
             is_open = found.end() == len(query) and found[3] is not None and not _HAN_RUN.match(words[-1])
-            parts.append(_Phrase(words, is_open))
-    return parts
-
-
-def _pattern(part: _Phrase) -> re.Pattern[str]:
-    inside = r"[\W_]*".join(map(re.escape, part.words))
-    before = "" if _HAN_RUN.match(part.words[0]) else f"(?<!{_LETTER})"
-    after = "" if part.is_open or _HAN_RUN.match(part.words[-1]) else f"(?!{_LETTER})"
-    return re.compile(f"{before}{inside}{after}", re.IGNORECASE)
+            parts.append(f'"{" ".join(words)}"{"*" if is_open else ""}')
+    return " AND ".join(parts) or None
 
 
 _BATCH = 500  # number of results or cases per transaction; a run in progress may have to wait for it
