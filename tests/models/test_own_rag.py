@@ -233,7 +233,7 @@ def test_an_exception_in_a_function_is_the_outcome_of_its_case(function: str, er
 @pytest.mark.parametrize(
     ("function", "provided", "problem"),
     [
-        ("needs_documents", "corpus", "cannot be used in the testbed own-rag. Change testbeds"),
+        ("needs_documents", "corpus", "cannot be used in the testbed own-rag. Change"),
         ("plain", "documents", r"cannot be used in testbeds that provide documents, e.g. noise."),
         ("plain", "search", r"cannot be used in the testbed search.*A correct one: def answer\(question, search\)"),
     ],

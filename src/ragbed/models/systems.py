@@ -123,7 +123,7 @@ class FunctionCall:
                 self._named[one.name] = one.default is one.empty
             elif one.default is one.empty and one.kind is not one.VAR_POSITIONAL:
                 unknown.append(one)
-                problem = f"its parameter {one.name!r} is unknown"
+                problem = f"its parameter {unknown[0].name!r} is unknown"
         self.known = {*self._positional, *self._named}
         self._required = {*self._positional, *(name for name, is_required in self._named.items() if is_required)}
         is_asked = not _QUESTION.isdisjoint(self.known)

@@ -23,7 +23,7 @@ from ragbed.schema import Case
 from ragbed.scoring.disagreements import SCORES
 from ragbed.testbeds import TESTBEDS
 from ragbed.ui.viewer.annotations import ShownEvidence
-from ragbed.ui.viewer.search_index import add_tables, find_trial, read_snapshot
+from ragbed.ui.viewer.search_index import FirstScreen, add_tables, find_trial, read_snapshot
 
 MOST_VALUES = 200  # Maximum number of values to offer for a facet (the most frequent ones). URLs can select any value.
 _ORDER = {name: position for position, name in enumerate(TESTBEDS)}
@@ -178,6 +178,7 @@ class _Loaded(NamedTuple):
     cells: list[tuple[TrialCell, array[int]]]
     places: array[int]  # the place of each trial's cell in the list, by the trial's ID
     overview: list[ConditionRow]
+    first: FirstScreen
 
 
 class RunReader:
@@ -194,7 +195,7 @@ class RunReader:
         self.store = self.table.store
         self._execute = self.table.connection.execute
         self._version = -1
-        self._kept = _Loaded([], array("q"), [])
+        self._kept = _Loaded([], array("q"), [], FirstScreen())
 
     def check(self) -> None:
         """Check that the data shown on every page can be read.
@@ -259,7 +260,8 @@ class RunReader:
             for trial in trials:
                 places[trial] = place
         overview = msgspec.json.decode(self.table.read_meta("overview") or "[]", type=list[ConditionRow])
-        return _Loaded(ordered, places, overview)
+        first = msgspec.json.decode(self.table.read_meta("first") or "{}", type=FirstScreen)
+        return _Loaded(ordered, places, overview, first)
 
     @property
     def cells(self) -> list[tuple[TrialCell, array[int]]]:
@@ -278,6 +280,11 @@ class RunReader:
     def overview(self) -> list[ConditionRow]:
         """The rows of the overview, which can lag behind the trials."""
         return self._loaded().overview
+
+    @property
+    def first(self) -> FirstScreen:
+        """The verdicts and the worst questions."""
+        return self._loaded().first
 
     # Finding and reading trials
 

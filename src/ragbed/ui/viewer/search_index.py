@@ -17,14 +17,24 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import get_args
 
 import msgspec
 
+from ragbed.analysis.causes import describe_causes, summarise_causes
+from ragbed.analysis.locale import read_words
+from ragbed.analysis.metrics import measure
 from ragbed.analysis.overview import tabulate
+from ragbed.analysis.run_cells import largest_planned
+from ragbed.analysis.statistics.rates import ALPHA
+from ragbed.analysis.trials.columns import load_groups
 from ragbed.analysis.trials.table import TrialTable
+from ragbed.reporting.summary import summarise
 from ragbed.runs.decided import read_decided
+from ragbed.runs.display_names import read_row_names
 from ragbed.runs.lock import holder
 from ragbed.runs.store import StoredResult
+from ragbed.schema import Lang
 from ragbed.ui.viewer.annotations import read_diagnosed, stamp_of
 
 _HAN = r"\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003134f"
@@ -86,6 +96,24 @@ def _create_missing(table: TrialTable) -> None:
             table.connection.execute(statement)
 
 
+# The questions with the most wrong responses: one such response, their number, and the number of all responses.
+_WORST = """WITH graded AS (SELECT t.id, c.item, s.outcome IN ('error', 'filtered')
+    OR json_extract(s.verdicts, '$."' || c.headline || '"') IS FALSE AS wrong
+    FROM trials t JOIN cases c ON c.id = t.case_id JOIN scores s ON s.id = t.score)
+  SELECT MIN(CASE WHEN wrong THEN id END), SUM(wrong), COUNT(*) FROM graded GROUP BY item HAVING SUM(wrong)
+  ORDER BY SUM(wrong) DESC, item LIMIT 5"""
+
+
+class FirstScreen(msgspec.Struct, frozen=True):
+    """What the viewer shows first: a verdict per model in both languages, and the questions with most wrong responses.
+
+    A question is given by one of its wrong responses, their number, and the number of all responses.
+    """
+
+    verdicts: list[dict[str, str]] = []
+    worst: list[tuple[int, int, int]] = []
+
+
 class SearchIndex:
     """Keeps the table of one run up to date.
 
@@ -128,14 +156,30 @@ class SearchIndex:
             return False
         with read_snapshot(self._table):
             rows = tabulate(self._table, with_infeasible=True)
+            worst = self._table.connection.execute(_WORST).fetchall()
+            first = FirstScreen(self._read_verdicts(), worst)
         # A run can be merged from others, in which not every model was asked about all data.
         asked = {(row.condition.model, row.condition.data) for row in rows if row.asked}
         shown = [row for row in rows if (row.condition.model, row.condition.data) in asked]
         with self._transaction():
-            self._table.write_meta(tabulated=state, overview=msgspec.json.encode(shown).decode())
+            texts = {"overview": msgspec.json.encode(shown).decode(), "first": msgspec.json.encode(first).decode()}
+            self._table.write_meta(tabulated=state, **texts)
         now = time.monotonic()
         self._tabulate_at = now + _REST_TIMES * (now - started)
         return True
+
+    def _read_verdicts(self) -> list[dict[str, str]]:
+        """Return what the report says first about each model, in both languages."""
+        names, alpha = read_row_names([self._run]), ALPHA if self._store.is_monitored() else None
+        groups = load_groups([self._table], names.labels, largest_planned(self._store))
+        causes, cells = summarise_causes(groups), list(measure(groups, ["robust"], alpha))
+        found: dict[str, dict[str, str]] = {}
+        for lang in get_args(Lang):
+            told = [(one.key.model, describe_causes(one, lang)) for one in causes]
+            told = told or [(one.model, one.text) for one in summarise(cells, "robust", read_words(lang))]
+            for place, (model, text) in enumerate(told):
+                found.setdefault(f"{model} {place}", {"model": model})[lang] = text
+        return list(found.values())
 
     def _add_texts(self) -> bool:
         last = self._count("texts")
