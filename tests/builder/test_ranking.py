@@ -44,7 +44,7 @@ def _write(build: Build, step: str, records: Iterable[msgspec.Struct]) -> None:
 
 
 def _draft(name: str, question: str) -> Draft:
-    return Draft(id=name, question=question, lang="en", answer=(("x",),), origin="article")
+    return Draft(id=name, question=question, lang="en", answer=(("x",),))
 
 
 def _hit(question: str, url: str) -> Hit:

@@ -203,18 +203,10 @@ def test_a_build_ships_its_quality_report(shared: tuple[World, Path]) -> None:
     assert report["items"] == len(items)
     assert all((folder / "out" / "steps" / f"{name}.jsonl").exists() for name in report["steps"])
     figures = {one["name"]: one for family in report["families"].values() for one in family}
-    for name in (
-        "answers found without documents",
-        "repeated questions",
-        "label fidelity, supporting",
-        "label agreement, distracting",
-        "cross-label duplicates",
-        "unusable edits",
-    ):
+    for name in ("answers found without documents", "label agreement, distracting", "duplicate rate"):
         assert figures[name]["passed"] == "passed", figures[name]
     printed = type_command("build", "quality", str(folder / "out")).out
     assert all(f"\n{name} " in printed for name in report["steps"])
-    assert "accepted" in printed
 
 
 def test_who_reviews_a_build_sees_where_questions_are_from(shared: tuple[World, Path]) -> None:

@@ -43,7 +43,7 @@ def test_a_run_below_its_floor_ends_with_4_and_says_where(tmp_path: Path) -> Non
         ("position.order_robustness", "It has no cases for position: add --positions, or data"),
         ("noise.auc", "The metrics of its cases are "),
         ("noise.noise_effect", "The metrics of its cases are accuracy, gain_by_documents,"),
-        ("rejection.accuracy", "The metrics of its cases are refusal_recall, format_adherence,"),
+        ("rejection.accuracy", "The metrics of its cases are refusal_recall, correct_without_evidence,"),
     ],
 )
 def test_a_gate_that_no_case_tells_of_says_what_to_add_before_anything_is_asked(
@@ -188,15 +188,17 @@ def test_a_gate_that_has_no_value_because_every_case_failed_is_no_usage_error(
     words = (
         "run",
         "-d",
-        "ragbed-mini-en_base",
+        "ragbed-mini-en_fact",
         "--testbeds",
-        "rejection",
+        "counterfactual",
         "--limit",
         "5",
         "--out",
         str(tmp_path / "r"),
     )
-    done = type_command(*words, "-m", "python/unreachable:answer", "--fail-under", "rejection.format_adherence=0.5")
+    done = type_command(
+        *words, "-m", "python/unreachable:answer", "--fail-under", "counterfactual.corrected_of_flagged=0.5"
+    )
     assert (done.code, "First error: exception: OSError: no route" in done.err) == (3, True), done.err
     assert done.err.endswith("The errors may be the cause, so the exit code is 3.\n")
 

@@ -170,14 +170,7 @@ KEYS_AND_URLS = [
         "run -d s3://bucket/x.jsonl -m scripted/oracle",
         "a dataset cannot be a URL. Download the file, and use its path.",
     ),
-    Mistake(
-        "data get rgb --mirror hf-mirror",
-        "--mirror hf-mirror does not provide rgb, only qwen2.5-1.5b, smollm2. Use --mirror jsdelivr.",
-    ),
-    Mistake(
-        "data get rgb --mirror mirror",
-        "unknown mirror 'mirror'. Did you mean 'hf-mirror'? Known: hf-mirror, jsdelivr, or a URL (https://…).",
-    ),
+    Mistake("data get rgb --mirror mirror", "--mirror mirror is not a URL. Use https://…"),
 ]
 DATASETS = [
     Mistake("run -m scripted/oracle -d mmlu", f"there is no file or dataset named mmlu. {_NO_DATASET}"),
@@ -215,7 +208,7 @@ DATASETS = [
     Mistake("run -m scripted/oracle -d empty.jsonl", "empty.jsonl is empty; expected one JSON object per line", code=1),
     Mistake(
         "run -m scripted/oracle -d empty",
-        "empty is a folder without dataset files (.jsonl, .json, .ndjson, .parquet). Check the path.",
+        "empty is a folder without dataset files (.jsonl, .json, .ndjson). Check the path.",
     ),
     Mistake("run -m scripted/oracle -d files", "files is a folder. Choose a file: files/a.jsonl."),
     Mistake(
@@ -232,11 +225,6 @@ DATASETS = [
         "data get rbg",
         "unknown dataset or model 'rbg'. Did you mean 'rgb'? Known: figure1, ragbed-mini, rgb, qwen2.5-1.5b, smollm2.",
     ),
-    Mistake(
-        "data path rbg",
-        "unknown dataset or model 'rbg'. Did you mean 'rgb'? Known: figure1, ragbed-mini, rgb, qwen2.5-1.5b, smollm2.",
-    ),
-    Mistake("data path rgb", "rgb has not been downloaded. Download it with: ragbed data get rgb", code=1),
 ]
 NO_CASES = [
     Mistake(
@@ -447,8 +435,7 @@ OPTIONS = [
     ),
     Mistake(
         "export DATA --to nativ -o x.jsonl",
-        "unknown format 'nativ'. Did you mean 'native'? Known: native, rgb, parquet, jsonl, inspect, "
-        "lm-eval, hf, corpora.",
+        "unknown format 'nativ'. Did you mean 'native'? Known: native, rgb, jsonl, inspect, lm-eval, hf, corpora.",
     ),
     Mistake(
         "export good --to native -o x.jsonl",
@@ -500,7 +487,6 @@ FILES = [
         code=1,
     ),
     Mistake("report good -f md -o empty", "empty is a folder. Choose a file inside it."),
-    Mistake("data get rgb --from none", "--from none: the folder or file does not exist. Check the path."),
     Mistake("build run none.toml", "none.toml does not exist; to write a recipe, run `ragbed build init DIR`."),
     Mistake("build run text", "text is not valid TOML: <any>", code=1),
     Mistake(

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
-from typing import Generic, Literal, Self, TypeAlias, TypeVar
+from typing import Generic, Self, TypeAlias, TypeVar
 
 import msgspec
 
@@ -158,7 +158,6 @@ class Draft(Question, frozen=True, kw_only=True):
     """A question that passed the rules but has not been verified yet."""
 
     id: str  # hash of the language and the question
-    origin: Literal["article", "known"]  # from an article, or from the generator's own knowledge (counterfactual items)
     context: str = ""  # title and headings of the section
     section: tuple[int, int] = (0, 0)  # character offsets of the section in the article's text
     sentence: str = ""  # the sentence of the section that states the answer

@@ -23,7 +23,6 @@ from ragbed.schema import Article, Chunk
 from ragbed.text import split_sentences
 
 MAX_TOKENS = 300  # maximum length of a passage in tokens, as in the paper (section "Data construction")
-SPLITTER_VERSION = 2  # increase it when articles are split differently, so that stored passages are recreated
 _ARTICLES_PER_JOB = 32
 _CLAUSE_ENDS = "，、；：,;:—"
 _ONE_EACH = r"\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff"

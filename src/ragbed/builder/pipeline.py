@@ -36,7 +36,7 @@ from ragbed.errors import MALFORMED_JSON, DataError, UnknownName
 from ragbed.io.jsonl import read_lines, write_whole
 from ragbed.schema import Reject
 
-_CODE = 12  # version of the steps; increase it when any step creates different records from the same input
+_CODE = 13  # version of the steps; increase it when any step creates different records from the same input
 _STATE = "done.json"
 # Outcomes that may differ in another build, because a model, an engine or a host failed. The next build repeats every
 # step with such an outcome.
@@ -69,9 +69,10 @@ STEPS: dict[str, BuildStep] = {
     "questions": BuildStep(
         make_questions,
         ("articles",),
-        lambda recipe: (recipe.generator, recipe.about, recipe.seed, recipe.langs, recipe.questions, recipe.wanted,
-                        recipe.search.engine),
-        ("questions", "json", "lines", "known", "again", "fence"),
+        lambda recipe: (
+            recipe.generator, recipe.about, recipe.seed, recipe.langs, recipe.questions, recipe.wanted
+        ),
+        ("questions", "json", "lines", "again", "fence"),
     ),
     "review": BuildStep(
         make_review,

@@ -5,9 +5,9 @@ from __future__ import annotations
 import hashlib
 from array import array
 from collections import defaultdict
-from collections.abc import AsyncGenerator, Iterable, Iterator, Sequence, Set
+from collections.abc import AsyncGenerator, Iterable, Iterator, Set
 from contextlib import ExitStack
-from functools import lru_cache, partial
+from functools import lru_cache
 
 import msgspec
 import numpy as np
@@ -23,15 +23,14 @@ from ragbed.builder.build_context import (
     hash_file,
     reject,
 )
-from ragbed.builder.passages import MAX_TOKENS, SPLITTER_VERSION, split_article
+from ragbed.builder.passages import split_article
 from ragbed.builder.recipe import encoder_of
 from ragbed.builder.search import Query, SearchContext, SearchEngine, SearchFailed, open_engine
 from ragbed.builder.web.ordered_tasks import drain
 from ragbed.builder.web.page_cache import PageCache
 from ragbed.errors import RagbedError
 from ragbed.retrieval import open_encoder
-from ragbed.retrieval.base import Encoder, Matrix, Role, best
-from ragbed.retrieval.local_index import VERSION, IndexedPassage, LocalIndex
+from ragbed.retrieval.base import Encoder, Matrix, best
 from ragbed.schema import Article, Chunk, Hit, Reject
 
 HITS_STEP = "hits"
@@ -59,15 +58,7 @@ def check_engine(build: Build) -> None:
 
 async def _search_all(build: Build, engine: SearchEngine, drafts: list[Draft]) -> AsyncGenerator[Hit | Reject, None]:
     search, fatal = build.recipe.search, 0
-    limits = Query(
-        text="",
-        lang="en",
-        after=search.after,
-        before=search.before,
-        include=search.include,
-        exclude=search.exclude,
-        count=search.hits,
-    )
+    limits = Query(text="", lang="en", after=search.after, before=search.before, count=search.hits)
     for draft in build.shown(HITS_STEP, drafts):
         try:
             hits = await engine.search(msgspec.structs.replace(limits, text=draft.question, lang=draft.lang))
@@ -88,39 +79,14 @@ async def _search_all(build: Build, engine: SearchEngine, drafts: list[Draft]) -
 def _open(build: Build, stack: ExitStack) -> SearchEngine:
     search = build.recipe.search
     keep = stack.enter_context(PageCache(build.kept / "pages.db"))
-    index = stack.enter_context(_index(build)) if search.engine == "local" else None
-    setting = SearchContext(keep, build.today, build.outside.environ, search.quota, index)
+    setting = SearchContext(keep, build.today, build.outside.environ, lambda: _articles(build))
     return open_engine(search.engine, setting)
 
 
-def _index(build: Build) -> LocalIndex:
-    """Build the lexical and semantic indexes of the build's articles.
-
-    The file name contains a hash of the inputs. An index left by a killed build is completed, and others are deleted.
-    """
-    name = build.recipe.search.encoder
-    encoder = open_once(name) if name else None
-    versions = (VERSION, SPLITTER_VERSION, MAX_TOKENS)
-    parts = (*map(str, versions), hash_file(build.file_of("articles")), name, encoder.identity() if encoder else "")
-    digest = hashlib.sha256("\0".join(parts).encode()).hexdigest()[:12]
-    path = build.kept / f"index-{digest}.db"
-    for other in build.kept.glob("index*"):
-        if not other.name.startswith(path.name):
-            other.unlink()
-    index = LocalIndex(path, partial(_encode, encoder) if encoder else None)
-    index.add(_indexed_articles(build))
-    return index
-
-
-def _encode(encoder: Encoder, texts: Sequence[str], role: Role) -> Matrix:
-    return encoder.encode(texts, role).vectors
-
-
-def _indexed_articles(build: Build) -> Iterator[IndexedPassage]:
+def _articles(build: Build) -> Iterator[tuple[Article, list[str]]]:
     for number, article in enumerate(build.read("articles", Article)):
         build.watch("index", number, None)
-        texts = [chunk.text for chunk in split_article(article)]
-        yield IndexedPassage(article.url, article.title, article.lang, texts, article.date)
+        yield article, [chunk.text for chunk in split_article(article)]
 
 
 def make_ranking(build: Build) -> Iterator[Ranked | Reject]:
@@ -161,7 +127,7 @@ def _rank(
     yield Ranked(question=draft.id, candidates=(*nearest, *extra))
 
 
-@lru_cache(maxsize=3)  # one encoder for each language, and one for search
+@lru_cache(maxsize=2)  # one encoder for each language
 def open_once(name: str) -> Encoder:
     """Load the encoder with the given name once, and keep it loaded."""
     return open_encoder(name)

@@ -23,7 +23,7 @@ from ragbed.errors import UnknownName, UsageError, nearest_name, option
 from ragbed.io.retry import RetryPolicy
 from ragbed.models.base import Model, Sampling
 from ragbed.models.presets import Preset
-from ragbed.models.providers.dialects import COMPATIBLE, CompatibleProvider, any_provider, find_urls
+from ragbed.models.providers.dialects import COMPATIBLE, CompatibleProvider, any_provider, find_url
 from ragbed.models.providers.pacing import Pacer
 from ragbed.models.secrets import ApiKey, without_credentials
 from ragbed.plugins import find_part
@@ -108,28 +108,27 @@ class ModelConfig(Struct, frozen=True):
         return ApiKey(value)
 
     def service(
-        self, name: str, remote: str, urls: Sequence[str], key: ApiKey | None, variable: str, *, is_custom: bool = False
+        self, name: str, remote: str, url: str, key: ApiKey | None, variable: str, *, is_custom: bool = False
     ) -> ServiceConfig:
         """Return the connection settings for a model that is called over HTTP.
 
         Args:
             name: The model string.
             remote: The model's name on the server.
-            urls: Base URLs.
+            url: The base URL.
             key: The API key.
             variable: The environment variable that holds the key.
-            is_custom: Whether the URLs are the user's rather than the provider's own.
+            is_custom: Whether the URL is the user's rather than the provider's own.
         """
         from ragbed.models.providers.http_model import ServiceConfig
 
         pacer = Pacer(
-            self.connections or _DEFAULT_CONNECTIONS * len(urls),
+            self.connections or _DEFAULT_CONNECTIONS,
             slow_s=self.retry_policy.attempt_s / 2 if self.connections is None else None,
             per_s=None if self.per_minute is None else self.per_minute / 60,
             tokens_per_s=None if self.tokens_per_minute is None else self.tokens_per_minute / 60,
-            servers=len(urls),
         )
-        return ServiceConfig(name, remote, urls, key, pacer, f"the key ({variable})", self, is_custom)
+        return ServiceConfig(name, remote, url, key, pacer, f"the key ({variable})", self, is_custom)
 
 
 def _compatible(name: str) -> Callable[[ModelConfig], Model]:
@@ -144,7 +143,7 @@ def _compatible(name: str) -> Callable[[ModelConfig], Model]:
 def _openai_api(config: ModelConfig) -> Model:
     """Open a model on any OpenAI-compatible server.
 
-    `<NAME>_BASE_URL` contains one or more URLs, separated by commas, and `<NAME>_API_KEY` contains the key.
+    `<NAME>_BASE_URL` contains the URL, and `<NAME>_API_KEY` contains the key.
     """
     name, _, remote = config.model.partition("/")
     if not name or not remote:
@@ -160,9 +159,9 @@ def _open_compatible(config: ModelConfig, provider: CompatibleProvider, name: st
     is_custom = bool(config.environ.get(provider.base, "").strip())
     variable = next((key for key in provider.key if config.environ.get(key, "").strip()), provider.key[0])
     key = config.key(*provider.key, needed=provider.needs_key and (not is_custom or not provider.url), model=name)
-    urls = find_urls(provider, config.environ)
-    has_own_urls = is_custom and [url.rstrip("/") for url in urls] != [(provider.url or "").rstrip("/")]
-    service = config.service(name, remote, urls, key, variable, is_custom=has_own_urls)
+    url = find_url(provider, config.environ)
+    has_own_url = is_custom and url.rstrip("/") != provider.url.rstrip("/")
+    service = config.service(name, remote, url, key, variable, is_custom=has_own_url)
     is_official = name.startswith("openai/") and not is_custom
     if name.startswith("openai/") and is_custom:
         # With a custom base URL, the server is not OpenAI's and may support only the older parameter `max_tokens`.
@@ -177,7 +176,7 @@ def _anthropic(config: ModelConfig) -> Model:
     url = config.environ.get("ANTHROPIC_BASE_URL") or default
     name, is_custom = f"anthropic/{config.model}", url.rstrip("/") != default
     key = config.key(variable, needed=True, model=name)
-    return AnthropicModel(config.service(name, config.model, [url], key, variable, is_custom=is_custom))
+    return AnthropicModel(config.service(name, config.model, url, key, variable, is_custom=is_custom))
 
 
 def _hf(config: ModelConfig) -> Model:
@@ -225,7 +224,7 @@ def _http(config: ModelConfig) -> Model:
     url = config.model if "://" in config.model else f"http://{config.model}"
     key = config.key("HTTP_API_KEY", needed=False)
     name = without_credentials(f"http/{config.model}")
-    return HttpSystem(config.service(name, name, [url], key, "HTTP_API_KEY"), config.corpora)
+    return HttpSystem(config.service(name, name, url, key, "HTTP_API_KEY"), config.corpora)
 
 
 def _open_function(config: ModelConfig, provider: str) -> Model:

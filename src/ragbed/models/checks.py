@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 
 from ragbed.errors import UsageError
 from ragbed.models.local.llamacpp import find_weights
-from ragbed.models.providers.dialects import COMPATIBLE, find_urls
+from ragbed.models.providers.dialects import COMPATIBLE, find_url
 
 _CONNECT_S = 0.5
 _INSTALL_LLAMACPP = "pip install 'ragbed[llamacpp]'"
@@ -55,7 +55,7 @@ def _compatible(name: str, environ: Environ) -> BackendCheck:
     if provider.command:
         return _local_server(provider.base, provider.url, provider.command, environ)
     try:
-        find_urls(provider, environ)
+        find_url(provider, environ)
     except UsageError as problem:
         variable = str(problem).partition(" ")[0]
         return BackendCheck(False, f"{variable} is not set", f"export {variable}=…")
@@ -80,7 +80,7 @@ def _openai_api(environ: Environ) -> BackendCheck:
 def _local_server(variable: str, default: str, command: str, environ: Environ) -> BackendCheck:
     """Check that a server accepts connections, without sending a request."""
     try:
-        url = urlsplit((environ.get(variable) or default).split(",")[0].strip())
+        url = urlsplit((environ.get(variable) or default).strip())
         port = url.port or (443 if url.scheme == "https" else 80)
         host = url.hostname if url.scheme in ("http", "https") else None
     except ValueError:

@@ -254,7 +254,7 @@ class HttpSystem(HttpModel):
         super().__init__(service)
         self._corpora = corpora
         self.advice = (
-            f"Use curl to send a question and a list of documents to {without_secrets(self._bases[0])}; "
+            f"Use curl to send a question and a list of documents to {without_secrets(self._base)}; "
             "docs/how-to/evaluate-your-rag.md describes the expected response. If the system requires a key, "
             f"check {service.to_check}."
         )
@@ -266,7 +266,7 @@ class HttpSystem(HttpModel):
         """Return an empty string, because a server does not report the version of its code."""
         return ""
 
-    def _parser(self, case: Case, max_tokens: int | None = None) -> Callable[[bytes], Completion]:  # noqa: ARG002
+    def _parser(self, case: Case) -> Callable[[bytes], Completion]:
         return lambda content: read_answer(decode_json(content, _DECODER, "JSON"), case, self._corpora)
 
 

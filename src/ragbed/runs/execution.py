@@ -21,7 +21,7 @@ from msgspec import Struct
 
 from ragbed.errors import RagbedError, Stopped, UsageError, option
 from ragbed.models.base import Model
-from ragbed.runs.batch_records import read_batches, read_follow_ups
+from ragbed.runs.batch_records import read_batches
 from ragbed.runs.budget import Budget
 from ragbed.runs.cache import Cache
 from ragbed.runs.call_loop import CallLoop, CallProgress, Session, StoppingRule
@@ -254,7 +254,7 @@ def _loop_class(job: Job, store: RunStore) -> type[CallLoop]:
         from ragbed.runs.batch_loop import BatchLoop  # noqa: PLC0415 - it loads the client of providers
 
         return BatchLoop
-    if cases := sum(batch.count for batch in read_batches(store)) + len(read_follow_ups(store)):
+    if cases := sum(batch.count for batch in read_batches(store)):
         raise UsageError(
             f"{job.folder} has batches in progress with {cases:,} cases. Sending these cases again would mean paying "
             f"for them twice. Set {option('batch')} to collect the results of the batches."

@@ -11,7 +11,7 @@ from pathlib import Path
 import msgspec
 
 from ragbed.errors import RagbedError, UsageError, option
-from ragbed.runs.batch_records import read_batches, read_follow_ups
+from ragbed.runs.batch_records import read_batches
 from ragbed.runs.decided import copy_decided, read_conditions
 from ragbed.runs.lock import hold, holder
 from ragbed.runs.sharding import SETTING, check_shards
@@ -43,7 +43,7 @@ def merge(parts: Sequence[Path], folder: Path) -> Merged:
                 raise RagbedError(f"{part} is in use by process {process}. Wait until that process has finished.")
         sources = [stack.enter_context(open_store(part, create=False)) for part in parts]
         for source in sources:
-            if read_batches(source) or read_follow_ups(source):
+            if read_batches(source):
                 raise RagbedError(
                     f"{source.path.parent} has batches in progress. Rerun its command to collect their results, then "
                     "merge the runs."

@@ -98,7 +98,7 @@ class LlamaModel:
         async def call(max_tokens: int) -> Completion:
             return await self._call(canonical(self._body(case, max_tokens) | {"seed": seed}), max_tokens)
 
-        return await self._limit.complete(case, call)
+        return await self._limit.complete(call)
 
     async def _call(self, body: bytes, max_tokens: int) -> Completion:
         limit_s = self._config.retry_policy.item_s

@@ -6,7 +6,7 @@ import asyncio
 import hashlib
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -40,17 +40,17 @@ class ServiceConfig(msgspec.Struct, frozen=True):
     Attributes:
         name: The model string.
         remote: The model's name on the server.
-        urls: Base URLs; each call goes to the server with the most spare capacity.
+        url: The base URL.
         key: The API key.
         pacer: The pacer for all calls.
         to_check: What the user should check first if no call succeeds.
         config: The settings that the user has made.
-        is_custom: Whether the URLs are the user's rather than the provider's own.
+        is_custom: Whether the URL is the user's rather than the provider's own.
     """
 
     name: str
     remote: str
-    urls: Sequence[str]
+    url: str
     key: ApiKey | None
     pacer: Pacer
     to_check: str
@@ -78,15 +78,17 @@ class HttpModel(ABC):
     def __init__(self, service: ServiceConfig, fixed: frozenset[str] = frozenset()) -> None:
         self.name, self.concurrency = service.name, 1
         self._service, self._config = service, service.config
-        self._bases = [read_url(url, service.name) for url in service.urls]
-        urls = ", ".join(map(without_secrets, self._bases))
+        self._base = read_url(service.url, service.name)
         self.make_room: Callable[[], object] = lambda: None
         keys = [*([] if service.key is None else [service.key]), *_header_secrets(service.config.headers)]
-        proxies = {below(url, self.path): proxy_for(url, service.config.environ) for url in self._bases}
-        relays = ", ".join(sorted({without_secrets(proxy) for proxy in proxies.values() if proxy is not None}))
-        way = f"the proxy ({relays})" if relays else "the network"
-        self.advice = f"Check {service.to_check}, the model name ({service.remote}), the URL ({urls}) and {way}."
-        self._transport = Transport(proxies, self._all_headers, keys, service.pacer, service.config.retry_policy)
+        proxy = proxy_for(self._base, service.config.environ)
+        way = "the network" if proxy is None else f"the proxy ({without_secrets(proxy)})"
+        self.advice = (
+            f"Check {service.to_check}, the model name ({service.remote}), the URL ({without_secrets(self._base)}) and "
+            f"{way}."
+        )
+        post_url, policy = below(self._base, self.path), service.config.retry_policy
+        self._transport = Transport(post_url, proxy, self._all_headers, keys, service.pacer, policy)
         self._transport.probe.when_open = self._allow_concurrency
         self.limit, self.negotiation = TokenLimit(service.config.sampling), Negotiation(fixed | service.config.fixed)
         self._settled = asyncio.Event()
@@ -105,7 +107,7 @@ class HttpModel(ABC):
                 return failed(failure, 0)
             return await self._post(canonical(self._body(case, max_tokens)), case, max_tokens)
 
-        return await self.limit.complete(case, call)
+        return await self.limit.complete(call)
 
     def check_length(self, case: Case, max_tokens: int) -> None:
         """Check that a prompt and its response fit into the context length that the user set; see `Batching`."""
@@ -150,7 +152,7 @@ class HttpModel(ABC):
             return sent if sent != before and sent not in rejected else None
 
         try:
-            done = await self._transport.post(sent, self._parser(case, max_tokens), renew)
+            done = await self._transport.post(sent, self._parser(case), renew)
         finally:
             if leads:
                 self._settled.set()
@@ -175,16 +177,15 @@ class HttpModel(ABC):
 
     @property
     def cache_scope(self) -> str:
-        """The user's base URLs, names of sampling parameters and a hash of the headers; cache keys contain them.
+        """The user's base URL, names of sampling parameters and a hash of the headers; cache keys contain them.
 
         Servers that list the same model name may serve different models. A server on another port is another server.
-        The URLs are not part of the identity, so that a run can be resumed on another server with the same model.
+        The URL is not part of the identity, so that a run can be resumed on another server with the same model.
         A parameter that the user has not set may have been omitted, although the cached request contains it.
         Headers named like secrets do not count, like the API key.
         """
-        bases = self._bases if self._service.is_custom else []
-        urls = sorted(without_secrets(base).rstrip("/") for base in bases)
-        parts = [self.limit.scope, *urls, *sorted(self._config.fixed), *_hash_headers(self._config.headers)]
+        url = without_secrets(self._base).rstrip("/") if self._service.is_custom else ""
+        parts = [self.limit.scope, url, *sorted(self._config.fixed), *_hash_headers(self._config.headers)]
         return " ".join(filter(None, parts))
 
     def least_s(self, calls: int, tokens: int) -> float:
@@ -244,8 +245,8 @@ class HttpModel(ABC):
         return {} if key is None else {"Authorization": f"Bearer {key.reveal()}"}
 
     @abstractmethod
-    def _parser(self, case: Case, max_tokens: int | None = None) -> Callable[[bytes], Completion]:
-        """Return the function that parses a response; `max_tokens` is the token limit of the request, if known."""
+    def _parser(self, case: Case) -> Callable[[bytes], Completion]:
+        """Return the function that parses a response."""
 
 
 def _header_secrets(headers: Mapping[str, str]) -> list[ApiKey]:

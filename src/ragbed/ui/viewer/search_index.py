@@ -29,7 +29,7 @@ from ragbed.analysis.run_cells import largest_planned
 from ragbed.analysis.statistics.rates import ALPHA
 from ragbed.analysis.trials.columns import load_groups
 from ragbed.analysis.trials.table import TrialTable
-from ragbed.reporting.summary import summarise
+from ragbed.reporting.summary import join_findings, summarise
 from ragbed.runs.decided import read_decided
 from ragbed.runs.display_names import read_row_names
 from ragbed.runs.lock import holder
@@ -176,7 +176,9 @@ class SearchIndex:
         found: dict[str, dict[str, str]] = {}
         for lang in get_args(Lang):
             told = [(one.key.model, describe_causes(one, lang)) for one in causes]
-            told = told or [(one.model, one.text) for one in summarise(cells, "robust", read_words(lang))]
+            words = read_words(lang)
+            paragraphs = {} if told else join_findings(summarise(cells, "robust", words), words)
+            told += [(model, " ".join(map(" ".join, texts.items()))) for model, texts in paragraphs.items()]
             for place, (model, text) in enumerate(told):
                 found.setdefault(f"{model} {place}", {"model": model})[lang] = text
         return list(found.values())
