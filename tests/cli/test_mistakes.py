@@ -568,18 +568,7 @@ def test_a_mistake_is_answered_with_problem_cause_and_fix(
 @pytest.mark.parametrize(
     ("typed", "meant"),
     [
-        ("gemini-2.5-pro", "gemini/gemini-2.5-pro"),
-        ("google/gemini-2.5-pro", "gemini/gemini-2.5-pro"),
-        ("deepseek-chat", "deepseek/deepseek-chat"),
-        ("qwen-max", "dashscope/qwen-max"),
-        ("qwq-plus", "dashscope/qwq-plus"),
-        ("glm-4-plus", "zhipu/glm-4-plus"),
-        ("mistral-large-latest", "mistral/mistral-large-latest"),
-        ("chatgpt-4o-latest", "openai/chatgpt-4o-latest"),
-        ("Claude/claude-sonnet-4-5", "anthropic/claude-sonnet-4-5"),
         ("deepsek/deepseek-chat", "deepseek/deepseek-chat"),
-        ("moonshot/kimi-k2", "openai-api/moonshot/kimi-k2"),
-        ("xAI/grok-4", "openai-api/xai/grok-4"),
         ("meta-llama/Llama-3.1-8B", "hf/meta-llama/Llama-3.1-8B"),
         ("/etc/model", None),
         ("llama", None),
@@ -588,7 +577,3 @@ def test_a_mistake_is_answered_with_problem_cause_and_fix(
 def test_the_model_string_that_was_meant_is_suggested(typed: str, meant: str | None) -> None:
     providers = ["openai", "anthropic", "gemini", "deepseek", "dashscope", "zhipu", "mistral", "hf", "ollama"]
     assert suggest_model(typed, providers) == meant
-
-
-def test_a_model_of_an_unknown_provider_can_be_called_by_its_url() -> None:
-    assert suggest_model("deepseek-chat", ["openai", "openai-api"]) == "openai-api/deepseek/deepseek-chat"

@@ -78,9 +78,6 @@ def wants_more(question, documents, lang, index):
 def other_names(question, docs):
     return ""
 
-def positional_only(question, documents, lang, /):
-    return ""
-
 constant = 7
 """
 
@@ -124,7 +121,6 @@ def test_a_function_gets_question_documents_and_language() -> None:
     assert done.reply == f"{case.lang}: {case.question} {len(case.documents)}"
     assert _call("waits").reply == "later"
     assert _call("agent").reply == "from an object"
-    assert _call("positional_only").outcome == "ok"
 
 
 @pytest.mark.usefixtures("here")

@@ -184,23 +184,28 @@ def synthesize(spec: SynthesisSpec) -> SyntheticData:
         [6, 2, 2]
     """
     from ragbed.synth.generate import write_dataset
-    from ragbed.synth.generation_plan import GenerationPlan
+    from ragbed.synth.generation_plan import check_folder, choose_perturbations, count_items, count_supporting
+    from ragbed.synth.spec import SynthSpec
 
-    plan = GenerationPlan(
-        spec.seed,
-        spec.items,
-        spec.integration,
-        spec.counterfactual,
-        read_langs(spec.lang),
-        spec.num_docs,
-        spec.supporting,
-        spec.parts,
-        spec.tokens,
-        split(spec.perturbations, "perturbations"),
+    folder, langs, done = Path(spec.out), read_langs(spec.lang), 0
+    supports = count_supporting(spec.num_docs, spec.supporting)
+    perturbations, mixed = choose_perturbations(split(spec.perturbations, "perturbations"))
+    specs = tuple(
+        SynthSpec(
+            seed=spec.seed,
+            lang=lang,
+            supports=supports,
+            distractors=spec.num_docs - supports,
+            most_parts=spec.parts,
+            tokens=spec.tokens,
+            perturbations=perturbations,
+            mixed=mixed,
+        )
+        for lang in langs
     )
-    folder, counts, done = Path(spec.out), plan.counts(), 0
-    plan.check_folder(folder)
-    total = sum(counts.values()) * len(plan.langs)
+    counts = count_items(spec.items, spec.integration, spec.counterfactual, langs)
+    check_folder(folder, specs, counts)
+    total = sum(counts.values()) * len(langs)
     with open_progress(spec.progress) as shown:
 
         def watch(count: int) -> None:
@@ -208,5 +213,5 @@ def synthesize(spec: SynthesisSpec) -> SyntheticData:
             done += count
             shown.count("items", done, total)
 
-        made = write_dataset(plan.specs, counts, folder, workers=spec.workers, on_progress=watch)
+        made = write_dataset(specs, counts, folder, workers=spec.workers, on_progress=watch)
         return SyntheticData(folder, made)

@@ -312,27 +312,25 @@ class SynthesisSpec(Spec):
 
     out: LocalFile = opt("Output folder for the dataset files.", "DIR", short="-o", kw_only=False)
     seed: int = opt("Random seed; the same seed produces identical files.", default=0)
-    items: int = opt("Number of base items per language.", default=300)
+    items: int = opt("Number of base items per language.", low=0, default=300)
     integration: int | None = opt(
-        "Number of integration items per language.", shown="a third of the base items", default=None
+        "Number of integration items per language.", low=0, shown="a third of the base items", default=None
     )
     counterfactual: int | None = opt(
         "Number of counterfactual items per language.",
+        low=0,
         shown="a third of the base items, at most one per fact",
         default=None,
     )
     lang: Values = opt("Languages in which to generate items.", "LANGS", default="en,zh")
-    num_docs: int = opt("Number of documents per base item: 2 to 200.", default=20)
+    num_docs: int = opt("Number of documents per base item.", low=2, high=200, default=20)
     supporting: int | None = opt(
         "Number of documents per base item that contain the answer; the others are distractors on a similar topic.",
         shown="half",
         default=None,
     )
-    parts: int = opt("Maximum number of sub-answers per integration item: 2 to 5.", default=3)
-    tokens: int = opt(
-        "Approximate document length in tokens: 60, or 80 to 1500. Values between 60 and 80 are treated as 80.",
-        default=85,
-    )
+    parts: int = opt("Maximum number of sub-answers per integration item.", low=2, high=5, default=3)
+    tokens: int = opt("Approximate document length in tokens.", low=80, high=1500, default=85)
     perturbations: Values = opt(
         "Perturbations to add: none, mix (all types, in 20% of the items), or a list of names. With a list, base "
         "items are generated in minimal pairs, with and without the perturbation.",

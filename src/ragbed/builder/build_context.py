@@ -191,7 +191,7 @@ class FetchedPage(Record, frozen=True, kw_only=True):
 
 
 class Candidate(Record, frozen=True, kw_only=True):
-    """A passage or snippet for a question."""
+    """A passage for a question."""
 
     text: str
     url: str
@@ -199,12 +199,11 @@ class Candidate(Record, frozen=True, kw_only=True):
     page: str | None = None
     date: str | None = None
     licence: str | None = None
-    score: float | None = None  # similarity computed by the encoder; None for snippets
-    is_snippet: bool = False
+    score: float | None = None  # similarity computed by the encoder
 
 
 class Ranked(Record, frozen=True, kw_only=True):
-    """A question's passages, nearest first, followed by its search snippets."""
+    """A question's passages, nearest first."""
 
     question: str
     candidates: tuple[Candidate, ...]

@@ -195,11 +195,9 @@ def _hf(config: ModelConfig) -> Model:
 def _scripted(config: ModelConfig) -> Model:
     from ragbed.models.scripted import AGENTS, SCRIPTS, ScriptedModel, SearchAgent
 
-    if config.model in AGENTS:
-        return SearchAgent(config.model)
-    if config.model not in SCRIPTS:
+    if config.model not in (*SCRIPTS, *AGENTS):
         raise UnknownName("scripted model", config.model, (*SCRIPTS, *AGENTS))
-    return ScriptedModel(config.model)
+    return SearchAgent(config.model) if config.model in AGENTS else ScriptedModel(config.model)
 
 
 def _baseline(config: ModelConfig) -> Model:
@@ -310,19 +308,8 @@ def parse_model(spec: str) -> tuple[str, str, Callable[[ModelConfig], Model]]:
     return provider, model, open_provider
 
 
-# Patterns for the start of a model's name, each with the provider that serves such models.
-_FAMILIES = (
-    (r"(chat)?gpt|o[1345](-|$)|davinci", "openai"),
-    (r"claude", "anthropic"),
-    (r"gemini", "gemini"),
-    (r"deepseek", "deepseek"),
-    (r"qw[eq]n?", "dashscope"),
-    (r"(chat)?glm", "zhipu"),
-    (r"(mi[sx]tral|ministral|magistral|codestral)", "mistral"),
-)
-_COMPANIES = {"google": "gemini", "claude": "anthropic", "gpt": "openai", "alibaba": "dashscope", "zhipuai": "zhipu"}
-# Companies that are not built-in providers and not organizations on Hugging Face, but whose servers have OpenAI's API.
-_COMPATIBLE = ("deepinfra", "fireworks", "minimax", "moonshot", "perplexity", "stepfun", "volcengine", "xai")
+# Starts of models' names, each with the provider of such models.
+_FAMILIES = {"gpt": "openai", "claude": "anthropic", "gemini": "gemini", "deepseek": "deepseek", "mistral": "mistral"}
 _LIKENESS = 0.7  # minimum similarity (0 to 1) between a mistyped provider name and a known one
 
 
@@ -341,25 +328,14 @@ def suggest_model(spec: str, providers: Sequence[str]) -> str | None:
     if spec.endswith(".gguf"):
         return f"llamacpp/{spec}"
     first, separator, rest = re.match(r"([^/:]*)([/:]?)(.*)", spec).groups()  # type: ignore[union-attr]  # always matches
-    if rest and (provider := _nearest_provider(first.lower(), providers)):
+    if rest and (provider := nearest_name(first.lower(), providers, _LIKENESS)):
         return f"{provider}/{rest}"
     if separator == "/":
         return f"hf/{spec}" if first and rest else None  # probably a Hugging Face repository
     if separator == ":":
         return f"ollama/{spec}"  # probably a model with a tag, e.g. qwen2.5:7b
-    for pattern, provider in _FAMILIES:
-        if re.match(pattern, spec.lower()):
-            return f"{provider}/{spec}" if provider in providers else f"openai-api/{provider}/{spec}"
-    return None
-
-
-def _nearest_provider(name: str, providers: Sequence[str]) -> str | None:
-    if name in _COMPATIBLE:
-        return f"openai-api/{name}"
-    company = _COMPANIES.get(name)
-    if company in providers:
-        return company
-    return nearest_name(name, providers, _LIKENESS)
+    family = next((start for start in _FAMILIES if spec.lower().startswith(start)), None)
+    return None if family is None else f"{_FAMILIES[family]}/{spec}"
 
 
 _OPTIONS = {name: name for name in ("thinking", "reasoning_effort", "extra_body")} | {"seed": "seed_model"}

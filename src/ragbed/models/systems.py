@@ -107,34 +107,33 @@ class FunctionCall:
 
     def __init__(self, function: Callable[..., Any], shown: str, only: str = "") -> None:
         self.function, self.shown = function, shown
-        self._positional: list[str] = []
-        self._named: dict[str, bool] = {}  # parameters that are passed by name, and whether they are required
-        problem, unknown = "it has no parameter for the question", list[inspect.Parameter]()
+        self._receives: dict[str, str] = {}  # what each parameter receives
+        self._required = set[str]()
+        problem, unknown = "it has no parameter for the question", list[str]()
         try:
             parameters = list(inspect.signature(function).parameters.values())
         except (TypeError, ValueError) as error:  # some functions written in C have no signature
             problem, parameters = str(error), []
         for one in parameters:
+            is_required = one.default is one.empty and one.kind is not one.VAR_POSITIONAL
             if one.kind is one.VAR_KEYWORD:
-                self._named |= dict.fromkeys(("question", "documents", "search", "lang", "k", "corpus"), False)
-            elif one.name in _PARAMETERS and one.kind is one.POSITIONAL_ONLY:
-                self._positional.append(one.name)
+                self._receives |= {name: name for name in ("question", "documents", "search", "lang", "k", "corpus")}
             elif one.name in _PARAMETERS:
-                self._named[one.name] = one.default is one.empty
-            elif one.default is one.empty and one.kind is not one.VAR_POSITIONAL:
-                unknown.append(one)
-                problem = f"its parameter {unknown[0].name!r} is unknown"
-        self.known = {*self._positional, *self._named}
-        self._required = {*self._positional, *(name for name, is_required in self._named.items() if is_required)}
-        is_asked = not _QUESTION.isdisjoint(self.known)
-        if only and not is_asked and len(unknown) == 1 and unknown[0].kind is not inspect.Parameter.KEYWORD_ONLY:
-            self._positional = [only]
-            self.known = self._required = {only, *self.known}
+                self._receives[one.name] = one.name
+                self._required |= {one.name} if is_required else set()
+            elif is_required:
+                unknown.append(one.name)
+                problem = f"its parameter {unknown[0]!r} is unknown"
+        is_asked = not _QUESTION.isdisjoint(self._receives)
+        if only and not is_asked and len(unknown) == 1:
+            self._receives[unknown[0]] = only
+            self._required.add(only)
         elif unknown or not is_asked:
             raise UsageError(
                 f"{shown} cannot be called: {problem}. A function under test has the parameters `question` and, "
                 f"optionally, `documents`, `search`, `lang` or `case`. A correct one: {CORRECT}"
             )
+        self.known = set(self._receives.values())
 
     @property
     def takes_prompt(self) -> bool:
@@ -168,8 +167,8 @@ class FunctionCall:
         }
         left_out = {"prompt", "documents" if tool or has_corpus else "", *(() if has_corpus else ("corpus", "k"))}
         left_out |= set() if tool else {"search"}
-        named = {name: values[name] for name, needed in self._named.items() if needed or name not in left_out}
-        return self.function(*(values[name] for name in self._positional), **named)
+        passed = {name: one for name, one in self._receives.items() if one in self._required or one not in left_out}
+        return self.function(**{name: values[one] for name, one in passed.items()})
 
 
 def to_arguments(case: Case) -> dict[str, Any]:
