@@ -185,7 +185,6 @@ def test_questions_come_in_an_order_of_the_seed_balanced_over_positions_with_all
         with open_store(out, create=True) as store:
             store.plan(job.settings, job.cases())
             calls = list(store.pending(1, 2, by_question=True))
-            assert [(call.number, call.repeat) for call in calls] == list(store.question_order(1))
         job.close()
         orders.append([(call.case, call.repeat) for call in calls])
     first, same, other = ([case.case for case, _ in order] for order in orders)

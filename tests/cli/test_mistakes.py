@@ -443,8 +443,8 @@ OPTIONS = [
     ),
     Mistake(
         "import text --from rbg -d DATA -o new",
-        "unknown format 'rbg'. Did you mean 'rgb'? Known: rgb, jsonl, inspect, lm-eval, archive, traces, "
-        "openinference, langfuse, columns.",
+        "unknown format 'rbg'. Did you mean 'rgb'? Known: rgb, jsonl, archive, traces, openinference, langfuse, "
+        "columns.",
     ),
     Mistake(
         "import text --from jsonl -d DATA -o new",

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from ragbed.api.request_options import check_max_tokens
-from ragbed.api.spec import DEFAULT_MODEL, CallOptions, EngineOptions, LayoutOptions, MixOptions
+from ragbed.api.spec import DEFAULT_MODEL, CallOptions, EngineOptions, LayoutOptions
 from ragbed.api.specification import LocalFile, Spec, Values, opt, output, read_share
 from ragbed.errors import UsageError, option, refuse_unused
 
@@ -289,7 +289,7 @@ class CasesSpec(LayoutOptions):
     data: DataLike = opt("Datasets, as in `run`.", "DATA", is_argument=True, is_data=True, kw_only=False)
 
 
-class LintSpec(MixOptions):
+class LintSpec(Spec):
     """The options of a check of datasets."""
 
     data: DataLike = opt(
@@ -451,8 +451,8 @@ class ImportSpec(LayoutOptions):
         kw_only=False,
     )
     from_: str = opt(
-        "Input format: rgb (result files of the original RGB code), jsonl, inspect (logs), lm-eval (samples), archive, "
-        "or traces (of a RAG system in production; the format is detected, or openinference, langfuse or columns).",
+        "Input format: rgb (result files of the original RGB code), jsonl, archive, or traces (of a RAG system in "
+        "production; the format is detected, or openinference, langfuse or columns).",
         "FORMAT",
         kw_only=False,
     )
@@ -466,8 +466,7 @@ class ImportSpec(LayoutOptions):
         default=None,
     )
     model: str | None = opt(
-        "For jsonl and lm-eval: name of the model that generated the answers. For inspect: name to use instead of "
-        "the logged model name.",
+        "For jsonl: name of the model that generated the answers.",
         "MODEL",
         short="-m",
         default=None,

@@ -173,7 +173,7 @@ class CallOptions(EngineOptions):
     )
     max_calls: int | None = requests("Maximum number of requests to send.", low=1, is_rare=True, default=None)
     cache: Literal["auto", "reuse", "off"] = requests(
-        "Reuse cached responses; auto excludes other runs' responses from models without an identity.",
+        "Reuse cached responses; auto excludes models without an identity.",
         is_rare=True,
         default="auto",
     )

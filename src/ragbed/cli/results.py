@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from ragbed.analysis.overview import ConditionRow
     from ragbed.api.spec import RunSpec
     from ragbed.runs.execution import Job
-    from ragbed.runs.forecast import Forecast
 
 
 def tell_cached(count: int, oldest: int) -> str:
@@ -192,7 +191,11 @@ def print_forecasts(job: Job, *, to_json: bool) -> None:
     names = short_names([model.name for model in job.models], job.names)
     rows = [
         {"model": names[row.model], "calls": row.calls}
-        | {"input tokens": row.tokens_in, "output tokens": row.tokens_out, "cost": _show_cost(row)}
+        | {
+            "input tokens": row.tokens_in,
+            "output tokens": row.tokens_out,
+            "cost": "–" if row.dollars is None else f"{row.dollars:.2f} $",
+        }
         | {"minutes": "< 0.1" if row.minutes < 0.1 else f"{row.minutes:.1f}"}
         for row in forecasts
     ]
@@ -206,12 +209,6 @@ def print_forecasts(job: Job, *, to_json: bool) -> None:
             say(f"{names[row.model]}: {tell_empty(row.empty, row.answered, [row.model])}")
     if to_json:
         print_json({"forecasts": forecasts})
-
-
-def _show_cost(row: Forecast) -> str:
-    if row.dollars is None or row.dollars_low is None or row.dollars_high is None:
-        return "–"
-    return f"{row.dollars:.2f} $ [{row.dollars_low:.2f}, {row.dollars_high:.2f}]"
 
 
 def print_decisions(job: Job) -> None:
