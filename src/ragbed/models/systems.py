@@ -255,7 +255,7 @@ class HttpSystem(HttpModel):
         self.advice = (
             f"Use curl to send a question and a list of documents to {without_secrets(self._base)}; "
             "docs/how-to/evaluate-your-rag.md describes the expected response. If the system requires a key, "
-            f"check {service.to_check}."
+            f"check the key ({service.variable})."
         )
 
     def _body(self, case: Case, max_tokens: int) -> Mapping[str, object]:  # noqa: ARG002  # a system has its own limit
