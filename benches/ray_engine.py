@@ -1,10 +1,10 @@
 """Measure `--engine ray` on a real cluster that consists of several raylets on this machine.
 
-    python -m benches ray_engine [efficiency] [cpu] [large] [--planned 100000 --asked 20000]
+    python -m benches ray_engine [efficiency] [large] [--planned 100000 --asked 20000]
 
 efficiency: calls per second with 1 to 8 workers compared with the limit of the server, the driver's CPU time per call,
-and whether the results are the same bytes as with the local engine. cpu: splitting pages with two cores,
-compared with the local pool. large: the driver's memory while a scripted model answers a part of a large plan.
+and whether the results are the same bytes as with the local engine. large: the driver's memory while a scripted model
+answers a part of a large plan.
 """
 
 from __future__ import annotations
@@ -20,13 +20,12 @@ from collections.abc import Iterator
 from contextlib import closing, suppress
 from pathlib import Path
 
-from ragbed.builder.passages import split_article
 from ragbed.models import ModelConfig
 from ragbed.runs.call_loop import CallProgress
-from ragbed.runs.engines import Engine, EngineSpec, ReplicaSpec, open_engine
+from ragbed.runs.engines import ReplicaSpec, open_engine
 from ragbed.runs.engines.local import LocalEngine
 from ragbed.runs.execution import Job, run
-from ragbed.schema import Article, Case
+from ragbed.schema import Case
 from tests.runs.engines.cluster import Nodes, running_cluster
 from tests.runs.harness import canonical, make_case, make_job
 from tests.servers.mock_model import Behaviour, mock_model
@@ -66,38 +65,6 @@ def measure_efficiency(nodes: Nodes, folder: Path) -> None:
             rate, cpu_ms = watch.between(3 * at_once, cases - at_once)
             equal = canonical(there) == canonical(here)
             print(f"{workers:7} {rate:8.1f} {limit:6.0f} {rate / limit:11.3f} {cpu_ms:15.2f}  {equal}", flush=True)
-
-
-def measure_cpu(nodes: Nodes) -> None:
-    """Compare two local cores with two cores of the cluster, excluding the start of processes."""
-    pages = [_page(number) for number in range(1500)]
-    seconds: dict[str, float] = {}
-    for where in ("here", "there", "here", "there"):
-        engine = LocalEngine(2, alone_s=0) if where == "here" else _open(nodes, 1)
-        with closing(engine):
-            list(engine.spread(_nothing, range(8)))  # start the processes
-            seconds[where] = min(seconds.get(where, 1e9), _time_splitting(engine, pages))
-    ratio = seconds["here"] / seconds["there"]
-    print(f"split 1,400 pages: here {seconds['here']:.2f} s, there {seconds['there']:.2f} s: {ratio:.2f} of it")
-
-
-def _time_splitting(engine: Engine, pages: list[Article]) -> float:
-    """Measure from the 50th page to the 50th last, while all processes are splitting."""
-    moments = [time.monotonic() for _ in engine.spread(_split, pages)]
-    return moments[-50] - moments[50]
-
-
-def _split(page: Article) -> int:
-    return sum(1 for _ in split_article(page))
-
-
-def _nothing(number: int) -> int:
-    return number
-
-
-def _page(number: int) -> Article:
-    text = " ".join(f"Word {number} {place} of a long report on the bridge over the river." for place in range(4000))
-    return Article(id=f"{number}", url=f"{number}.txt", title="Page", text=text, lang="en", sha256="", source="")
 
 
 def measure_large(nodes: Nodes, folder: Path, planned: int, asked: int) -> None:
@@ -152,13 +119,13 @@ def _resident_mb() -> float:
     return int(Path("/proc/self/statm").read_text("utf-8").split()[1]) * resource.getpagesize() / 1e6
 
 
-def _open(nodes: Nodes, workers: int) -> Engine:
-    return open_engine(EngineSpec("ray", nodes.address, ReplicaSpec(workers, cpus=0.25)))
+def _open(nodes: Nodes, workers: int) -> LocalEngine:
+    return open_engine("ray", nodes.address, ReplicaSpec(workers, cpus=0.25))
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("what", nargs="*", default=["efficiency", "cpu", "large"])
+    parser.add_argument("what", nargs="*", default=["efficiency", "large"])
     parser.add_argument("--planned", type=int, default=100_000)
     parser.add_argument("--asked", type=int, default=20_000)
     chosen = parser.parse_args()
@@ -166,7 +133,5 @@ def main() -> None:
     with running_cluster(2) as nodes, tempfile.TemporaryDirectory(prefix="bench-ray-") as folder:
         if "efficiency" in chosen.what:
             measure_efficiency(nodes, Path(folder))
-        if "cpu" in chosen.what:
-            measure_cpu(nodes)
         if "large" in chosen.what:
             measure_large(nodes, Path(folder), chosen.planned, chosen.asked)

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from ragbed.api.calling import open_engine, with_request_options
+from ragbed.api.calling import with_request_options
 from ragbed.api.job_specs import CompareSpec, DiagnoseSpec, JudgeSpec, PowerSpec, RankSpec
 from ragbed.api.layout import split
 from ragbed.api.places import run_folder, several
@@ -372,10 +372,11 @@ def diagnose(spec: DiagnoseSpec) -> DiagnosisResult:
     from ragbed.analysis.diagnosis.classify import diagnose_run
     from ragbed.analysis.diagnosis.summary import write_diagnoses
     from ragbed.analysis.run_cells import is_monitored
+    from ragbed.runs.engines.local import LocalEngine
 
     folder = run_folder(spec.run)
-    with open_progress(spec.progress) as shown, closing(open_engine(spec, shown.message)) as workers:
-        found = diagnose_run(folder, workers)
+    with open_progress(spec.progress), closing(LocalEngine()) as engine:
+        found = diagnose_run(folder, engine)
     path = write_diagnoses(folder, found.diagnoses)
     return DiagnosisResult(folder, path, found.tally, found.diagnoses, found.cases, is_monitored(folder))
 

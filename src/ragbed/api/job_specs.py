@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from ragbed.api.request_options import check_max_tokens
-from ragbed.api.spec import DEFAULT_MODEL, CallOptions, EngineOptions, LayoutOptions, MixOptions
+from ragbed.api.spec import DEFAULT_MODEL, CallOptions, LayoutOptions, MixOptions
 from ragbed.api.specification import LocalFile, Spec, Values, opt, output, read_share
 from ragbed.errors import UsageError, option, refuse_unused
 
@@ -181,7 +181,7 @@ class JudgeSpec(CallOptions):
             raise UsageError(f"{option('sample', 'N')} and {option('out', 'FILE')} must be given together.")
 
 
-class DiagnoseSpec(EngineOptions):
+class DiagnoseSpec(Spec):
     """The options of a diagnosis."""
 
     run: RunLike = opt("The run: a `Run`, or its folder.", "RUN", is_argument=True, is_place=True, kw_only=False)

@@ -15,7 +15,6 @@ from ragbed import __version__
 from ragbed.data.native import to_line
 from ragbed.errors import RagbedError, explain_failed_write
 from ragbed.io.jsonl import write_file, write_whole
-from ragbed.runs.engines import Engine
 from ragbed.runs.engines.local import LocalEngine
 from ragbed.schema import Item
 from ragbed.synth.counterfactual import make_counterfactual
@@ -116,7 +115,7 @@ def read_manifest(folder: Path) -> SynthManifest | None:
 
 
 def _write_items(
-    sink: IO[bytes], items: _Chunk, engine: Engine, on_progress: Callable[[int], None] | None
+    sink: IO[bytes], items: _Chunk, engine: LocalEngine, on_progress: Callable[[int], None] | None
 ) -> SynthFile:
     digest, size, documents = hashlib.sha256(), 0, 0
     starts = range(0, items.stop, _CHUNK)
