@@ -87,7 +87,7 @@ def test_synthetic_data_is_written_once(tmp_path: Path) -> None:
     assert seen[-1] == ("items", 8, 8)
     again = ragbed.synthesize(tmp_path, items=6, lang="en", integration=0, workers=1)
     assert again.manifest == made.manifest
-    with pytest.raises(ragbed.UsageError, match="was generated with different options"):
+    with pytest.raises(ragbed.UsageError, match="was not generated with these options"):
         ragbed.synthesize(tmp_path, items=9, lang="en", workers=1)
 
 

@@ -1,4 +1,4 @@
-"""Traces from production become a run without gold answers."""
+"""Traces from production become a run without gold answers, in each of three formats."""
 
 from __future__ import annotations
 
@@ -12,20 +12,44 @@ import ragbed
 from tests.cli.typed import type_command
 
 _QUESTION, _CONTEXTS, _ANSWER = "How much leave do I have?", ["Staff have 28 days.", "Leave is paid."], "28 days."
+_SPAN = {"openinference.span.kind": "CHAIN", "input.value": _QUESTION, "output.value": _ANSWER}
+_FLAT = {f"retrieval.documents.{at}.document.content": text for at, text in enumerate(_CONTEXTS)}
+_NESTED = {"retrieval": {"documents": [{"document": {"content": text}} for text in _CONTEXTS]}}
+_RETRIEVER = {
+    "id": "o",
+    "traceId": "t",
+    "parentObservationId": "r",
+    "type": "RETRIEVER",
+    "output": [{"content": text} for text in _CONTEXTS],
+}
+_ROOT = {"id": "r", "traceId": "t", "type": "SPAN", "input": {"query": _QUESTION}, "output": {"answer": _ANSWER}}
+
+
+def _spans(documents: dict[str, Any]) -> list[dict[str, Any]]:
+    retriever = {"openinference.span.kind": "RETRIEVER", "input.value": "leave", **documents}
+    return [
+        {"context": {"trace_id": "t"}, "parent_id": "a", "attributes": retriever},
+        {"context": {"trace_id": "t"}, "parent_id": None, "attributes": _SPAN},
+    ]
 
 
 @pytest.mark.parametrize(
-    "row",
+    ("form", "records"),
     [
-        {"question": _QUESTION, "contexts": _CONTEXTS, "answer": _ANSWER},
-        {"user_input": _QUESTION, "retrieved_contexts": _CONTEXTS, "response": _ANSWER},
-        {"question": _QUESTION, "documents": [{"content": text} for text in _CONTEXTS], "output": _ANSWER},
+        ("columns", [{"question": _QUESTION, "contexts": _CONTEXTS, "answer": _ANSWER}]),
+        ("columns", [{"user_input": _QUESTION, "retrieved_contexts": _CONTEXTS, "response": _ANSWER}]),
+        ("openinference", _spans(_FLAT)),
+        ("openinference", _spans(_NESTED)),
+        ("langfuse", [{"id": "t", "input": _QUESTION, "output": _ANSWER, "observations": [_RETRIEVER]}]),
+        ("langfuse", [{"trace": {"id": "t", "input": _QUESTION, "output": _ANSWER}, "observations": [_RETRIEVER]}]),
+        ("langfuse", [_RETRIEVER, _ROOT]),
     ],
 )
-def test_rows_are_read_from_lines_and_from_a_list(row: dict[str, Any], tmp_path: Path) -> None:
-    for name, content in {"lines.jsonl": row, "list.json": [row]}.items():
-        (tmp_path / name).write_text(json.dumps(content))
-        run = ragbed.import_results(tmp_path / name, "traces", tmp_path / f"run-{name}").run
+def test_each_format_is_detected_and_can_be_named(form: str, records: list[dict[str, Any]], tmp_path: Path) -> None:
+    (tmp_path / "lines.jsonl").write_text("\n".join(map(json.dumps, records)))
+    (tmp_path / "list.json").write_text(json.dumps(records))
+    for name, from_ in (("lines.jsonl", "traces"), ("list.json", form)):
+        run = ragbed.import_results(tmp_path / name, from_, tmp_path / f"run-{from_}").run
         (trial,) = run.trials()
         assert (trial["question"], trial["reply"], trial["answer"]) == (_QUESTION, _ANSWER, ())
         assert [document["text"] for document in trial["documents"]] == _CONTEXTS
@@ -53,9 +77,9 @@ def test_a_run_without_gold_is_judged_and_reported(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("nothing", "is neither JSON Lines nor a JSON list of objects"),
-        ("[]", "contains no questions (fields: none)"),
-        ('{"a": 1}', "contains no questions (fields: a). Expected rows"),
+        ("nothing", "is neither JSON nor JSON Lines"),
+        ("[]", "contains no JSON objects; expected one per trace or span"),
+        ('{"a": 1}', "contains no questions (fields of the first record: a). Expected OpenInference spans"),
         ('{"id": 1, "question": "a?"}\n{"id": 1, "question": "b?"}', "two traces have the ID '1'"),
     ],
 )

@@ -169,7 +169,7 @@ def import_results(spec: ImportSpec) -> ImportResult:
         >>> ragbed.import_results("oracle.zip", "archive", "runs/copy").complete
         True
     """
-    from ragbed.interop.importing import IMPORT_FORMATS, AnswerFiles
+    from ragbed.interop.importing import IMPORT_FORMATS, TRACES, AnswerFiles
     from ragbed.runs.importing import import_answers
 
     if spec.from_ not in IMPORT_FORMATS:
@@ -177,7 +177,7 @@ def import_results(spec: ImportSpec) -> ImportResult:
     paths, folder = [check_path("files", path) for path in several(spec.files, "files")], Path(spec.out)
     if spec.from_ == "archive":
         return _import_archive(spec, paths, folder)
-    if spec.from_ == "traces":
+    if spec.from_ in TRACES:
         return _import_traces(spec, paths, folder)
     if spec.data is None or (isinstance(spec.data, Sequence) and not spec.data):
         raise UsageError(
@@ -203,7 +203,7 @@ def _import_traces(spec: ImportSpec, paths: Sequence[Path], folder: Path) -> Imp
     for path in paths:
         if not path.exists():
             raise NoSuchFile(path)
-    source = open_traces(paths, spec.model or "production")
+    source = open_traces(paths, spec.model or "production", None if spec.from_ == "traces" else spec.from_)
     settings = {"imported": spec.from_, "repeats": "1", "testbeds": TESTBED, "max_tokens": "unknown"}
     counts = asdict(import_answers([source], settings, folder))
     problems = counts.pop("problems")

@@ -314,8 +314,7 @@ class RunSpec(LayoutOptions, CallOptions):
     )
     until: Texts = requests(
         "Stop once every condition is met. A condition is a target precision for a rate, e.g. "
-        "'noise.accuracy@0.8 ± 10' (in percentage points); a test for a drop relative to another run, e.g. "
-        "'compare:runs/base:drop 5%'; or 'decided' (every gate passed or failed).",
+        "'noise.accuracy@0.8 ± 10' (in percentage points), or 'decided' (every gate passed or failed).",
         "CONDITION",
         is_repeatable=True,
         default=(),

@@ -15,7 +15,8 @@ from ragbed.schema import Case
 from ragbed.testbeds.selection import choose_testbeds, generate_cases, stored_options
 from ragbed.testbeds.settings import Settings
 
-IMPORT_FORMATS = ("rgb", "jsonl", "archive", "traces")
+TRACES = ("traces", "openinference", "langfuse", "columns")
+IMPORT_FORMATS = ("rgb", "jsonl", "archive", *TRACES)
 
 
 @dataclass(frozen=True)

@@ -402,13 +402,13 @@ class BatchLoop(CallLoop):
             sent: The last request.
             done: The outcome of this request.
         """
-        limit, case = self._batching.limit, sent.request.case
-        lower = limit.lower_for(done, sent.max_tokens, case)
+        limit = self._batching.limit
+        lower = limit.lower_for(done, sent.max_tokens)
         if lower is not None:
             self._limits[sent.call] = lower
             self._rejections[sent.call] += done.attempts
             return False
-        done = limit.settle(done, sent.max_tokens, case)
+        done = limit.settle(done, sent.max_tokens)
         await self._end(sent.request, replace(done, attempts=done.attempts + self._rejections[sent.call]))
         return True
 

@@ -1,18 +1,19 @@
 """Read traces of a RAG system in production: questions, contexts and answers without gold answers.
 
-A file is JSON Lines or a JSON list. Each row has a question, the contexts and the answer, in columns that are named as
-in `_COLUMNS`, e.g. as RAGAS names them.
+Three formats are read from JSON or JSON Lines: OpenInference spans, Langfuse traces or observations, and rows with
+columns such as RAGAS's. The format is detected from the fields of the first record.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import json
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import msgspec
-
-from ragbed.errors import MALFORMED_JSON, DataError, UsageError
+from ragbed.errors import DataError, UsageError
 from ragbed.io.locations import read_regular
 from ragbed.runs.importing import Answer, AnswerSource, Unmatched
 from ragbed.schema import Case, Completion, Document, Message, Retrieved
@@ -20,11 +21,10 @@ from ragbed.testbeds.names import name_case
 from ragbed.text import guess_lang, storable
 
 TESTBED = "traces"
-_COLUMNS = {
-    "question": ("question", "user_input", "query", "input"),
-    "contexts": ("contexts", "retrieved_contexts", "documents", "context"),
-    "answer": ("answer", "response", "output"),
-}
+_QUESTION = ("question", "user_input", "query", "input")
+_CONTEXTS = ("contexts", "retrieved_contexts", "documents", "context")
+_ANSWER = ("answer", "response", "output")
+_TEXT = ("content", "page_content", "text", "document.content", "value", "message", "query", "question", "output")
 
 
 class TraceRecord(NamedTuple):
@@ -36,51 +36,110 @@ class TraceRecord(NamedTuple):
     answer: str | None
 
 
-def read_traces(path: Path) -> list[TraceRecord]:
+def _read_columns(rows: Sequence[Mapping[str, Any]]) -> Iterator[TraceRecord]:
+    for number, row in enumerate(rows, 1):
+        question, answer = (_first(row, names) for names in (_QUESTION, _ANSWER))
+        contexts = _list_texts(_first(row, _CONTEXTS))
+        yield TraceRecord(str(row.get("id", number)), _to_text(question), contexts, _to_text(answer) or None)
+
+
+def _read_openinference(rows: Sequence[Mapping[str, Any]]) -> Iterator[TraceRecord]:
+    """Yield one trace per trace ID: the root span's input and output, and the documents of its retrievers."""
+    spans = defaultdict(list)
+    for row in rows:
+        context = row.get("context")
+        trace = row.get("trace_id") or (context.get("trace_id") if isinstance(context, Mapping) else "")
+        spans[str(trace or row.get("context.trace_id"))].append((row, _flatten(row.get("attributes") or row)))
+    for name, found in spans.items():
+        root = next(
+            (flat for row, flat in found if not (row.get("parent_id") or row.get("parent_span_id"))), found[0][1]
+        )
+        contexts = [
+            str(flat[key])
+            for _, flat in found
+            for key in sorted(flat, key=_by_number)
+            if re.search(r"(retrieval|reranker\.output)\.?_?documents\.\d+\.document\.content$", key)
+        ]
+        question, answer = _to_text(root.get("input.value")), _to_text(root.get("output.value"))
+        yield TraceRecord(name, question, tuple(dict.fromkeys(contexts)), answer or None)
+
+
+def _read_langfuse(rows: Sequence[Mapping[str, Any]]) -> Iterator[TraceRecord]:
+    """Yield one trace per trace with observations, or per trace ID of a list of observations."""
+    traces: dict[str, tuple[Mapping[str, Any], list[Mapping[str, Any]]]] = {}
+    for row in rows:
+        if "observations" in row:
+            inner = row["observations"] if isinstance(row["observations"], list) else []
+            trace = row.get("trace")
+            about = trace if isinstance(trace, Mapping) else row
+            traces[str(about.get("id"))] = about, [one for one in inner if isinstance(one, Mapping)]
+        else:
+            traces.setdefault(str(row.get("traceId") or row.get("trace_id")), ({}, []))[1].append(row)
+    for name, (about, observations) in traces.items():
+        tops = [one for one in observations if not (one.get("parentObservationId") or one.get("parent_observation_id"))]
+        root = about if about.get("input") is not None else (tops or observations or [{}])[0]
+        contexts = [
+            text
+            for one in observations
+            if str(one.get("type", "")).upper() == "RETRIEVER" or "retriev" in str(one.get("name", "")).lower()
+            for text in _list_texts(_parsed(one.get("output")))
+        ]
+        answer = _to_text(root.get("output"))
+        yield TraceRecord(name, _to_text(root.get("input")), tuple(dict.fromkeys(contexts)), answer or None)
+
+
+FORMATS: dict[str, Callable[[Sequence[Mapping[str, Any]]], Iterator[TraceRecord]]] = {
+    "openinference": _read_openinference,
+    "langfuse": _read_langfuse,
+    "columns": _read_columns,
+}
+
+
+def _detect(row: Mapping[str, Any]) -> str:
+    flat = _flatten(row.get("attributes") if isinstance(row.get("attributes"), Mapping) else row)
+    if "openinference.span.kind" in flat or any(key.startswith("retrieval.documents") for key in flat):
+        return "openinference"
+    if "observations" in row or {"traceId", "trace_id"} & row.keys():
+        return "langfuse"
+    return "columns"
+
+
+def read_traces(path: Path, form: str | None = None) -> list[TraceRecord]:
     """Return the traces in a JSON or JSON Lines file.
 
     Raises:
-        DataError: The file does not have this form, or contains no question.
+        DataError: The file contains no JSON objects, or none that has a question.
     """
-    text = read_regular(path).strip()
+    text = read_regular(path).decode("utf-8", "replace").strip()
     try:
-        if text.startswith(b"["):
-            rows = msgspec.json.decode(text, type=list[dict[str, Any]])
-        else:
-            rows = msgspec.json.Decoder(dict[str, Any]).decode_lines(text)
-    except MALFORMED_JSON as error:
-        raise DataError(path, f"is neither JSON Lines nor a JSON list of objects: {error}") from None
-    traces = [_read_row(number, row) for number, row in enumerate(rows, 1)]
+        read: object = (
+            json.loads(text) if text.startswith("[") else [json.loads(line) for line in text.splitlines() if line]
+        )
+    except ValueError:
+        try:
+            read = [json.loads(text)]
+        except ValueError as error:
+            raise DataError(path, f"is neither JSON nor JSON Lines: {error}") from None
+    rows = [row for row in read if isinstance(row, Mapping)] if isinstance(read, list) else []
+    if not rows:
+        raise DataError(path, "contains no JSON objects; expected one per trace or span")
+    traces = list(FORMATS[form or _detect(rows[0])](rows))
     if not any(trace.question for trace in traces):
-        found = ", ".join(list(rows[0])[:8]) if rows else "none"
+        found = ", ".join(list(rows[0])[:8])
         raise DataError(
             path,
-            f"contains no questions (fields: {found}). Expected rows with the columns question, contexts and answer",
+            f"contains no questions (fields of the first record: {found}). Expected OpenInference spans, Langfuse "
+            "traces, or the columns question, contexts and answer. Name the format with from_=openinference, langfuse "
+            "or columns",
         )
     return traces
 
 
-def _read_row(number: int, row: dict[str, Any]) -> TraceRecord:
-    question, contexts, answer = (
-        next((row[name] for name in names if row.get(name) is not None), None) for names in _COLUMNS.values()
-    )
-    texts = contexts if isinstance(contexts, list) else [contexts]
-    listed = tuple(_to_text(text) for text in texts if _to_text(text))
-    return TraceRecord(str(row.get("id", number)), _to_text(question), listed, _to_text(answer) or None)
-
-
-def _to_text(value: object) -> str:
-    """Return a text, also from an object with a text or content, such as a document."""
-    if isinstance(value, dict):
-        value = next((value[name] for name in ("text", "content", "page_content") if name in value), None)
-    return "" if value is None else str(value).strip()
-
-
 class TraceFiles(AnswerSource):
-    """Files of traces, in which every entry is its own case."""
+    """TraceRecord files, in which every entry is its own case."""
 
-    def __init__(self, paths: Sequence[Path], model: str) -> None:
-        self._traces = [(path, trace) for path in paths for trace in read_traces(path)]
+    def __init__(self, paths: Sequence[Path], model: str, form: str | None) -> None:
+        self._traces = [(path, trace) for path in paths for trace in read_traces(path, form)]
         super().__init__(
             paths, model, "imported", lambda: (_to_case(trace) for _, trace in self._traces if trace.question)
         )
@@ -103,13 +162,13 @@ class TraceFiles(AnswerSource):
         return Answer(_to_case(trace), completion)
 
 
-def open_traces(paths: Sequence[Path], model: str) -> TraceFiles:
+def open_traces(paths: Sequence[Path], model: str, form: str | None) -> TraceFiles:
     """Return the traces in files.
 
     Raises:
         UsageError: Two traces have the same ID.
     """
-    source = TraceFiles(paths, model)
+    source = TraceFiles(paths, model, form)
     names = [case.case for case in source.generate()]
     if len(names) != len(set(names)):
         twice = next(name for name in names if names.count(name) > 1)
@@ -145,3 +204,60 @@ def _to_case(trace: TraceRecord) -> Case:
         fake=None,
         expect="answer",
     )
+
+
+def _first(row: Mapping[str, Any], names: Iterable[str]) -> Any:  # noqa: ANN401 - any JSON value
+    return next((row[name] for name in names if row.get(name) is not None), None)
+
+
+def _parsed(value: object) -> Any:  # noqa: ANN401 - any JSON value
+    """Return a text that contains JSON as its value."""
+    if isinstance(value, str) and value.lstrip()[:1] in ("{", "["):
+        try:
+            return json.loads(value)
+        except ValueError:
+            return value
+    return value
+
+
+def _to_text(value: object) -> str:
+    """Return the text in a value: itself, the last of several messages, or a known field of an object."""
+    value = _parsed(value)
+    if isinstance(value, Mapping):
+        for name in ("messages", *_TEXT, *_QUESTION, *_ANSWER):
+            if value.get(name) is not None:
+                return _to_text(value[name])
+        return ""
+    if isinstance(value, list):
+        return _to_text(value[-1]) if value else ""
+    return "" if value is None else str(value).strip()
+
+
+def _list_texts(value: object) -> tuple[str, ...]:
+    """Return the texts of a list of passages, or of an object that contains one."""
+    value = _parsed(value)
+    if isinstance(value, Mapping):
+        inner = next(
+            (value[name] for name in (*_CONTEXTS, "nodes", "results") if isinstance(value.get(name), list)), None
+        )
+        return _list_texts(inner if inner is not None else [value])
+    items = value if isinstance(value, list) else [value]
+    return tuple(text for item in items if (text := _to_text(item)))
+
+
+def _flatten(value: object, prefix: str = "") -> dict[str, object]:
+    """Return nested attributes by their dotted names, with list indexes, as OpenTelemetry exports them."""
+    if isinstance(value, Mapping):
+        pairs: Iterable[tuple[str, object]] = ((str(name), inner) for name, inner in value.items())
+    elif isinstance(value, list):
+        pairs = ((str(number), inner) for number, inner in enumerate(value))
+    else:
+        return {prefix: value}
+    found: dict[str, object] = {}
+    for name, inner in pairs:
+        found |= _flatten(inner, f"{prefix}.{name}" if prefix else name)
+    return found
+
+
+def _by_number(key: str) -> tuple[object, ...]:
+    return tuple(int(part) if part.isdecimal() else -1 for part in key.split("."))
