@@ -314,7 +314,7 @@ def test_a_generator_that_takes_no_key_loses_nothing(place: Path, shared: tuple[
     shared[0].closed = True
     done = build()
     assert done.code == 1
-    assert "rerun the same command to resume" in done.err
+    assert "To resume, rerun the same command" in done.err
     shared[0].closed = False
     done = build()
     assert done.code == 0, done.err
