@@ -241,13 +241,8 @@ def judges(held_out: bool) -> Iterator[Scenario]:
         ((100, 300), (80, 200))[held_out], ((0.1, 0.5), (0.3, 0.8))[held_out], kinds
     ):
         observed, judged = share * hit + (1 - share) * reject, share * hit + (1 - share) * (1 - reject)
-        by_chance, prevalence = share * judged + (1 - share) * (1 - judged), (share + judged) / 2
-        gwet = 2 * prevalence * (1 - prevalence)
-        truth = {
-            "kappa": (observed - by_chance) / (1 - by_chance),
-            "AC1": (observed - gwet) / (1 - gwet),
-            "corrected rate": share,
-        }
+        by_chance = share * judged + (1 - share) * (1 - judged)
+        truth = {"kappa": (observed - by_chance) / (1 - by_chance), "corrected rate": share}
         name, room = (
             f"rate {share}, sensitivity {hit}, specificity {reject}",
             _has_room(share, n) and _has_room(observed, n),
@@ -262,7 +257,6 @@ def _draw_judge(n: int, share: float, hit: float, reject: float, rng: Rng) -> Va
     known = np.where(np.arange(1_000) < n, labels, np.nan)
     return {
         "kappa": found.kappa,
-        "AC1": found.ac1,
         "corrected rate": prediction_powered(judged, known, range(1_000)).rate,
     }
 

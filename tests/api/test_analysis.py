@@ -82,7 +82,6 @@ def test_labels_of_people_validate_a_judge(runs: dict[str, ragbed.Run], tmp_path
     labelled.write_text("".join(json.dumps(line) + "\n" for line in lines))
     result = ragbed.judge(runs["oracle"], ["scripted/echo", "scripted/refuser"], criteria="correct", labels=labelled)
     assert result["labels"] == {"used": len(lines), "left_out": {}}
-    assert len(result["judges"]) == 1
     with pytest.raises(ragbed.UsageError, match="no value 'label'"):
         result["label"]
 
@@ -104,13 +103,11 @@ def test_a_diagnosis_has_types_sources_and_evidence(runs: dict[str, ragbed.Run])
 def test_a_drop_and_a_discordance_give_the_number_of_questions(
     drop: float | str, discordance: float | str, items: int
 ) -> None:
-    needed = ragbed.power(drop=drop, discordance=discordance, base="95%")
-    assert [row["design"] for row in needed] == ["paired", "unpaired, each group"]
-    assert needed[0]["items"] == items
+    (needed,) = ragbed.power(drop=drop, discordance=discordance)
+    assert needed["items"] == items
 
 
 def test_items_give_the_smallest_detectable_drop_and_both_give_the_power() -> None:
-    unpaired = next(row for row in ragbed.power(items=300) if row["assumes"] == "accuracy before: 95%")
-    assert unpaired["drop"] == pytest.approx(0.0611, abs=1e-4)
+    assert ragbed.power(items=300)[0]["drop"] == pytest.approx(0.0561, abs=1e-4)
     both = ragbed.power(items=312, drop="5%", discordance="10%")
     assert both[0]["power"] == pytest.approx(0.7638, abs=1e-4)

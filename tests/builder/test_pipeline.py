@@ -153,7 +153,6 @@ def test_a_site_becomes_a_benchmark_and_bad_pages_are_told_of(make_build: Make, 
     assert items[0].valid == (min(days), max(days))
     hosts = {passage.url.split("/")[2].split(":")[0] for item in items for passage in item.passages if passage.url}
     assert hosts == {"127.0.0.1", "localhost"}
-    assert any(passage.snippet_of for item in items for passage in item.passages)
     (known,) = Dataset("built", build.folder / "en_fact.jsonl").items()
     (fact,) = (one for one in world.items if one.fake is not None)
     assert (known.question, known.known_by) == (fact.question, (GENERATOR,))

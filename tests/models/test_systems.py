@@ -78,9 +78,6 @@ def wants_more(question, documents, lang, index):
 def other_names(question, docs):
     return ""
 
-def positional_only(question, documents, lang, /):
-    return ""
-
 constant = 7
 """
 
@@ -124,7 +121,6 @@ def test_a_function_gets_question_documents_and_language() -> None:
     assert done.reply == f"{case.lang}: {case.question} {len(case.documents)}"
     assert _call("waits").reply == "later"
     assert _call("agent").reply == "from an object"
-    assert _call("positional_only").outcome == "ok"
 
 
 @pytest.mark.usefixtures("here")
@@ -155,17 +151,16 @@ def test_an_exception_in_a_function_is_the_outcome_of_its_case(function: str, er
 @pytest.mark.parametrize(
     ("spec", "problem"),
     [
-        ("nowhere:f", "No module named 'nowhere' in this folder"),
+        ("nowhere:f", "nowhere cannot be imported from this folder or the installed packages: ModuleNotFoundError"),
         (
             "broken_system:f",
             "RuntimeError: half installed. To see where the error occurs, run: python -c 'import broken_system'",
         ),
-        ("script_system:f", "script_system cannot be imported: SystemExit: 2"),
+        ("script_system:f", "SystemExit: 2"),
         ("made_system:missing", "made_system has no function 'missing'"),
         ("made_system:constant", "made_system has no function 'constant'"),
-        ("made_system", "Use python/<module>:<function>"),
-        ("made_system.py:good", "not end in .py. Use python/made_system:good"),
-        ("imports_missing:answer", "imports_missing imports no_such_package, which is not installed"),
+        ("made_system", "has no function .*Use python/<module>:<function>"),
+        ("imports_missing:answer", "ModuleNotFoundError: No module named .no_such_package"),
         ("made_system:positional", "its parameter 'query' is unknown. A function under test has the parameters"),
         ("made_system:wants_more", "its parameter 'index' is unknown"),
         ("made_system:other_names", r"A correct one: def answer\(question, documents\): return"),

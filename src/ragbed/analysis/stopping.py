@@ -26,12 +26,13 @@ from ragbed.analysis.gates import (
 )
 from ragbed.analysis.metrics import measure_table
 from ragbed.analysis.metrics.cells import Cell, full_place, interval_of
-from ragbed.analysis.statistics.planning import rate_size, unpaired_size
-from ragbed.analysis.statistics.rates import ALPHA, Interval
+from ragbed.analysis.statistics.planning import POWER, rate_size
+from ragbed.analysis.statistics.rates import ALPHA, Interval, quantile, two_sided
 from ragbed.analysis.statistics.sequential import difference_sequence, minimum_size, rate_sequence
 from ragbed.analysis.trials.columns import Numbering, TrialColumns, group_trials, read_part
 from ragbed.analysis.trials.table import TrialTable
 from ragbed.errors import UsageError, option
+from ragbed.runs.call_order import order_calls
 from ragbed.runs.condition import ClusterSizes
 from ragbed.runs.decided import Conclusion, DecidedInterval, DecisionState, LastInterval
 from ragbed.runs.store import RunStore, StoredResult
@@ -42,7 +43,6 @@ from ragbed.testbeds.prompts.strategies import MARK
 
 # A condition is inconclusive if it is still undecided after EXCESS times as many questions as a fixed plan needs.
 EXCESS = 1.3
-_BASE = 0.6  # accuracy that `ragbed.power` assumes for unpaired designs
 _DISTANCE = 0.05  # difference from a gate's minimum that a fixed plan is designed to detect
 _FIRST_LOOK = 5  # minimum number of questions before the first check; fewer questions cannot decide any condition
 _STEP = 1.02  # minimum factor by which the number of questions grows between two checks
@@ -240,7 +240,8 @@ def _width(text: str, selector: CellSelector, width: float) -> StoppingCondition
         reach = max(interval.high - interval.value, interval.value - interval.low)
         return ("narrow", f"within ± {100 * width:g} points") if reach <= width else ("", "")
 
-    limit = EXCESS * unpaired_size(_BASE, min(width, _BASE))
+    # A fixed plan detects a difference of this size between two rates of about one half.
+    limit = EXCESS * (two_sided(1 - ALPHA) + quantile(POWER)) ** 2 / (2 * width**2)
     return StoppingCondition(text, [_Target(selector, text, limit, conclude)], is_width=True)
 
 
@@ -343,7 +344,7 @@ class MonitoringRule:
             self._table = TrialTable(store.path.parent, current=True)
         name, largest = store.models()[model][0], self._plan.sizes.largest(self._plan.repeats)
         expected = [(at, key) for at, keys in enumerate(self._expected or []) for key in keys]
-        order = list(store.question_order(model))
+        order = order_calls(store.connection, self._plan.repeats, by_question=True)
         self._models[name] = _ModelMonitor(name, model, self._conditions, expected, order, self._table, largest)
         self._models[name].add_stored()
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import closing
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ragbed.api.calling import open_engine, with_request_options
+from ragbed.api.calling import with_request_options
 from ragbed.api.job_specs import CompareSpec, DiagnoseSpec, JudgeSpec, PowerSpec, RankSpec
 from ragbed.api.layout import split
 from ragbed.api.places import run_folder, several
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from ragbed.analysis.gates import GateResult
     from ragbed.analysis.judging.criteria import Criterion
     from ragbed.analysis.judging.judge_run import Scope
-    from ragbed.analysis.statistics.planning import Design
     from ragbed.models.base import Sampling
 
 _FLIPS = 20  # Maximum number of flipped items to show; the values contain all of them.
@@ -154,14 +153,13 @@ def judge(spec: JudgeSpec) -> Result:
             names = [opened.name for opened in caller.run(plan).models]
             part = CriterionJudgements(scope, plan.folder, names, people)
             judged.append(part)
-            if any(counts.failed for counts in part.counts):
+            if any(counts.counts["failed"] for counts in part.counts):
                 _tell_error(plan.folder, names, shown)
     if people is not None:
         people.keep({unit for part in judged for unit in part.units}, {part.scope.criterion.name for part in judged})
     asks = {part.scope.criterion.name: part.scope.criterion.asks for part in judged}
     models, judges = read_names([folder]), short_names({name: None for part in judged for name in part.judges})
     cells = analysis_tables.tabulate_rates([row for part in judged for row in part.rates()], asks, models, judges)
-    pairs = analysis_tables.tabulate_judge_pairs([row for part in judged for row in part.judge_pairs()], judges)
     tables, notes = [cells], []
     values: dict[str, Any] = {"run": str(folder), "cells": cells}
     if people is not None:
@@ -178,13 +176,13 @@ def judge(spec: JudgeSpec) -> Result:
             f"{written} written to {spec.out}. Fill in the fields label (true or false) and rater, then pass the file "
             f"to {option('labels')}."
         )
-    if failed := sum(counts.failed for part in judged for counts in part.counts):
+    if failed := sum(counts.counts["failed"] for part in judged for counts in part.counts):
         notes.append(
             f"Incomplete: {counted(failed, 'judgement')} failed. Rerun the command to retry those that ended in an "
             f"error. If some were truncated, use a larger {option('max_tokens')}. If some were filtered, use another "
             "judge."
         )
-    return Result([*tables, pairs], notes, values | {"judges": pairs, "failed": failed}, 3 if failed else 0)
+    return Result(tables, notes, values | {"failed": failed}, 3 if failed else 0)
 
 
 def _tell_error(folder: Path, models: Sequence[str], shown: Progress) -> None:
@@ -242,12 +240,13 @@ def diagnose(spec: DiagnoseSpec) -> Result:
     from ragbed.analysis.run_cells import is_monitored
     from ragbed.api.analysis_tables import describe_counts, describe_diagnosis, tabulate_shares
     from ragbed.runs.display_names import read_names
+    from ragbed.runs.engines.local import LocalEngine
 
     if spec.show is not None and spec.show not in (*NAMES, UNCLASSIFIED):
         raise UnknownName("error type", spec.show, [*NAMES, UNCLASSIFIED])
     folder = run_folder(spec.run)
-    with open_progress(spec.progress) as shown, closing(open_engine(spec, shown.message)) as workers:
-        found = diagnose_run(folder, workers)
+    with open_progress(spec.progress), closing(LocalEngine()) as engine:
+        found = diagnose_run(folder, engine)
     path, names, monitored = write_diagnoses(folder, found.diagnoses), read_names([folder]), is_monitored(folder)
     types = tabulate_shares(found.diagnoses, "type", names, is_monitored=monitored)
     sources = tabulate_shares(found.diagnoses, "source", names, is_monitored=monitored)
@@ -265,7 +264,7 @@ def diagnose(spec: DiagnoseSpec) -> Result:
 
 @takes(PowerSpec)
 def power(spec: PowerSpec) -> Table:
-    """Compute the sample size, the smallest detectable drop or the power of a comparison.
+    """Compute the sample size, the smallest detectable drop or the power of a paired comparison.
 
     With `drop`, each row has the number of questions needed; with `items`, the smallest detectable drop; with both, the
     power.
@@ -274,28 +273,23 @@ def power(spec: PowerSpec) -> Table:
         >>> ragbed.power(drop=0.05, discordance=0.12)[0]["items"]
         398
     """
+    from ragbed.analysis.statistics.planning import PairedDesign
+
     drops = (
         [None]
         if spec.drop is None and spec.items is not None
         else _shares(DROPS if spec.drop is None else spec.drop, "drop")
     )
-    designs = _designs(spec.discordance, spec.base, spec.alpha)
+    shares = [] if spec.discordance is None else _shares(spec.discordance, "discordance")
+    designs = [PairedDesign(share, alpha=spec.alpha) for share in shares] or [
+        PairedDesign(times=times, alpha=spec.alpha) for times in (2, 3)
+    ]
     plans = [design.plan(share, spec.items, spec.power) for share in drops for design in designs]
     title = f"Detecting a difference in accuracy (alpha {spec.alpha:g}, target power {spec.power:g})"
-    return Table(map(asdict, plans), title)
+    return Table((plan._asdict() for plan in plans), title)
 
 
 DROPS = "0.03,0.05,0.1"
-
-
-def _designs(discordance: Values | None, base: Values, alpha: float) -> list[Design]:
-    from ragbed.analysis.statistics.planning import paired_design, unpaired_design
-
-    shares = [] if discordance is None else _shares(discordance, "discordance")
-    paired = [paired_design(share, alpha=alpha) for share in shares] or [
-        paired_design(times=n, alpha=alpha) for n in (2, 3)
-    ]
-    return [*paired, *(unpaired_design(share, alpha) for share in _shares(base, "base"))]
 
 
 def _shares(values: Values, parameter: str) -> list[float]:

@@ -90,7 +90,7 @@ def tabulate_rates(
 
 def tabulate_agreement(rows: Sequence[dict[str, Any]], judges: Mapping[str, str], left_out: Mapping[str, int]) -> Table:
     """Return each judge's agreement with human labels; `left_out` has the number of unused labels by reason."""
-    scales = {"agreed %": 100, "kappa": 1, "ac1": 1, "sensitivity %": 100, "specificity %": 100}
+    scales = {"agreed %": 100, "kappa": 1, "sensitivity %": 100, "specificity %": 100}
     shown: list[dict[str, Cell]] = [
         {"judge": judges[row["judge"]], "criterion": row["criterion"], "lang": row["lang"], "labels": row["n"]}
         | {"raters": row["raters"], "undecided": row["undecided"]}
@@ -116,16 +116,6 @@ def tabulate_corrected(rows: Sequence[dict[str, Any]], models: Mapping[str, str]
             | {"corrected %": corrected or f"at least {MIN_QUESTIONS} labelled questions are required"}
         )
     return Table(rows, "Rates corrected by labels, all conditions together", shown)
-
-
-def tabulate_judge_pairs(rows: Sequence[dict[str, Any]], judges: Mapping[str, str]) -> Table:
-    """Return the agreement between each pair of judges."""
-    shown = [
-        {"criterion": row["criterion"], "judges": " and ".join(map(judges.__getitem__, row["judges"]))}
-        | {"judged by both": row["judged"], "decided": row["decided"], "agreed": row["agreed"]}
-        for row in rows
-    ]
-    return Table(rows, "Agreement between judges", shown)
 
 
 def describe_counts(counts: DiagnosisCounts, wrong: int) -> list[str]:

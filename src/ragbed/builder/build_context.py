@@ -17,7 +17,6 @@ from ragbed.builder.web.client import AddressFilter, FetchLimits
 from ragbed.errors import MALFORMED_JSON, DataError, RagbedError, option
 from ragbed.io.jsonl import read_lines
 from ragbed.io.locations import check_regular, read_regular
-from ragbed.runs.engines import Engine
 from ragbed.runs.engines.local import LocalEngine
 from ragbed.schema import Answer, Article, Lang, Passage, Question, Record, Reject
 
@@ -62,7 +61,7 @@ class Build:
     ask: Ask
     outside: BuildServices = field(default_factory=BuildServices)
     watch: Callable[[str, int, int | None], None] = lambda step, done, total: None  # noqa: ARG005
-    engine: Engine = field(default_factory=lambda: LocalEngine(1))
+    engine: LocalEngine = field(default_factory=lambda: LocalEngine(1))
     home: Path = Path()
 
     @property
@@ -191,7 +190,7 @@ class FetchedPage(Record, frozen=True, kw_only=True):
 
 
 class Candidate(Record, frozen=True, kw_only=True):
-    """A passage or snippet for a question."""
+    """A passage for a question."""
 
     text: str
     url: str
@@ -199,12 +198,11 @@ class Candidate(Record, frozen=True, kw_only=True):
     page: str | None = None
     date: str | None = None
     licence: str | None = None
-    score: float | None = None  # similarity computed by the encoder; None for snippets
-    is_snippet: bool = False
+    score: float | None = None  # similarity computed by the encoder
 
 
 class Ranked(Record, frozen=True, kw_only=True):
-    """A question's passages, nearest first, followed by its search snippets."""
+    """A question's passages, nearest first."""
 
     question: str
     candidates: tuple[Candidate, ...]

@@ -26,7 +26,6 @@ from ragbed.builder.counterfactuals import make_falsehoods
 from ragbed.builder.item_checks import make_checks
 from ragbed.builder.items import make_items
 from ragbed.builder.model_calls import closed_book_hash, prompt_hash
-from ragbed.builder.passages import make_passages
 from ragbed.builder.pools import make_answers, make_pools
 from ragbed.builder.question_checks import make_probes, make_review
 from ragbed.builder.questions import make_questions
@@ -89,9 +88,8 @@ STEPS: dict[str, BuildStep] = {
         make_hits, ("probes", "questions", "articles"), lambda recipe: recipe.search
     ),
     "pages": BuildStep(make_pages, ("hits", "articles"), lambda recipe: recipe.search.engine),
-    "passages": BuildStep(make_passages, ("pages",), lambda recipe: recipe.ranking.tokens),
     "ranking": BuildStep(
-        make_ranking, ("questions", "hits", "pages", "passages"), lambda recipe: (recipe.ranking, recipe.search.engine)
+        make_ranking, ("questions", "hits", "pages"), lambda recipe: recipe.ranking
     ),
     "stances": BuildStep(
         make_pools,

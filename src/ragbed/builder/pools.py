@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from msgspec.structs import replace
-from yarl import URL
 
 from ragbed.builder.build_context import (
     AcceptedQuestion,
@@ -128,7 +127,6 @@ def _passage(candidate: Candidate, labelling: Labelling) -> Passage:
         url=candidate.url,
         title=candidate.title or None,
         date=candidate.date,
-        snippet_of=candidate.url if candidate.is_snippet else None,
         page=candidate.page,
         licence=candidate.licence,
     )
@@ -194,10 +192,7 @@ def _find_other(one: _Complete, reply: str) -> tuple[str, Case] | None:
 def source_of(passage: Passage) -> str:
     """Return the source of a passage: the host of its web page, or its file name."""
     url = passage.url or ""
-    try:
-        return URL(url).host or url
-    except ValueError:
-        return url
+    return url.split("/")[2] if "://" in url else url
 
 
 def usable_passages(draft: Question, passages: Sequence[Passage], most: int) -> tuple[Passage, ...]:

@@ -97,17 +97,14 @@ def write_files(build: Build) -> dict[str, str]:
 def write_lock(build: Build, state: State, files: Mapping[str, str]) -> None:
     """Write the lock of a finished build to its folder."""
     seed = msgspec.json.encode(build.recipe) + str(state.begun).encode()
+    encoders = {lang: encoder_of(build.recipe, lang) for lang in build.recipe.langs}
     lock = Lock(
         ragbed=__version__,
         begun=state.begun.isoformat(),
         canary=f"ragbed-canary-{hashlib.sha256(seed).hexdigest()[:32]}",
         recipe=build.recipe,
         models=find_identities(build.folder / CALLS, models_of(build.recipe)),
-        encoders={
-            lang: f"{name} {open_encoder(name).identity()}"
-            for lang in build.recipe.langs
-            for name in (encoder_of(build.recipe, lang),)
-        },
+        encoders={lang: f"{name} {open_encoder(name).identity()}" for lang, name in encoders.items()},
         prompts={name: prompt_hash(name) for name in PROMPTS} | {"closed-book": closed_book_hash()},
         sources={article.url: article.sha256 for article in build.read("articles", Article)},
         pages={page.hit: page.article.sha256 for page in build.read("pages", FetchedPage)},

@@ -16,7 +16,7 @@ import msgspec
 from ragbed.data import FORMATS, Dataset
 from ragbed.data.output import BinarySink, open_output
 from ragbed.errors import UnknownName, UsageError, option, refuse_unused
-from ragbed.interop.exports import archive, corpora, harness_tasks, original_code, parquet
+from ragbed.interop.exports import archive, corpora, harness_tasks, hf, original_code, parquet
 from ragbed.interop.exports.frozen import Layout
 from ragbed.interop.exports.records_base import ExportedRun, Written
 from ragbed.io.jsonl import write_whole_folder
@@ -35,6 +35,7 @@ def write_trials(run: ExportedRun, sink: IO[bytes]) -> Written:
 DATA_FOLDERS: dict[str, Callable[[Layout, Path, Path], Written]] = {
     "inspect": harness_tasks.write_inspect,
     "lm-eval": harness_tasks.write_lm_eval,
+    "hf": hf.write_folder,
     "corpora": corpora.write_corpora,
 }
 # Formats that write a run to a single file.

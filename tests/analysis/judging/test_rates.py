@@ -104,7 +104,7 @@ def test_the_report_and_the_command_have_the_same_rates(run: Path) -> None:
     cells = tabulate(scope, scope.replies(), read_judgements(scope.folder(Sampling()), scope.criterion, judges))
     assert {f"judge {cell.judge}": cell.rate for cell in cells} == reported
     assert reported == {"judge made/judge": 0.0, "judge made/shy": None}
-    assert [(cell.no, cell.empty, cell.errors) for cell in cells] == [(2, 1, 1), (1, 1, 1)]
+    assert [tuple(cell.counts[name] for name in ("no", "empty", "errors")) for cell in cells] == [(2, 1, 1), (1, 1, 1)]
 
 
 def test_undecided_responses_count_in_n_and_raise_the_upper_bound(run: Path) -> None:

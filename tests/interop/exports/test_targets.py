@@ -29,7 +29,7 @@ def test_infeasible_settings_are_reported(tmp_path: Path) -> None:
     assert "4 infeasible cases were not exported" in done.err
 
 
-@pytest.mark.parametrize("to", ["inspect", "lm-eval"])
+@pytest.mark.parametrize("to", ["inspect", "lm-eval", "hf"])
 @pytest.mark.parametrize("testbed", ["own-rag", "search"])
 def test_a_testbed_without_documents_is_not_frozen(to: str, testbed: str, tmp_path: Path) -> None:
     done = _export("ragbed-mini-en_base", to, tmp_path / "out", "--testbeds", f"noise,{testbed}", "--limit", "2")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import date
 from email.utils import parsedate
@@ -50,13 +50,13 @@ class SearchContext:
         keep: Cache for results.
         today: Latest date that a result may have.
         environ: Keys and base URLs.
-        articles: A function that returns the documents that the local engine searches, with their passages.
+        articles: Articles that the local engine searches.
     """
 
     keep: PageCache
     today: date
     environ: Mapping[str, str] = field(default_factory=dict, repr=False)
-    articles: Callable[[], Iterable[tuple[Article, list[str]]]] | None = None
+    articles: Iterable[Article] | None = None
 
     def key(self, name: str) -> str:
         """Return an API key from the environment."""

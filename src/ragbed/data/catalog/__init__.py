@@ -20,6 +20,7 @@ from ragbed.environment import data_dir
 from ragbed.errors import UsageError, did_you_mean
 from ragbed.io.jsonl import check_file
 from ragbed.io.locations import report_errors
+from ragbed.io.pins import matches_pin
 from ragbed.text import storable_name
 
 
@@ -173,6 +174,18 @@ def dataset_names() -> dict[str, tuple[CatalogEntry, CatalogFile]]:
     """Map the name of each dataset file, installed or not, to its catalogue entry and file."""
     datasets = (entry for entry in CATALOG.values() if entry.kind == "dataset")
     return {Path(file.name).stem: (entry, file) for entry in datasets for file in entry.files}
+
+
+def licence_of(dataset: Dataset) -> str:
+    """Return a dataset's licence. Downloaded data is recognised by its content rather than its name."""
+    for entry, file in dataset_names().values():
+        if entry.source is None:
+            is_it = dataset.path == folder_of(entry, Path()) / file.name
+        else:
+            is_it = matches_pin(dataset.path, file.pin, file.size)
+        if is_it:
+            return entry.licence
+    return "unknown licence; state this when you redistribute the data"
 
 
 def open_data(specs: list[str], root: Path | None = None) -> list[Dataset]:

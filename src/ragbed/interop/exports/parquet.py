@@ -16,10 +16,15 @@ from ragbed.runs.trials import flatten_trial, trial_fields
 _GROUP_ROWS = 1_000  # number of rows per row group; their documents take up about 10 MB of memory
 
 
-def write_trials(run: ExportedRun, sink: IO[bytes]) -> Written:
-    """Write one row per trial, including trials without a response. Lists and objects are stored as JSON text."""
+def need_parquet() -> None:
+    """Raise a UsageError with the install command if pyarrow is missing."""
     if find_spec("pyarrow") is None:
         raise UsageError("Parquet files require pyarrow: pip install 'ragbed[parquet]'.")
+
+
+def write_trials(run: ExportedRun, sink: IO[bytes]) -> Written:
+    """Write one row per trial, including trials without a response. Lists and objects are stored as JSON text."""
+    need_parquet()
     import pyarrow as arrow  # noqa: PLC0415 - an extra
     from pyarrow import parquet  # noqa: PLC0415 - an extra
 
