@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from ragbed.api.request_options import check_max_tokens
-from ragbed.api.spec import DEFAULT_MODEL, CallOptions, EngineOptions, LayoutOptions
+from ragbed.api.spec import DEFAULT_MODEL, CallOptions, LayoutOptions
 from ragbed.api.specification import LocalFile, Spec, Values, opt, output, read_share
 from ragbed.errors import UsageError, option, refuse_unused
 
@@ -28,7 +28,7 @@ else:
     # The real types take longer to import than a command to start; the functions check these values.
     DataLike = LocalFiles = ModelLike = Output = Progress = Questions = RunLike = RunsLike = Sources = object
 
-ReportFormat: TypeAlias = Literal["text", "md", "html", "latex", "csv", "json", "site", "svg", "png", "pdf"]
+ReportFormat: TypeAlias = Literal["text", "md", "html", "csv", "json", "site", "svg", "png", "pdf"]
 
 _SCORERS = "robust, code, paper, or a scorer from a plug-in."
 
@@ -117,7 +117,6 @@ class ReportSpec(RunsSpec, function="reports.report", prints_json=False):
 
     Examples:
       ragbed report runs/qwen
-      ragbed report runs/qwen runs/llama -f latex -o tables.tex
       ragbed report runs/qwen -f md --scorer code
       ragbed report runs/* -f csv -o cells.csv
       ragbed report runs/qwen -f html -o report.html
@@ -302,7 +301,7 @@ class JudgeSpec(CallOptions, function="analysis.judge"):
             raise UsageError(f"{option('sample', 'N')} and {option('out', 'FILE')} must be given together.")
 
 
-class DiagnoseSpec(EngineOptions, function="analysis.diagnose"):
+class DiagnoseSpec(Spec, function="analysis.diagnose"):
     """Classify the errors in a run and show the evidence.
 
     Every wrong trial is assigned the error types that apply, with the evidence (a sentence, cue or difference) and the

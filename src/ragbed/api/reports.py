@@ -115,7 +115,7 @@ def _write(named: Sequence[Path], folders: Sequence[Path], spec: ReportSpec) -> 
     if form != "text":
         return Result([text.removesuffix("\n")], notes, values, main=cells)
     parts, explanations = describe_report(made)
-    hint = ["`ragbed diagnose RUN --show TYPE` and -f html show examples."] if made.errors else []
+    hint = [f"`ragbed diagnose RUN --show TYPE` and {option('format', 'html')} show examples."] if made.errors else []
     return Result(parts, [*notes, *explanations, *hint], values, main=cells)
 
 
@@ -171,7 +171,9 @@ def _list_disagreements(spec: ReportSpec, scorer: Literal["code", "paper"]) -> R
         ]
         parts.append(Table(rows, title) if rows else f"{title}.")
         if len(some) > _MOST_DISAGREEMENTS:
-            parts.append(f"… and {len(some) - _MOST_DISAGREEMENTS:,} more (-f json lists all of them)")
+            parts.append(
+                f"… and {len(some) - _MOST_DISAGREEMENTS:,} more ({option('format', 'json')} lists all of them)"
+            )
     return Result(parts, main=Table(found))
 
 
@@ -240,11 +242,12 @@ def write_report_page(
     report: Report, runs: Sequence[Path], locale: Lang | None, path: Path, models: RowNames | None = None
 ) -> None:
     """Write the report as a single HTML file; `models` are the names that were passed to `read_report`."""
+    from ragbed.analysis.judging import FOLDER
     from ragbed.reporting.html import write_html
     from ragbed.reporting.html.cases import pack_cases
-    from ragbed.ui.viewer.annotations import has_votes, read_votes
+    from ragbed.ui.viewer.annotations import read_votes
 
-    votes = read_votes if any(map(has_votes, runs)) else None
+    votes = read_votes if any((run / FOLDER).is_dir() for run in runs) else None
     page = write_html(report, pack_cases(runs, report.diagnoses, votes, names=models), locale)
     write_file(path, page.encode())
 
