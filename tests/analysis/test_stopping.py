@@ -161,7 +161,6 @@ def test_questions_come_in_an_order_of_the_seed_balanced_over_positions_with_all
         with open_store(out, create=True) as store:
             store.plan(job.settings, job.cases())
             calls = list(store.pending(1, 2, by_question=True))
-            assert [(call.number, call.repeat) for call in calls] == list(store.question_order(1))
         job.close()
         orders.append([(call.case, call.repeat) for call in calls])
     first, same, other = ([case.case for case, _ in order] for order in orders)
@@ -289,9 +288,9 @@ def test_every_output_agrees_with_the_decision(until: str, metric: str, score: s
     for folder in (tmp_path / "imported", tmp_path / "merged"):
         assert decided in decided_in(folder)
     reader = open_run(run.folder)
-    ((shown,), _) = RunQueries({"r": reader}).overview("robust")
+    (shown,) = RunQueries({"r": reader}).overview("robust")
     reader.close()
-    assert (shown.rates[score].low, shown.rates[score].high) == (cell["low"], cell["high"])
+    assert shown.rates[score][1:] == (cell["low"], cell["high"])
 
 
 def test_a_decision_about_several_conditions_narrows_none_of_them() -> None:

@@ -350,9 +350,9 @@ def _build(model: str, folder: Path, out: Path) -> tuple[dict[str, Any], list[An
     recipe = folder / f"{out.name}.toml"
     recipe.write_text(_RECIPE.format(model=model))
     result = ragbed.build(recipe, out=out, progress=False, cache="off")
-    assert result.complete
+    assert result.exit_code == 0
     items = [json.loads(line) for line in (out / "en_base.jsonl").read_bytes().splitlines()]
-    return {name: (step.made, step.rejected) for name, step in result.steps.items()}, [
+    return {name: (step.made, step.rejected) for name, step in result["steps"].items()}, [
         (item["question"], item["answer"], item["passages"]) for item in items
     ]
 

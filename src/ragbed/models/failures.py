@@ -22,21 +22,6 @@ no code.
 | exception | an evaluated Python function raised an exception or did not return text | no |
 | filter | blocked by the provider's content filter; the outcome is `filtered` instead of `error` | no |
 | length | the token limit was used up before the answer; the outcome is `truncated` instead of `error` | no |
-
-The bodies of errors:
-
-| Server | Body |
-|---|---|
-| OpenAI, Azure, DeepSeek, Groq, vLLM | `{"error": {"message", "type", "param", "code"}}`, also without `error` |
-| Anthropic | `{"type": "error", "error": {"type", "message"}}` |
-| Gemini | `{"error": {"code", "status", "message", "details": [{"@type", …}]}}`, also as the only item of a list |
-| DashScope, SiliconFlow, Bedrock | `{"code", "message"}` |
-| Mistral, FastAPI | `{"detail": [{"type", "loc", "msg"}]}` |
-| xAI | `{"code", "error"}`, in which `code` is a sentence |
-| OpenRouter | `{"error": {"code", "message", "metadata": {"raw", "reasons", "provider_name"}}}` |
-
-Pacing and retries are implemented here because no HTTP client or retry library covers several servers and billed
-responses that cannot be used.
 """
 
 from __future__ import annotations
@@ -133,8 +118,9 @@ _BY_WORDS: tuple[tuple[Kind, frozenset[int], tuple[str, ...]], ...] = (
         "spending cap", "credits are depleted", "today's quota", "free trial quota",
     )),
     ("filter", frozenset({400, 403, 451}), (
-        "input was flagged", "flagged by moderation", "flagged as potentially violating", "content exists risk",
-        "blocked by content filtering policy", "contentpolicyviolationerror", "content violates usage guidelines",
+        "input was flagged", "input flagged", "flagged by moderation", "flagged as potentially violating",
+        "content exists risk", "blocked by content filtering policy", "contentpolicyviolationerror",
+        "content violates usage guidelines",
     )),
     # OpenAI and Azure send this error instead of a response if a model has used up the token limit with reasoning.
     ("length", frozenset({400, 422, 500}), (
@@ -193,8 +179,6 @@ def from_status(status: int, body: str, wait_s: float | None = None) -> Failure:
 def _kind(status: int, error: ServerError) -> Kind:
     lower = error.message.lower()
     if status in _AMBIGUOUS:
-        if error.is_flagged:
-            return "filter"
         if status == 429 and error.is_daily:
             return "quota"
         if status == 429 and any(phrase in lower for phrase in _PER_MINUTE):
@@ -301,7 +285,6 @@ class ServerError(msgspec.Struct, frozen=True):
         message: All messages, from the outermost to the innermost.
         wait_s: The pause that the server requests, in seconds.
         is_daily: Whether a daily quota is used up.
-        is_flagged: Whether a moderation service lists reasons.
     """
 
     codes: frozenset[str] = frozenset()
@@ -309,7 +292,6 @@ class ServerError(msgspec.Struct, frozen=True):
     message: str = ""
     wait_s: float | None = None
     is_daily: bool = False
-    is_flagged: bool = False
 
 
 def read_error(body: str) -> ServerError:
@@ -329,7 +311,6 @@ def read_error(body: str) -> ServerError:
         message=" ".join(dict.fromkeys(texts)) or body,
         wait_s=max(waits, default=None),
         is_daily=any(_is_daily(str(value)) for part in parts for value in part.values()),
-        is_flagged=any(part.get("reasons") and "flagged_input" in part for part in parts),
     )
 
 

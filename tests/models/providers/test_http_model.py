@@ -18,6 +18,7 @@ from ragbed.models.base import Model, Sampling
 from ragbed.models.checks import CHECKS
 from ragbed.models.providers.anthropic import AnthropicModel
 from ragbed.models.providers.dialects import COMPATIBLE
+from ragbed.models.providers.http_model import ServiceConfig
 from ragbed.models.providers.openai import OpenAIModel
 from ragbed.schema import Completion
 from tests.models.asking import KEY, QUICK, ask, case, model_at, with_model
@@ -92,7 +93,7 @@ def test_a_name_with_a_date_identifies_a_hosted_model(name: str, is_dated: bool)
     async def talk() -> tuple[str, str]:
         async with FaultServer([well], pages={}) as server:
             config = ModelConfig(name, {"OPENAI_API_KEY": KEY, "OPENAI_BASE_URL": server.url})
-            hosted = config.service(f"openai/{name}", name, server.url, None, "OPENAI_API_KEY")
+            hosted = ServiceConfig(config, f"openai/{name}", name, server.url, None, "OPENAI_API_KEY")
             model = OpenAIModel(hosted, COMPATIBLE["openai"])
             custom = open_model(f"openai/{name}", lambda _: config)
             identities = [await with_model(each, lambda one: one.identity()) for each in (model, custom)]
@@ -105,7 +106,7 @@ def test_the_identity_of_claude_is_the_model_behind_an_alias() -> None:
     async def identify(page: bytes, name: str) -> str:
         async with FaultServer([well], pages={f"/v1/models/{name}": page}) as server:
             url = server.url.removesuffix("/v1")
-            hosted = ModelConfig(name, {}).service(f"anthropic/{name}", name, url, None, "ANTHROPIC_API_KEY")
+            hosted = ServiceConfig(ModelConfig(name, {}), f"anthropic/{name}", name, url, None, "ANTHROPIC_API_KEY")
             return await with_model(AnthropicModel(hosted), lambda one: one.identity())
 
     found = asyncio.run(identify(b'{"id": "claude-sonnet-4-20250514", "type": "model"}', "claude-sonnet-4-0"))
