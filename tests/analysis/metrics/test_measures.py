@@ -191,6 +191,7 @@ def test_sub_answers_count_separately_and_by_alignment() -> None:
     assert cells["aligned_recall"].value == pytest.approx(0.375)
 
 
+@pytest.mark.parametrize("empty", [0.0, 1.0])
 def test_a_ratio_with_only_infeasible_cases_does_not_remove_the_curve(empty: float) -> None:
     trials = [_trial(item, "noise", noise, correct=item < limit) for noise, limit in _FALLING for item in "abcd"]
     trials += [_trial(item, "noise", empty, "infeasible") for item in "abcd"]
