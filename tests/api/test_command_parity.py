@@ -31,11 +31,12 @@ FUNCTIONS = {
     "rank": "rank",
     "report": "report",
     "review": "review",
+    "status": "status",
     "synth": "synthesize",
     "view": "view",
 }
-ELSEWHERE = {"run": ("run", "arun", "forecast"), "status": ("Run.status",)}
-"""A command with several functions, and one that is a method."""
+ELSEWHERE = {"run": ("run", "arun", "forecast")}
+"""A command with several functions."""
 PRINTING = {
     "": {"json"},
     "report": {"disagreements"},

@@ -223,10 +223,10 @@ def test_a_function_in_a_module_receives_the_tool(tmp_path: Path, monkeypatch: p
     monkeypatch.chdir(tmp_path)
     run = ragbed.run("python/sea_agent:answer", _DATA[0], out=tmp_path / "run", **_OPTIONS)
     assert (run.outcomes, _rates(run, "never_searched")["complete"]) == ({"ok": 4}, 0)
-    told = r"must accept `search` or `case`\..* A correct one: def answer\(question, search\): …"
+    told = r"in the testbed search\. .* A correct one: def answer\(question, search\): …"
     with pytest.raises(UsageError, match=told):
         ragbed.run("python/sea_agent:other", _DATA[0], out=tmp_path / "other", **_OPTIONS)
-    told = r"must accept `documents` or `case`\..* A correct one: def answer\(question, documents\): "
+    told = r"in testbeds that provide documents.* A correct one: def answer\(question, documents\): "
     with pytest.raises(UsageError, match=told):
         ragbed.run(
             "python/sea_agent:answer", _DATA[0], out=tmp_path / "both", **_OPTIONS | {"testbeds": "noise,search"}

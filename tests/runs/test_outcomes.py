@@ -14,7 +14,7 @@ import ragbed
 from ragbed.analysis.gates import check_run, parse_floor
 from ragbed.analysis.overview import tabulate_run
 from ragbed.analysis.run_cells import read_report_cells
-from ragbed.cli.results import tell_empty
+from ragbed.api.run_status import tell_empty
 from ragbed.errors import DataError, RagbedError, UsageError
 from ragbed.runs.batch_records import BATCH, StoredBatch
 from ragbed.runs.display_names import read_names

@@ -42,6 +42,8 @@ class BatchBehaviour:
     """Share of requests about batches that get 429."""
     damage: str = ""
     """foreign, duplicate or truncated: a defect of the output."""
+    refuses: bool = False
+    """Whether every batch is refused when it is created."""
     invalid: bool = False
     """Whether every batch fails its validation."""
     lost_answers: int = 0
@@ -196,6 +198,8 @@ class _Server:
         body = await request.json()
         if self._behaviour.quotes_headers:
             self._quoted = f" {dict(request.headers)}"
+        if self._behaviour.refuses:
+            return web.json_response({"error": {"message": "batches are not available"}}, status=403)
         anthropic = "messages" in request.path
         if anthropic:
             lines = [{"custom_id": row["custom_id"], "body": row["params"]} for row in body["requests"]]

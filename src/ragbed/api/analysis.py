@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ragbed.api.calling import open_engine, with_request_options
+from ragbed.api.calling import with_request_options
 from ragbed.api.job_specs import CompareSpec, DiagnoseSpec, JudgeSpec, PowerSpec, RankSpec
 from ragbed.api.layout import split
 from ragbed.api.places import run_folder, several
@@ -240,12 +240,13 @@ def diagnose(spec: DiagnoseSpec) -> Result:
     from ragbed.analysis.run_cells import is_monitored
     from ragbed.api.analysis_tables import describe_counts, describe_diagnosis, tabulate_shares
     from ragbed.runs.display_names import read_names
+    from ragbed.runs.engines.local import LocalEngine
 
     if spec.show is not None and spec.show not in (*NAMES, UNCLASSIFIED):
         raise UnknownName("error type", spec.show, [*NAMES, UNCLASSIFIED])
     folder = run_folder(spec.run)
-    with open_progress(spec.progress) as shown, closing(open_engine(spec, shown.message)) as workers:
-        found = diagnose_run(folder, workers)
+    with open_progress(spec.progress), closing(LocalEngine()) as engine:
+        found = diagnose_run(folder, engine)
     path, names, monitored = write_diagnoses(folder, found.diagnoses), read_names([folder]), is_monitored(folder)
     types = tabulate_shares(found.diagnoses, "type", names, is_monitored=monitored)
     sources = tabulate_shares(found.diagnoses, "source", names, is_monitored=monitored)

@@ -214,8 +214,9 @@ class JobCommand(Command):
         return self._spec, list(fields_of(self._spec).values()), [] if json is None else [json]
 
     def _call(self, **typed: Any) -> None:  # noqa: ANN401 - values as click returns them
-        from ragbed.cli.console import show_result
+        from ragbed.cli.console import serve, show_result
         from ragbed.cli.console_progress import ConsoleProgress
+        from ragbed.reporting.table import Result
 
         _, shared, _ = self._fields
         given = {field.name: _read(field, typed[field.name]) for field in shared if _is_set(field)}
@@ -224,11 +225,14 @@ class JobCommand(Command):
         spec, (module, _, name) = self._spec(**given), self._spec.function.partition(".")
         try:
             result = getattr(import_module(f"ragbed.api.{module}"), name).start(spec)
-        except (KeyboardInterrupt, Stopped):
-            if "cache" in given or hasattr(spec, "cache"):
-                say("Stopped. Finished calls are kept; rerun the same command to resume.")
+        except (KeyboardInterrupt, SystemExit, Stopped):
+            if {"cache", "mirror"} & vars(spec).keys():
+                say("Stopped. Finished parts are kept; rerun the same command to resume.")
             raise
-        show_result(result, to_json=typed["json"])
+        if isinstance(result, Result):
+            show_result(result, to_json=typed["json"])
+        else:
+            serve(result)
 
 
 def write_sections(formatter: click.HelpFormatter, sections: Mapping[str, Records]) -> None:
