@@ -53,7 +53,7 @@ def test_each_format_is_detected_and_can_be_named(form: str, records: list[dict[
         run = ragbed.open_run(tmp_path / f"run-{from_}")
         (trial,) = run.trials()
         assert (trial["question"], trial["reply"], trial["answer"]) == (_QUESTION, _ANSWER, ())
-        assert [document["text"] for document in trial["documents"]] == _CONTEXTS
+        assert [(one["text"], one["stance"]) for one in trial["documents"]] == [(text, None) for text in _CONTEXTS]
         assert trial["scores"]["correct"] is None
         assert "paper.correct" not in trial["scores"]
 

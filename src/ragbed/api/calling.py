@@ -123,7 +123,7 @@ def check_models(
         UsageError: A model is given twice, cannot search, or does not accept documents or prompts.
     """
     from ragbed.models.base import is_system
-    from ragbed.models.systems import UnderTest
+    from ragbed.models.systems import FunctionSystem
 
     for model in models:
         if [other.name for other in models].count(model.name) > 1:
@@ -138,7 +138,7 @@ def check_models(
                 f"{model.name} is not a RAG system, which the own-rag testbed requires. Use factory/…, python/… or "
                 "http/…, or ragbed.system."
             )
-        if isinstance(model, UnderTest) and not getattr(model, "takes_prompts", False):
+        if isinstance(model, FunctionSystem) and not model.takes_prompts:
             for kind in provided:
                 model.check_provided(kind, tuple(corpora) if kind == "corpus" else ())
         if prompted and is_system(model):

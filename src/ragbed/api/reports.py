@@ -185,11 +185,12 @@ def write_report_page(
     report: Report, runs: Sequence[Path], locale: Lang | None, path: Path, models: RowNames | None = None
 ) -> None:
     """Write the report as a single HTML file; `models` are the names that were passed to `read_report`."""
+    from ragbed.analysis.judging import FOLDER
     from ragbed.reporting.html import write_html
     from ragbed.reporting.html.cases import pack_cases
-    from ragbed.ui.viewer.annotations import has_votes, read_votes
+    from ragbed.ui.viewer.annotations import read_votes
 
-    votes = read_votes if any(map(has_votes, runs)) else None
+    votes = read_votes if any((run / FOLDER).is_dir() for run in runs) else None
     page = write_html(report, pack_cases(runs, report.diagnoses, votes, names=models), locale)
     write_file(path, page.encode())
 

@@ -149,14 +149,14 @@ def review(spec: ReviewSpec) -> PageServer | Result:
 
     need_serve()
     from ragbed.ui.review.app import make_app
-    from ragbed.ui.review.item_page import Provenance
+    from ragbed.ui.review.item_page import read_origins
 
     place = Path(spec.path)
 
     def open_page(stack: ExitStack) -> tuple[LocalAddress, ASGIApp, str]:
         with open_progress(spec.progress) as shown:
             session = stack.enter_context(_open_session(spec, shown, writes=True))
-        app = make_app(session, Provenance(place if place.is_dir() else place.parent))
+        app = make_app(session, read_origins(place if place.is_dir() else place.parent))
         flagged = sum(bool(item.flags) for item in session.items.values())
         return open_port(spec.port), app, f"{counted(len(session.items), 'item')}, {flagged:,} of them flagged"
 
@@ -187,15 +187,9 @@ def _open_session(spec: ReviewSpec, shown: Progress, writes: bool) -> Iterator[R
     user = storable_name(_user()) or "unknown"
     path = Path(spec.path)
     with open_session(path, watch, rater=spec.rater, target=spec.target, user=user, writes=writes) as session:
-        log = session.log
-        if log.torn:
-            shown.message(
-                f"{log.path.name}: the last line is incomplete ({log.torn} bytes). It was never confirmed and is "
-                "ignored; the next decision replaces it."
-            )
         if stale := len(session.stale):
             shown.message(
-                f"{log.path.name}: ignored decisions about items that have been removed or changed: {stale}. They "
-                "stay in the log."
+                f"{session.log.path.name}: ignored decisions about items that have been removed or changed: {stale}. "
+                "They stay in the log."
             )
         yield session
