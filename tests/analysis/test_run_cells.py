@@ -99,11 +99,10 @@ def test_the_papers_rows_are_shown_for_complete_results_on_its_files_whatever_th
     (table,) = (table for table in ragbed.report(run, scorer="code").reports[0].tables if table.name == "integration")
     assert [row.comparable for row in table.rows if not row.printed] == [comparable]
     assert any(row.printed for row in table.rows) == comparable
-    latex = (ragbed.report(run, scorer="code", format="latex").text or "").splitlines()
-    own = next(number for number, line in enumerate(latex) if line.startswith("scripted/oracle "))
-    assert ("$^\\dagger$" in latex[own]) == comparable
-    assert ("ChatGPT (paper) & " in latex[own + 1]) == comparable
-    assert any("(paper) & " in line for line in latex) == comparable
+    lines = (ragbed.report(run, scorer="code", format="md").text or "").splitlines()
+    own = next(number for number, line in enumerate(lines) if line.startswith("| scripted/oracle "))
+    assert ("†" in lines[own]) == comparable
+    assert ("| ChatGPT (paper) | " in lines[own + 1]) == comparable
     assert any("paper" in row["model"] for row in run.table("integration", "code")) == comparable
 
 

@@ -92,7 +92,6 @@ def test_reports_and_tables_of_a_monitored_run_use_its_intervals_and_say_so(tmp_
     assert report is not None
     assert "valid at any stopping time" in report
     assert ragbed.report(run, format="csv").text
-    assert "valid at any stopping time" in (ragbed.report(run, format="latex").text or "")
     page = ragbed.report(run, format="html", out=tmp_path / "report.html").paths[0]
     assert "valid at any stopping time" in page.read_text("utf-8")
     typed = type_command("report", str(run.folder))

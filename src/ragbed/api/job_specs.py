@@ -28,7 +28,7 @@ else:
     # The real types take longer to import than a command to start; the functions check these values.
     DataLike = LocalFiles = ModelLike = Output = Progress = Questions = RunLike = RunsLike = Sources = object
 
-ReportFormat: TypeAlias = Literal["text", "md", "html", "latex", "csv", "json", "site", "svg", "png", "pdf"]
+ReportFormat: TypeAlias = Literal["text", "md", "html", "csv", "json", "site", "svg", "png", "pdf"]
 
 _SCORERS = "robust, code, paper, or a scorer from a plug-in."
 

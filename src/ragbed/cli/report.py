@@ -48,7 +48,6 @@ def report(
     \b
     Examples:
       ragbed report runs/qwen
-      ragbed report runs/qwen runs/llama -f latex -o tables.tex
       ragbed report runs/qwen -f md --scorer code
       ragbed report runs/* -f csv -o cells.csv
       ragbed report runs/qwen -f html -o report.html

@@ -108,9 +108,9 @@ class ReportTable:
             shown.append({**dict(zip(names, named, strict=True)), **cells})
         title = words.section("tables").get(self.name, f"Testbed {self.name}")
         if self.name == "own-rag":
-            common, shown = compact(self._by_measure(shown, names[:4], words), names[:4])
-            title += common
-        return Table(rows, title, shown)
+            shown = self._by_measure(shown, names[:4], words)
+        common, shown = compact(shown, names[1:4])
+        return Table(rows, title + common, shown)
 
     def _by_measure(
         self, shown: Sequence[Mapping[str, Any]], keys: Sequence[str], words: Locale
