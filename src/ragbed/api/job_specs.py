@@ -256,7 +256,7 @@ class JudgeSpec(CallOptions, function="analysis.judge"):
 
     Examples:
       ragbed judge runs/qwen -m openai/gpt-4o
-      ragbed judge runs/qwen -m openai/gpt-4o -m anthropic/claude-sonnet-4-5 --criteria refusal --votes 3
+      ragbed judge runs/qwen -m openai/gpt-4o -m anthropic/claude-sonnet-4-5 --criteria refusal
       ragbed judge runs/qwen -m openai/gpt-4o --sample 200 -o runs/qwen/labels.jsonl
       ragbed judge runs/qwen -m openai/gpt-4o --labels runs/qwen/labels.jsonl
       ragbed judge runs/qwen -m openai/gpt-4o --criteria correct --unsure
@@ -279,7 +279,6 @@ class JudgeSpec(CallOptions, function="analysis.judge"):
     testbeds: Values | None = opt(
         "Judge only responses in these testbeds.", "NAMES", shown="those that the criterion applies to", default=None
     )
-    votes: int = opt("Number of judgements per response; the majority decides.", low=1, default=1)
     max_tokens: int | str = opt(
         "Maximum number of tokens per judgement.", "N|auto", read=check_max_tokens, default="auto"
     )
