@@ -11,7 +11,9 @@ from msgspec.structs import replace
 
 from ragbed import open_run
 from ragbed.analysis.overview import tabulate_run
-from ragbed.cli.results import print_cells
+from ragbed.api.run_result import describe_cells
+from ragbed.cli.console import show_result
+from ragbed.reporting.table import Result
 from ragbed.runs.execution import run
 from ragbed.schema import Case, Completion
 from tests.cli.typed import type_command
@@ -33,7 +35,7 @@ def _say(case: Case) -> Completion:
 def _overview(folder: Path, capsys: pytest.CaptureFixture[str]) -> list[str]:
     """Return the lines of a stored run's overview."""
     with patch.dict("os.environ", {"COLUMNS": "200"}):
-        print_cells(tabulate_run(folder), folder, to_stderr=False)
+        show_result(Result(*describe_cells(tabulate_run(folder), folder)), to_stderr=False)
     return "".join(capsys.readouterr()).splitlines()
 
 

@@ -34,6 +34,7 @@ GROUPS = {
 }
 """The commands in the groups and the order of the help."""
 SPECS: dict[str, str | dict[str, str]] = {
+    "run": "RunCommandSpec",
     "report": "ReportSpec",
     "status": "StatusSpec",
     "compare": "CompareSpec",
@@ -49,6 +50,7 @@ SPECS: dict[str, str | dict[str, str]] = {
     "export": "ExportSpec",
     "import": "ImportSpec",
     "merge": "MergeSpec",
+    "demo": "DemoSpec",
     "doctor": "DoctorSpec",
 }
 """The specifications of the commands that print the result of their function."""

@@ -225,9 +225,10 @@ class JobCommand(Command):
             given["progress"] = ConsoleProgress()
         spec, (module, _, name) = self._spec(**given), self._spec.function.partition(".")
         try:
-            result = getattr(import_module(f"ragbed.api.{module}"), name).start(spec)
+            function = getattr(import_module(f"ragbed.api.{module}"), name)
+            result = getattr(function, "start", function)(spec)
         except (KeyboardInterrupt, SystemExit, Stopped):
-            if {"cache", "mirror"} & vars(spec).keys():
+            if spec.keeps_parts:
                 say("Stopped. Finished parts are kept; rerun the same command to resume.")
             raise
         if isinstance(result, Result):
