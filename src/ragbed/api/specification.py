@@ -249,8 +249,8 @@ def fields_of(spec: type) -> Mapping[str, OptionField]:
 def _read_fields(spec: type) -> Mapping[str, OptionField]:
     hints, known = get_type_hints(spec), {one.name: one for one in fields(cast("Any", spec))}
     found: dict[str, OptionField] = {}
-    own, *bases = spec.__mro__
-    for owner in (own, *reversed(bases)):
+    jobs = [owner for owner in reversed(spec.__mro__) if vars(owner).get("function")] or [spec]
+    for owner in (*jobs, *reversed(spec.__mro__)):
         for name in inspect.get_annotations(owner):
             if name in known and name not in found:
                 one = read_field(name, hints[name], known[name].default, known[name].metadata.get("option"))
