@@ -34,7 +34,7 @@ def done(folder: Path) -> Done:
 
 def test_the_run_is_stored_for_status_and_report(done: Done, folder: Path) -> None:
     with open_store(folder / "baseline", create=False) as store:
-        assert len(list(store.results())) == 618
+        assert len(list(store.results())) == 658
     assert f"Run {folder}/baseline" in type_command("status", str(folder)).out
     page = (folder / "report.html").read_text("utf-8")
     assert f"HTML report: {folder}/report.html" in done.out
@@ -75,8 +75,6 @@ def test_without_the_weights_the_baseline_stands_in_and_its_run_is_stored(
         "Until then, only the baseline is evaluated."
     ) in done.err
     assert "bundled/smollm2 reads only English" in done.out
-    assert "doctor" in done.out
-    assert "view" not in done.out[done.out.index("Next:") :].split("#")[0]
     assert sorted(path.name for path in (tmp_path / "demo").iterdir()) == ["baseline", "report.html"]
 
 
@@ -103,7 +101,7 @@ def test_missing_weights_are_downloaded_and_a_server_that_is_down_is_reported(
     assert "baseline/lexical on ragbed-mini-en_base" in done.out
 
 
-def test_it_ends_with_three_commands_that_work(tmp_path: Path) -> None:
+def test_it_ends_with_commands_that_work(tmp_path: Path) -> None:
     programs = Path(sys.executable).parent
     environ = os.environ | {"PATH": f"{programs}{os.pathsep}{os.environ['PATH']}", "BROWSER": "true"}
     started = time.monotonic()
@@ -115,9 +113,8 @@ def test_it_ends_with_three_commands_that_work(tmp_path: Path) -> None:
         shown = demo.stdout.read()
     assert demo.returncode == 0
     commands = [line.split("#")[0].strip() for line in shown[shown.index("Next:") :].splitlines()[1:]]
-    assert len(commands) == 3
-    report, run, view = commands
-    for command in (report, run):
+    report, run, view, doctor = commands
+    for command in (report, run, doctor):
         done = subprocess.run(
             shlex.split(command), cwd=tmp_path, env=environ, capture_output=True, text=True, check=False
         )
@@ -148,6 +145,6 @@ def test_errors_are_reported_and_set_the_exit_code(tmp_path: Path, monkeypatch: 
     done = type_command("demo", "--lang", "en", "-m", "python/sometimes:answer", "--out", "demo")
     assert done.code == 3
     with open_store(tmp_path / "demo" / "en", create=False) as store:
-        assert len(list(store.results())) == 83
+        assert len(list(store.results())) == 94
     assert "First error: " in done.err
     assert re.search(r"Incomplete: \d+ cases ended in an error\. Rerun the command to retry\.", done.err)

@@ -197,4 +197,4 @@ def test_the_list_for_people_says_how_many_there_are_of_each_kind(tmp_path: Path
 def test_disagreements_are_not_written_in_formats_for_tables(tmp_path: Path) -> None:
     run(make_job(tmp_path / "run", 1, TalkingModel(_say)), ask_nobody)
     done = type_command("report", str(tmp_path / "run"), "--disagreements", "code", "-f", "md")
-    assert (done.code, "Use -f text or -f json" in done.err) == (2, True)
+    assert (done.code, "Use --format text or --format json" in done.err) == (2, True)

@@ -78,7 +78,7 @@ def demo(spec: DemoSpec) -> Result:
     last = _BASELINE if len(runs) == 1 else spec.model
     steps = {
         f"ragbed report {quoted(out)}": "all tables, with intervals",
-        f"ragbed run -m {quoted(last)} -d ragbed-mini-en_base --limit 5": "a first run of your own",
+        f"ragbed run -d ragbed-mini-en_base --limit 5 -m {quoted(last)}": "a first run of your own",
         f"ragbed view {quoted(out)}": "browse every case and response",
         "ragbed doctor": "the models that work on this machine, and what to install for others and for `ragbed view`",
     }

@@ -380,7 +380,15 @@ class DatasetsSpec(Spec, function="downloads.datasets"):
 
 
 class DownloadSpec(Spec, function="downloads.download", keeps_parts=True):
-    """Download datasets and small models, and list them."""
+    """Download the dataset or model NAME and verify its checksums.
+
+    Files that are complete are not downloaded again, and an interrupted download is resumed. The files are stored
+    in your data folder, or in the folder set by RAGBED_DATA_DIR. HF_ENDPOINT replaces https://huggingface.co.
+
+    Examples:
+      ragbed data get rgb
+      ragbed data get smollm2
+    """
 
     name: str = opt("A dataset or model that `ragbed data list` shows.", "NAME", is_argument=True, kw_only=False)
     mirror: str | None = opt(
