@@ -328,7 +328,6 @@ surplus = 100
 encoder = "e5-static"
 [pools]
 distracts = 2
-spread = 2
 """
 
 

@@ -67,12 +67,6 @@ class BuildResult(Result):
         """Whether all steps are finished and no items are missing."""
         return not self.unfinished and not any(file.is_short for file in self.files)
 
-    def samples(self, most: int = 3) -> list[tuple[str, str, str]]:
-        """Return examples of questions: "accepted" or the failed check, the question, and the answer or the reason."""
-        from ragbed.builder.funnel import draw_samples
-
-        return draw_samples(self.folder, most)
-
     def records(self) -> Table:
         """Return one row per file with the numbers of requested and delivered items."""
         rows = [
@@ -83,7 +77,7 @@ class BuildResult(Result):
         return Table(rows, f"Items in {self.folder}", shown)
 
     def tables(self) -> list[Table]:
-        """Return the steps, the items by file, and samples of accepted and rejected questions."""
+        """Return the steps and the items by file."""
         from ragbed.builder.funnel import main_reasons
 
         steps = [
@@ -91,9 +85,7 @@ class BuildResult(Result):
             | {"reasons": main_reasons(done)}
             for name, done in self.steps.items()
         ]
-        columns = ("check", "question or source", "answer or reason")
-        samples = [dict(zip(columns, sample, strict=True)) for sample in self.samples()]
-        return [Table(steps, "Steps"), self.records(), Table(samples, "Samples", columns=columns)]
+        return [Table(steps, "Steps"), self.records()]
 
 
 @takes(BuildSpec)
@@ -123,12 +115,12 @@ def build(spec: BuildSpec) -> BuildResult:
 
 
 def _open_build(folder: Path, recipe: Recipe, home: Path, caller: ModelCaller, shown: Progress) -> Build:
-    from ragbed.builder.build_context import Build, BuildServices
+    from ragbed.builder.build_context import Build
     from ragbed.builder.model_calls import CALLS
 
     _check_models(recipe, caller, has_responses=(folder / CALLS).is_dir())
     today, client = datetime.now(UTC).date(), open_client(folder / CALLS, caller)
-    return Build(folder, recipe, today, client, BuildServices(variables()), shown.count, caller.engine, home)
+    return Build(folder, recipe, today, client, variables(), watch=shown.count, engine=caller.engine, home=home)
 
 
 def open_client(folder: Path, caller: ModelCaller) -> BuildModelClient:

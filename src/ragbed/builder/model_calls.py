@@ -27,7 +27,6 @@ PROMPTS = (
     "questions",
     "json",
     "lines",
-    "again",
     "clear",
     "states",
     "reader",

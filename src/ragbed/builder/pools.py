@@ -253,7 +253,6 @@ def _find_shortage(passages: Sequence[Passage], required: RecipePools) -> Proble
         ("few-supports", len(supports), required.supports, "supporting passages"),
         ("few-distracts", len(distracts), required.distracts, "distracting passages"),
         ("one-source", len(set(map(source_of, supports))), required.sources, "sources that support the answer"),
-        ("one-sided", len(set(map(source_of, passages))), required.spread, "sources in total"),
     )
     return next(
         ((outcome, f"{count} {name}; the minimum is {least}") for outcome, count, least, name in checks

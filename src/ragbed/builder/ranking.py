@@ -76,7 +76,7 @@ async def _search_all(build: Build, engine: SearchEngine, drafts: list[Draft]) -
 def _open(build: Build, stack: ExitStack) -> SearchEngine:
     keep = stack.enter_context(PageCache(build.kept / "pages.db"))
     articles = _indexed(build) if build.recipe.search.engine == "local" else None
-    return open_engine(build.recipe.search.engine, SearchContext(keep, build.today, build.outside.environ, articles))
+    return open_engine(build.recipe.search.engine, SearchContext(keep, build.today, build.environ, articles))
 
 
 def _indexed(build: Build) -> Iterator[Article]:

@@ -42,5 +42,5 @@ def show_wanted(recipe: Mapping[str, Any]) -> str:
 
 
 def print_funnel(result: BuildResult, *, to_stderr: bool) -> None:
-    """Print the counts for each step and file, and sample questions."""
+    """Print the counts for each step and file."""
     print_tables(result.tables(), to_stderr=to_stderr)
