@@ -179,23 +179,11 @@ class FetchedPage(Record, frozen=True, kw_only=True):
     article: Article
 
 
-class Candidate(Record, frozen=True, kw_only=True):
-    """A passage for a question."""
-
-    text: str
-    url: str
-    title: str
-    page: str | None = None
-    date: str | None = None
-    licence: str | None = None
-    score: float | None = None  # similarity computed by the encoder
-
-
 class Ranked(Record, frozen=True, kw_only=True):
-    """A question's passages, nearest first."""
+    """A question's passages, nearest first, before they are labelled."""
 
     question: str
-    candidates: tuple[Candidate, ...]
+    passages: tuple[Passage, ...]
 
 
 class LabelledPool(Record, frozen=True, kw_only=True):

@@ -176,7 +176,7 @@ BAD: dict[str, tuple[Reply, str]] = {
     "a list": (reply([]), "protocol"),
     "wrong types": (reply(dict.fromkeys(("web", "organic", "results"), 7)), "protocol"),
     "cut JSON": (reply(b'{"results": [{"url"'), "protocol"),
-    "bytes that are no text": (reply(b'{"kind": "\xff\xfe"}'), "protocol"),
+    "bytes that are no text": (reply(b'{"results": [{"url": "\xff\xfe"}]}'), "protocol"),
     "depth 100,000": (reply(b"[" * 100_000), "protocol"),
     "a redirect": (reply({}, 302, Location="http://127.0.0.1:9/"), "request"),
     "packed as nobody asked": (reply(b"x", Content_Encoding="br"), "protocol"),
