@@ -53,7 +53,7 @@ def _request(task: str, cases: int = 3) -> Request:
 
 
 def _spent(budget: Budget) -> float:
-    return float(sum(dollars for dollars, _ in budget.spending().values()))
+    return float(budget.spent)
 
 
 def test_every_task_has_the_budget_that_the_others_have_left(tmp_path: Path) -> None:

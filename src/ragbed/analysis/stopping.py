@@ -32,6 +32,7 @@ from ragbed.analysis.statistics.sequential import difference_sequence, minimum_s
 from ragbed.analysis.trials.columns import Numbering, TrialColumns, group_trials, read_part
 from ragbed.analysis.trials.table import TrialTable
 from ragbed.errors import UsageError, option
+from ragbed.runs.call_order import order_calls
 from ragbed.runs.condition import ClusterSizes
 from ragbed.runs.decided import Conclusion, DecidedInterval, DecisionState, LastInterval
 from ragbed.runs.store import RunStore, StoredResult
@@ -343,7 +344,7 @@ class MonitoringRule:
             self._table = TrialTable(store.path.parent, current=True)
         name, largest = store.models()[model][0], self._plan.sizes.largest(self._plan.repeats)
         expected = [(at, key) for at, keys in enumerate(self._expected or []) for key in keys]
-        order = list(store.question_order(model))
+        order = order_calls(store.connection, self._plan.repeats, by_question=True)
         self._models[name] = _ModelMonitor(name, model, self._conditions, expected, order, self._table, largest)
         self._models[name].add_stored()
 

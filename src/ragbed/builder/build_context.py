@@ -18,7 +18,6 @@ from ragbed.builder.web.client import AddressFilter, FetchLimits
 from ragbed.errors import MALFORMED_JSON, DataError, RagbedError, option
 from ragbed.io.jsonl import read_lines
 from ragbed.io.locations import check_regular, read_regular
-from ragbed.runs.engines import Engine
 from ragbed.runs.engines.local import LocalEngine
 from ragbed.schema import Answer, Article, Lang, Passage, Question, Record, Reject
 
@@ -51,7 +50,7 @@ class Build:
     gate: AddressFilter = field(default_factory=AddressFilter)
     manners: FetchLimits = field(default_factory=FetchLimits)
     watch: Callable[[str, int, int | None], None] = lambda step, done, total: None  # noqa: ARG005
-    engine: Engine = field(default_factory=lambda: LocalEngine(1))
+    engine: LocalEngine = field(default_factory=lambda: LocalEngine(1))
     home: Path = Path()
 
     @property

@@ -24,21 +24,16 @@ from ragbed.io.retry import RetryPolicy
 from ragbed.models.base import Model, Sampling
 from ragbed.models.presets import Preset
 from ragbed.models.providers.dialects import COMPATIBLE, CompatibleProvider, any_provider, find_url
-from ragbed.models.providers.pacing import Pacer
 from ragbed.models.secrets import ApiKey, without_credentials
 from ragbed.plugins import find_part
 from ragbed.text import storable_name
 
 if TYPE_CHECKING:
     from ragbed.data.corpus import Corpora
-    from ragbed.models.providers.http_model import ServiceConfig
-    from ragbed.models.systems import FunctionSystem
 
 # Maximum number of concurrent connections. Each connection uses a file descriptor, a task and resources on the server,
 # and more connections would not increase any server's throughput.
 _MAX_CONNECTIONS = 4_096
-# Default maximum number of connections per server; adaptive concurrency determines how many are useful.
-_DEFAULT_CONNECTIONS = 64
 
 
 class ModelConfig(Struct, frozen=True):
@@ -108,29 +103,6 @@ class ModelConfig(Struct, frozen=True):
             raise UsageError(f"{name} contains characters that are not allowed in an API key. Copy the key again.")
         return ApiKey(value)
 
-    def service(
-        self, name: str, remote: str, url: str, key: ApiKey | None, variable: str, *, is_custom: bool = False
-    ) -> ServiceConfig:
-        """Return the connection settings for a model that is called over HTTP.
-
-        Args:
-            name: The model string.
-            remote: The model's name on the server.
-            url: The base URL.
-            key: The API key.
-            variable: The environment variable that holds the key.
-            is_custom: Whether the URL is the user's rather than the provider's own.
-        """
-        from ragbed.models.providers.http_model import ServiceConfig
-
-        pacer = Pacer(
-            self.connections or _DEFAULT_CONNECTIONS,
-            slow_s=self.retry_policy.attempt_s / 2 if self.connections is None else None,
-            per_s=None if self.per_minute is None else self.per_minute / 60,
-            tokens_per_s=None if self.tokens_per_minute is None else self.tokens_per_minute / 60,
-        )
-        return ServiceConfig(name, remote, url, key, pacer, f"the key ({variable})", self, is_custom)
-
 
 def _compatible(name: str) -> Callable[[ModelConfig], Model]:
     """Return a function that opens models from the named provider, which must be listed in `dialects.py`."""
@@ -155,6 +127,7 @@ def _openai_api(config: ModelConfig) -> Model:
 
 
 def _open_compatible(config: ModelConfig, provider: CompatibleProvider, name: str, remote: str) -> Model:
+    from ragbed.models.providers.http_model import ServiceConfig
     from ragbed.models.providers.openai import OpenAIModel
 
     is_custom = bool(config.environ.get(provider.base, "").strip())
@@ -162,7 +135,7 @@ def _open_compatible(config: ModelConfig, provider: CompatibleProvider, name: st
     key = config.key(*provider.key, needed=provider.needs_key and (not is_custom or not provider.url), model=name)
     url = find_url(provider, config.environ)
     has_own_url = is_custom and url.rstrip("/") != provider.url.rstrip("/")
-    service = config.service(name, remote, url, key, variable, is_custom=has_own_url)
+    service = ServiceConfig(config, name, remote, url, key, variable, is_custom=has_own_url)
     is_official = name.startswith("openai/") and not is_custom
     if name.startswith("openai/") and is_custom:
         # With a custom base URL, the server is not OpenAI's and may support only the older parameter `max_tokens`.
@@ -172,12 +145,13 @@ def _open_compatible(config: ModelConfig, provider: CompatibleProvider, name: st
 
 def _anthropic(config: ModelConfig) -> Model:
     from ragbed.models.providers.anthropic import AnthropicModel
+    from ragbed.models.providers.http_model import ServiceConfig
 
     default, variable = "https://api.anthropic.com", "ANTHROPIC_API_KEY"
     url = config.environ.get("ANTHROPIC_BASE_URL") or default
     name, is_custom = f"anthropic/{config.model}", url.rstrip("/") != default
     key = config.key(variable, needed=True, model=name)
-    return AnthropicModel(config.service(name, config.model, url, key, variable, is_custom=is_custom))
+    return AnthropicModel(ServiceConfig(config, name, config.model, url, key, variable, is_custom))
 
 
 def _hf(config: ModelConfig) -> Model:
@@ -218,32 +192,24 @@ def _llamacpp(config: ModelConfig, provider: str = "llamacpp") -> Model:
 
 def _http(config: ModelConfig) -> Model:
     """Open the RAG system at the URL in a model string, e.g. `http/https://…` or `http/localhost:8080/ask`."""
+    from ragbed.models.providers.http_model import ServiceConfig
     from ragbed.models.systems import HttpSystem
 
     url = config.model if "://" in config.model else f"http://{config.model}"
     key = config.key("HTTP_API_KEY", needed=False)
     name = without_credentials(f"http/{config.model}")
-    return HttpSystem(config.service(name, name, url, key, "HTTP_API_KEY"), config.corpora)
+    return HttpSystem(ServiceConfig(config, name, name, url, key, "HTTP_API_KEY"), config.corpora)
 
 
-def _python(config: ModelConfig) -> Model:
-    from ragbed.models import systems
-
-    return _open_function(config, "python", systems.FunctionSystem)
-
-
-def _factory(config: ModelConfig) -> Model:
-    from ragbed.models import systems
-
-    return _open_function(config, "factory", systems.FactorySystem)
-
-
-def _open_function(config: ModelConfig, provider: str, kind: type[FunctionSystem]) -> Model:
-    from ragbed.models.systems import DEFAULT_CALLS, load_function
+def _open_function(config: ModelConfig, provider: str) -> Model:
+    from ragbed.models.systems import DEFAULT_CALLS, FunctionSystem, load_function
 
     calls, limit_s = config.connections or DEFAULT_CALLS, config.retry_policy.attempt_s
     function = load_function(config.model, provider)
-    return kind(f"{provider}/{config.model}", function, calls, limit_s, config.corpora, has_own_loop=True)
+    return FunctionSystem(
+        f"{provider}/{config.model}", function, calls, limit_s, config.corpora,
+        has_own_loop=True, is_factory=provider == "factory",
+    )  # fmt: skip
 
 
 def _replay(config: ModelConfig) -> Model:
@@ -260,8 +226,8 @@ PROVIDERS: dict[str, Callable[[ModelConfig], Model]] = {
     "bundled": lambda config: _llamacpp(config, "bundled"),
     "hf": _hf,
     "http": _http,
-    "python": _python,
-    "factory": _factory,
+    "python": lambda config: _open_function(config, "python"),
+    "factory": lambda config: _open_function(config, "factory"),
     "replay": _replay,
     "baseline": _baseline,
     "scripted": _scripted,

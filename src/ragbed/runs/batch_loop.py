@@ -31,7 +31,7 @@ from ragbed.runs.batch_records import BATCH, StoredBatch, read_batches
 from ragbed.runs.call_loop import CallLoop
 from ragbed.runs.circuit_breaker import CircuitOpen
 from ragbed.runs.store import NOTE, Called, CallRequest
-from ragbed.schema import Completion
+from ragbed.schema import Case, Completion
 from ragbed.text import counted
 
 Call: TypeAlias = tuple[int, int]  # case number and repeat
@@ -270,7 +270,7 @@ class BatchLoop(CallLoop):
         """Reopen a batch from an earlier session, or create it now if it was never submitted."""
         requests = []
         for number, repeat in stored.calls:
-            found = next(self.session.store.cases_after(number - 1, 1), None)
+            found = next(self.session.store.cases_after(number - 1, 1, Case), None)
             if found is None or found[0] != number:
                 raise self.session.store.damaged(f"batch {stored.key}")
             requests.append(CallRequest(self.number, number, repeat, found[1]))

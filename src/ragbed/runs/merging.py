@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
@@ -9,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
+from msgspec.structs import replace
 
 from ragbed.errors import RagbedError, UsageError, option
 from ragbed.runs.batch_records import read_batches
@@ -61,7 +63,7 @@ def merge(parts: Sequence[Path], folder: Path) -> Merged:
 
 
 def _common_settings(parts: Sequence[Path], all_settings: Sequence[dict[str, str]]) -> dict[str, str]:
-    first, *others = map(_without_shard, all_settings)
+    first, *others = ({name: value for name, value in one.items() if name != SETTING} for one in all_settings)
     for part, other in zip(parts[1:], others, strict=True):
         for name in sorted(first.keys() | other.keys()):
             old, new = first.get(name), other.get(name)
@@ -77,13 +79,8 @@ def _check_shards(sources: Sequence[RunStore]) -> None:
     """Check that no model's results lack a shard. A shard that was planned but never started counts for all models."""
     found = [(source.settings().get(SETTING), {name for name, _ in source.models().values()}) for source in sources]
     models = sorted(set[str]().union(*(names for _, names in found)))
-    for model in models or [""]:
-        shards = [shard for shard, names in found if model in names or not names]
-        check_shards(shards, model if len(models) > 1 else "")
-
-
-def _without_shard(settings: dict[str, str]) -> dict[str, str]:
-    return {name: value for name, value in settings.items() if name != SETTING}
+    for model in models or ["the model"]:
+        check_shards([shard for shard, names in found if model in names or not names], model)
 
 
 def _copy(sources: Sequence[RunStore], target: RunStore, settings: dict[str, str], merged: Merged) -> None:
@@ -152,11 +149,6 @@ def _add_models(target: RunStore, source: RunStore) -> dict[str, int]:
         ) from error
 
 
-def _is_same(one: Case, other: Case) -> bool:
-    """Return whether two cases are the same, ignoring `reason`, whose wording depends on ragbed's version."""
-    return msgspec.structs.replace(one, reason=None) == msgspec.structs.replace(other, reason=None)
-
-
 def _new_cases(source: RunStore, target: RunStore, merged: Merged) -> Iterator[Case]:
     """Yield the cases that are not in any earlier part; raise a UsageError if a case differs between parts."""
     for case in source.cases():
@@ -164,7 +156,7 @@ def _new_cases(source: RunStore, target: RunStore, merged: Merged) -> Iterator[C
         if not known:
             merged.cases += 1
             yield case
-        elif not _is_same(msgspec.json.decode(known[0][0], type=Case), case):
+        elif replace(msgspec.json.decode(known[0][0], type=Case), reason=None) != replace(case, reason=None):
             raise UsageError(
                 f"the case {case.case} in {source.path.parent} differs from the case with the same name in another "
                 "run: the documents or the prompts differ. Merge only runs that were created from the same data."
@@ -183,7 +175,9 @@ def _add(target: RunStore, model: int, result: StoredResult, merged: Merged) -> 
     if known:
         merged.twice += 1
         old = msgspec.json.decode(known[0][0], type=Completion)
-        if "error" not in (old.outcome, result.completion.outcome) and _content(old) != _content(result.completion):
+        compared = operator.attrgetter("outcome", "reply", "reasoning", "finish")  # times are ignored
+        has_both = "error" not in (old.outcome, result.completion.outcome)
+        if has_both and compared(old) != compared(result.completion):
             trial = f"{result.model}, case {result.case.case}, repeat {result.repeat}"
             raise UsageError(
                 f"two of these runs contain different responses for {trial}. Merge only runs with different cases or "
@@ -197,8 +191,3 @@ def _add(target: RunStore, model: int, result: StoredResult, merged: Merged) -> 
     call = CallRequest(model, number, result.repeat, result.case)
     row = target.row(call, _SESSION, result.request, result.completion, result.cached)
     target.connection.execute(RECORD, row)
-
-
-def _content(completion: Completion) -> tuple[object, ...]:
-    """Return the fields that are compared to decide whether two results are identical; times are ignored."""
-    return (completion.outcome, completion.reply, completion.reasoning, completion.finish)

@@ -18,6 +18,7 @@ from ragbed.models.base import Model, Sampling
 from ragbed.models.checks import CHECKS
 from ragbed.models.providers.anthropic import AnthropicModel
 from ragbed.models.providers.dialects import COMPATIBLE
+from ragbed.models.providers.http_model import ServiceConfig
 from ragbed.models.providers.openai import OpenAIModel
 from ragbed.schema import Completion
 from tests.models.asking import KEY, QUICK, ask, case, model_at, with_model
@@ -65,14 +66,6 @@ def test_the_name_alone_is_no_identity() -> None:
     assert identity_at(listed(object="model", owned_by="test", root="m", parent=None)) == ""
 
 
-def test_the_identity_of_llama_cpp_has_the_weights_and_the_chat_template() -> None:
-    def identity_of(**props: str) -> str:
-        return identity_at(listed(owned_by="llamacpp", meta={"n_params": 7}) | {"/props": props})
-
-    found = {identity_of(model_path=path, chat_template="t") for path in ("a.gguf", "b.gguf")}
-    assert len({*found, identity_of(model_path="a.gguf", chat_template="u")}) == 3
-
-
 @pytest.mark.parametrize(
     ("name", "is_dated"),
     [
@@ -92,7 +85,7 @@ def test_a_name_with_a_date_identifies_a_hosted_model(name: str, is_dated: bool)
     async def talk() -> tuple[str, str]:
         async with FaultServer([well], pages={}) as server:
             config = ModelConfig(name, {"OPENAI_API_KEY": KEY, "OPENAI_BASE_URL": server.url})
-            hosted = config.service(f"openai/{name}", name, server.url, None, "OPENAI_API_KEY")
+            hosted = ServiceConfig(config, f"openai/{name}", name, server.url, None, "OPENAI_API_KEY")
             model = OpenAIModel(hosted, COMPATIBLE["openai"])
             custom = open_model(f"openai/{name}", lambda _: config)
             identities = [await with_model(each, lambda one: one.identity()) for each in (model, custom)]
@@ -105,7 +98,7 @@ def test_the_identity_of_claude_is_the_model_behind_an_alias() -> None:
     async def identify(page: bytes, name: str) -> str:
         async with FaultServer([well], pages={f"/v1/models/{name}": page}) as server:
             url = server.url.removesuffix("/v1")
-            hosted = ModelConfig(name, {}).service(f"anthropic/{name}", name, url, None, "ANTHROPIC_API_KEY")
+            hosted = ServiceConfig(ModelConfig(name, {}), f"anthropic/{name}", name, url, None, "ANTHROPIC_API_KEY")
             return await with_model(AnthropicModel(hosted), lambda one: one.identity())
 
     found = asyncio.run(identify(b'{"id": "claude-sonnet-4-20250514", "type": "model"}', "claude-sonnet-4-0"))
@@ -191,20 +184,6 @@ def test_mixed_faults_lose_no_case_and_no_retry_is_early() -> None:
     assert [completion.outcome for completion in done] == ["ok"] * 400
     assert max(completion.attempts for completion in done) <= 6
     assert not early
-
-
-def test_calls_that_hang_end_as_timeouts() -> None:
-    async def answer(exchange: Exchange) -> None:
-        await (hang if json.loads(exchange.body)["messages"][1]["content"].endswith("7?") else well)(exchange)
-
-    async def talk() -> list[Completion]:
-        async with FaultServer([answer]) as server:
-            model = model_at(server.url, patience=replace(QUICK, attempt_s=1, attempts=1), connections=64)
-            return await with_model(model, lambda one: complete_all(one, 100))
-
-    kinds = [(completion.error or "").partition(":")[0] for completion in asyncio.run(talk())]
-    assert [number for number, kind in enumerate(kinds) if kind == "timeout"] == list(range(7, 100, 10))
-    assert kinds.count("") == 90
 
 
 def test_the_request_to_a_compatible_server() -> None:

@@ -30,6 +30,7 @@ _SECRET_HEADER = re.compile("auth|key|token|cookie|secret|password", re.IGNORECA
 _DATED = re.compile(
     r"(?<!\d)(?:20\d\d-?[01]\d(?:-?[0-3]\d)?|[01]\d-20\d\d|2\d(?:0[1-9]|1[0-2])|(?:0[1-9]|1[0-2])[0-3]\d|00\d)(?!\d)"
 )
+_DEFAULT_CONNECTIONS = 64  # by default, at most; adaptive concurrency determines how many are useful
 _PER_MESSAGE = 16  # maximum number of tokens that a chat template adds to each message, and to the prompt as a whole
 _PROMPT_FIELDS = ("messages", "prompt", "system")  # request fields that differ from case to case
 
@@ -38,23 +39,21 @@ class ServiceConfig(msgspec.Struct, frozen=True):
     """A model's connection settings.
 
     Attributes:
+        config: The settings that the user has made.
         name: The model string.
         remote: The model's name on the server.
         url: The base URL.
         key: The API key.
-        pacer: The pacer for all calls.
-        to_check: What the user should check first if no call succeeds.
-        config: The settings that the user has made.
+        variable: The environment variable that holds the key.
         is_custom: Whether the URL is the user's rather than the provider's own.
     """
 
+    config: ModelConfig
     name: str
     remote: str
     url: str
     key: ApiKey | None
-    pacer: Pacer
-    to_check: str
-    config: ModelConfig
+    variable: str
     is_custom: bool = False
 
     def __repr__(self) -> str:
@@ -83,12 +82,17 @@ class HttpModel(ABC):
         keys = [*([] if service.key is None else [service.key]), *_header_secrets(service.config.headers)]
         proxy = proxy_for(self._base, service.config.environ)
         way = "the network" if proxy is None else f"the proxy ({without_secrets(proxy)})"
-        self.advice = (
-            f"Check {service.to_check}, the model name ({service.remote}), the URL ({without_secrets(self._base)}) and "
-            f"{way}."
+        url = without_secrets(self._base)
+        to_check = f"the key ({service.variable}), the model name ({service.remote}), the URL ({url})"
+        self.advice = f"Check {to_check} and {way}."
+        policy, per_minute, tokens = self._config.retry_policy, self._config.per_minute, self._config.tokens_per_minute
+        self._pacer = Pacer(
+            self._config.connections or _DEFAULT_CONNECTIONS,
+            slow_s=policy.attempt_s / 2 if self._config.connections is None else None,
+            per_s=None if per_minute is None else per_minute / 60,
+            tokens_per_s=None if tokens is None else tokens / 60,
         )
-        post_url, policy = below(self._base, self.path), service.config.retry_policy
-        self._transport = Transport(post_url, proxy, self._all_headers, keys, service.pacer, policy)
+        self._transport = Transport(below(self._base, self.path), proxy, self._all_headers, keys, self._pacer, policy)
         self._transport.probe.when_open = self._allow_concurrency
         self.limit, self.negotiation = TokenLimit(service.config.sampling), Negotiation(fixed | service.config.fixed)
         self._settled = asyncio.Event()
@@ -190,7 +194,7 @@ class HttpModel(ABC):
 
     def least_s(self, calls: int, tokens: int) -> float:
         """Return the minimum number of seconds that calls take because of the user's rate limits."""
-        return self._service.pacer.least_s(calls, tokens)
+        return self._pacer.least_s(calls, tokens)
 
     def request(self, case: Case) -> bytes:
         """Return the request body with the initial token limit."""
@@ -234,7 +238,7 @@ class HttpModel(ABC):
         Accepting a quarter more would make short calls a seventh faster, but a crash would lose a quarter more
         responses.
         """
-        self.concurrency = self._service.pacer.most
+        self.concurrency = self._pacer.most
         self.make_room()
 
     def _all_headers(self) -> Mapping[str, str]:
