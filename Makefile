@@ -41,7 +41,7 @@ test-examples: $(EXAMPLES_STAMP)  ## the examples with LangChain and LlamaIndex,
 
 test-ports: $(PORTS_STAMP)  ## exported testbeds run by the harnesses themselves: in an environment of their own
 	@$(ISOLATED) $(PORTS_VENV)/bin/pytest -q -p no:cacheprovider -W ignore tests/interop/harnesses \
-	  $(addprefix tests/interop/exports/test_,hf.py item_parquet.py parquet.py)  # the harnesses' own warnings
+	  $(addprefix tests/interop/exports/test_,hf.py parquet.py)  # the harnesses' own warnings
 
 test-portable: $(STAMP)  ## the core tests without what only POSIX systems have, and the types as on Windows and macOS
 	@for system in win32 darwin; do \

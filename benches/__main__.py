@@ -28,7 +28,6 @@ MEMBERS = {
     "notebooks": "benches.notebooks",
     "own_rag": "benches.own_rag",
     "planted_defects": "benches.planted_defects",
-    "ray_engine": "benches.ray_engine",
     "report": "benches.report",
     "run": "benches.run",
     "score": "benches.score",

@@ -39,8 +39,6 @@ kind = "folder"
 place = "pages"
 [checks]
 {check}
-[search]
-encoder = ""
 [ranking]
 encoder = "e5-static"
 tokens = 150

@@ -20,7 +20,6 @@ from scipy.special import expit, ndtr, ndtri
 
 from ragbed.analysis.metrics import METRICS
 from ragbed.analysis.metrics.cells import CellBuilder, interval_of
-from ragbed.analysis.statistics.curves import clustered_bands
 from ragbed.analysis.statistics.labels import agreement, prediction_powered
 from ragbed.analysis.statistics.paired import paired_difference
 from ragbed.analysis.statistics.rates import Interval, clustered_wilson
@@ -133,18 +132,14 @@ def _abilities(rng: Rng, n: int, spread: float, base: float, effect: float) -> t
 
 
 def curves(held_out: bool) -> Iterator[Scenario]:
-    """Yield the bands of an accuracy curve, its area and the change from its first to its last point."""
+    """Yield the area under an accuracy curve, and the change from its first to its last point."""
     shapes = (((0.0, 1.0), (3.0, 3.0)), ((1.0, 4.0), (5.0, 1.0)))[held_out]
     for n, spread, (base, fall) in product(SIZES[held_out][::2], (0.0, 1.5, 4.0), shapes):
         levels = base - fall * _RATIOS
         extra = spread * np.random.default_rng(1).standard_normal(_MANY)
         rates = [float(expit(level + extra).mean()) for level in levels]
         area = float(np.trapezoid(rates, _RATIOS) / (_RATIOS[-1] - _RATIOS[0]))
-        truth: dict[str, float | list[float]] = {
-            "bands of a curve": rates,
-            "area under a curve": area,
-            "change along a curve": rates[-1] - rates[0],
-        }
+        truth = {"area under a curve": area, "change along a curve": rates[-1] - rates[0]}
         name = f"spread {spread}, from {base} by {fall}"
         room = min(n * min(rate, 1 - rate) for rate in rates) >= _ENOUGH
         yield Scenario(name, n, truth, partial(_draw_curve, n, spread, levels), room)
@@ -158,19 +153,14 @@ def _draw_curve(n: int, spread: float, levels: Floats, rng: Rng) -> Values:
         for ratio, verdict in zip(_RATIOS.tolist(), row, strict=True)
     ]
     found = _measure("noise", trials)
-    bands = clustered_bands(np.column_stack([right, np.ones_like(right)]))
-    return {"bands of a curve": bands, "area under a curve": found["auc"], "change along a curve": found["change"]}
+    return {"area under a curve": found["auc"], "change along a curve": found["change"]}
 
 
 def refusals(held_out: bool) -> Iterator[Scenario]:
-    """Yield F1 and balanced accuracy of refusals, and the precision of error flags, for the same questions twice."""
+    """Yield F1 and balanced accuracy of refusals, for the same questions twice."""
     rates = (((0.97, 0.03), (0.9, 0.3), (0.8, 0.05), (1.0, 0.05)), ((0.3, 0.05), (0.6, 0.6), (0.95, 0.1)))[held_out]
     for n, (due, undue), alike in product(SIZES[held_out][1::2], rates, (False, True)):
-        truth = {
-            "F1": 2 * due / (1 + due + undue),
-            "balanced accuracy": (due + 1 - undue) / 2,
-            "precision": due / (due + undue),
-        }
+        truth = {"F1": 2 * due / (1 + due + undue), "balanced accuracy": (due + 1 - undue) / 2}
         name = f"{due} and {undue}" + (", correlated" if alike else "")
         room = _has_room(due, n) and _has_room(undue, n)
         yield Scenario(name, n, truth, partial(_draw_refusals, n, due, undue, alike), room)
@@ -181,14 +171,8 @@ def _draw_refusals(n: int, due: float, undue: float, alike: bool, rng: Rng) -> V
     second = first if alike else rng.random(n)
     trials = [_trial(item, "rejection", 1.0, {"refused": bool(one < due)}) for item, one in enumerate(first)]
     trials += [_trial(item, "noise", 0.0, {"refused": bool(one < undue)}) for item, one in enumerate(second)]
-    trials += [_trial(item, "counterfactual", 0.0, {"flagged": bool(one < due)}) for item, one in enumerate(first)]
-    trials += [
-        _trial(item, "counterfactual", 0.0, {"flagged": bool(one < undue)}, correct=1.0)
-        for item, one in enumerate(second)
-    ]
-    found, flags = _measure("rejection", trials), _measure("counterfactual", trials)
-    names = {"F1": found["refusal_f1"], "balanced accuracy": found["balanced_accuracy"]}
-    return {**names, "precision": flags["detection_precision"]}
+    found = _measure("rejection", trials)
+    return {"F1": found["refusal_f1"], "balanced accuracy": found["balanced_accuracy"]}
 
 
 def lengths(held_out: bool) -> Iterator[Scenario]:
@@ -257,13 +241,8 @@ def judges(held_out: bool) -> Iterator[Scenario]:
         ((100, 300), (80, 200))[held_out], ((0.1, 0.5), (0.3, 0.8))[held_out], kinds
     ):
         observed, judged = share * hit + (1 - share) * reject, share * hit + (1 - share) * (1 - reject)
-        by_chance, prevalence = share * judged + (1 - share) * (1 - judged), (share + judged) / 2
-        gwet = 2 * prevalence * (1 - prevalence)
-        truth = {
-            "kappa": (observed - by_chance) / (1 - by_chance),
-            "AC1": (observed - gwet) / (1 - gwet),
-            "corrected rate": share,
-        }
+        by_chance = share * judged + (1 - share) * (1 - judged)
+        truth = {"kappa": (observed - by_chance) / (1 - by_chance), "corrected rate": share}
         name, room = (
             f"rate {share}, sensitivity {hit}, specificity {reject}",
             _has_room(share, n) and _has_room(observed, n),
@@ -278,7 +257,6 @@ def _draw_judge(n: int, share: float, hit: float, reject: float, rng: Rng) -> Va
     known = np.where(np.arange(1_000) < n, labels, np.nan)
     return {
         "kappa": found.kappa,
-        "AC1": found.ac1,
         "corrected rate": prediction_powered(judged, known, range(1_000)).rate,
     }
 

@@ -128,9 +128,9 @@ class _Generator:
     def __init__(self) -> None:
         self._asked: dict[str, Item] = {}  # items by question
 
-    def ask(self, request: Request) -> dict[str, list[Completion]]:
+    def ask(self, request: Request) -> dict[str, Completion]:
         """Return the responses to all prompts; see `Ask`."""
-        return {case.case: [Completion(outcome="ok", reply=self._reply(request.task, case))] for case in request.cases}
+        return {case.case: Completion(outcome="ok", reply=self._reply(request.task, case)) for case in request.cases}
 
     def _reply(self, task: str, case: Case) -> str:
         prompt, zh = case.messages[0].content, case.lang == "zh"

@@ -1,6 +1,6 @@
 """Measure the `search` testbed: the time to run scripted agents, and the time and memory to search many passages.
 
-    python -m benches search [--passages N] [--dense N] [--queries N]
+    python -m benches search [--passages N] [--queries N]
 
 The index is built in a process of its own, so that its peak memory can be measured. CPU time is reported beside the
 elapsed time, because other work on the machine affects only the latter. The exit code is 1 if a run takes more than
@@ -22,7 +22,6 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 
 from benches import check_figure
-from ragbed.testbeds.search.settings import IndexKind
 
 _CONDITIONS, _ITEMS = 5, 60
 _MAX_RUN_S = 60
@@ -34,24 +33,21 @@ _AGENTS = ("search-once", "search-never", "search-endless", "search-malformed", 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benches search", description=__doc__.partition("\n")[0])
     parser.add_argument("--passages", type=int, default=1_000_000, help="Size of the corpus. [default: 1000000]")
-    parser.add_argument("--dense", type=int, default=10_000, help="Size of the dense corpus. [default: 10000]")
     parser.add_argument("--queries", type=int, default=200, help="Number of queries. [default: 200]")
     chosen = parser.parse_args()
     passed = _measure_agents()
-    for kind, passages in (("lexical", chosen.passages), ("dense", chosen.dense)):
-        if passages:
-            ours, theirs = multiprocessing.Pipe()
-            process = multiprocessing.get_context("spawn").Process(
-                target=_measure_index, args=(kind, passages, chosen.queries, theirs)
-            )
-            process.start()
-            theirs.close()  # so that `recv` ends if the process dies
-            figures = dict(ours.recv())
-            process.join()
-            for unit, maximum in _TARGETS.items():
-                title = f"{kind}, {passages:,} passages, {_TITLES[unit]}"
-                note = f" (CPU {figures[f'CPU {unit}']:.4g} {unit})" if f"CPU {unit}" in figures else ""
-                passed.append(check_figure(f"{title}{note}", figures[unit], maximum, unit))
+    ours, theirs = multiprocessing.Pipe()
+    process = multiprocessing.get_context("spawn").Process(
+        target=_measure_index, args=(chosen.passages, chosen.queries, theirs)
+    )
+    process.start()
+    theirs.close()  # so that `recv` ends if the process dies
+    figures = dict(ours.recv())
+    process.join()
+    for unit, maximum in _TARGETS.items():
+        note = f" (CPU {figures[f'CPU {unit}']:.4g} {unit})" if f"CPU {unit}" in figures else ""
+        title = f"{chosen.passages:,} passages, {_TITLES[unit]}{note}"
+        passed.append(check_figure(title, figures[unit], maximum, unit))
     sys.exit(not all(passed))
 
 
@@ -74,14 +70,15 @@ def _measure_agents() -> list[bool]:
     return passed
 
 
-def _measure_index(kind: IndexKind, passages: int, queries: int, answer: Connection) -> None:
-    from ragbed.api.searching import generated_sentences, index_maker
+def _measure_index(passages: int, queries: int, answer: Connection) -> None:
+    from ragbed.api.searching import generated_sentences
+    from ragbed.retrieval.passage_index import LexicalIndex
     from ragbed.synth import SynthSpec, make_items
     from ragbed.testbeds.search.corpora import make_filler
 
     bank = generated_sentences("en")
     started, cpu = time.perf_counter(), time.process_time()
-    index = index_maker(kind)(make_filler(bank, number) for number in range(passages))
+    index = LexicalIndex(make_filler(bank, number) for number in range(passages))
     elapsed, cpu = time.perf_counter() - started, time.process_time() - cpu
     questions = [item.question for item in make_items(SynthSpec(seed=1, lang="en"), "base", 0, queries)]
     times, cpus = [], []

@@ -132,7 +132,7 @@ _GROUPS = {
         "view",
         "power",
     ),
-    "Data": ("download", "datasets", "data_path", "cases", "lint", "synthesize"),
+    "Data": ("download", "datasets", "cases", "lint", "synthesize"),
     "Build": ("build_init", "build", "build_quality", "review"),
     "Share": ("export", "import_results", "merge"),
     "Set up": ("demo", "doctor"),

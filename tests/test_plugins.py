@@ -193,7 +193,7 @@ def test_a_model_that_raises_or_gives_something_else_has_errors_and_no_wrong_num
     (cell,) = json.loads(done.out.splitlines()[-1])["cells"]
     assert (cell["asked"], cell["error"], cell["ok"]) == (12, 3, 9)
     errors = type_command("export", str(tmp_path / "run"), "--to", "jsonl", "-o", "-").out
-    assert "protocol: complete() returned a str, not a Completion" in errors
+    assert "protocol: complete() returned an invalid Completion: Expected `object`, got `str`" in errors
     assert "server: LookupError: lost" in errors
     odd = type_command("run", "-m", "wild/y", *words, "--out", str(tmp_path / "odd"))
     assert odd.code == 1
@@ -240,7 +240,7 @@ def test_a_model_without_concurrency_is_refused(site: Path, tmp_path: Path) -> N
     ("spoilt", "said"),
     [
         ("def request(self, case): raise LookupError('lost')", f"request() on {DATA}/"),
-        ("def request(self, case): return 'a text'", "TypeError: expected bytes, but the plug-in returned str"),
+        ("def request(self, case): return 'a text'", "TypeError: memoryview: a bytes-like object is required"),
         ("async def identity(self): raise LookupError('lost')", "identity(): LookupError: lost"),
         ("def identity(self): return 'a text'", "identity(): TypeError"),
     ],

@@ -1,6 +1,6 @@
 """Kill runs that use provider batches in every state: no batch is created twice, and every case has an outcome.
 
-The server rejects a parameter and truncates a part of the responses, so that calls are sent again in later batches.
+The server rejects a parameter, so that calls are sent again in later batches.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def torture(folder: Path, count: int, seed: int) -> bool:
 
 def _torture_model(place: Path, model: str, draw: random.Random, kills: Counter[str], count: int) -> list[str]:
     behaviour = BatchBehaviour(
-        delay_s=0.2, expired=0.1, failed=0.05, refused_polls=0.1, rejects=("temperature",), truncated=0.3,
+        delay_s=0.2, expired=0.1, failed=0.05, refused_polls=0.1, rejects=("temperature",),
         log=str(place / "log"), pause_s=0.05,
     )  # fmt: skip
     with mock_batches(behaviour) as url:

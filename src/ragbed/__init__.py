@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from ragbed.api.building import build, build_init, build_quality
     from ragbed.api.datasets import cases, lint, synthesize
     from ragbed.api.demo import demo
-    from ragbed.api.downloads import data_path, datasets, download
+    from ragbed.api.downloads import datasets, download
     from ragbed.api.objects import system
     from ragbed.api.planning import plan_run
     from ragbed.api.progress import Progress
@@ -46,7 +46,7 @@ else:  # Hidden from type checkers, because `__getattr__` would make them accept
         "api.building": ("build", "build_init", "build_quality"),
         "api.datasets": ("cases", "lint", "synthesize"),
         "api.demo": ("demo",),
-        "api.downloads": ("data_path", "datasets", "download"),
+        "api.downloads": ("datasets", "download"),
         "api.objects": ("system",),
         "api.planning": ("plan_run",),
         "api.progress": ("Progress",),
@@ -98,7 +98,6 @@ __all__ = [
     "build_quality",
     "cases",
     "compare",
-    "data_path",
     "datasets",
     "demo",
     "diagnose",

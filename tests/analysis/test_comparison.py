@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-import ragbed
-from ragbed.analysis.comparison import ComparedCondition, ComparedQuestion, Side, compare, pair_with_given, rank_models
+from ragbed.analysis.comparison import ComparedCondition, ComparedQuestion, Side, compare, rank_models
 from ragbed.analysis.statistics.paired import paired_difference
 from ragbed.errors import UsageError
-from ragbed.reporting.comparison_summary import state_incomplete
 
 
 def _side(model: str, right: list[int], asked: int = 40) -> Side:
@@ -53,45 +50,6 @@ def test_an_event_that_only_one_side_names_still_clusters() -> None:
     new = [ComparedQuestion(one.item, one.text, one.answer, "cup") for one in old]
     first, second = (Side(Path(), "m", {here: dict.fromkeys(asked, 1.0)}) for asked in (old, new))
     assert compare(first, second, 0.03)[0].n == 1
-
-
-def test_errors_of_given_documents_are_counted_once_if_search_is_compared_with_them() -> None:
-    given = ComparedCondition("d", "en", "noise", 0.0, 0.0, 5, "related")
-    search = ComparedCondition("d", "en", "search", None, 0.0, 0, "complete")
-    question = ComparedQuestion("1", "Question?", (("yes",),))
-    errors = {given: Counter({(question, "error"): 1})}
-    first = Side(Path("a"), "m", {given: {question: 0.0}}, errors)
-    second = Side(Path("b"), "m", {given: {question: 1.0}, search: {question: 1.0}}, {search: Counter()})
-    rows = compare(*pair_with_given(first, second), 0.03)
-    assert [row.incomplete[0].errors for row in rows] == [1, 1]
-    assert state_incomplete(rows) == ["A has 1 error."]
-    assert state_incomplete(rows[1:]) == ["A has 1 error."]
-
-
-def test_searching_is_compared_with_given_documents_in_another_run(tmp_path: Path) -> None:
-    data = ["ragbed-mini-en_base", "ragbed-mini-en_int", "ragbed-mini-en_fact"]
-    options: dict[str, Any] = {"limit": 3, "cache": "off", "progress": False}
-    given = ragbed.run(
-        "scripted/oracle",
-        data,
-        out=tmp_path / "given",
-        testbeds="noise,rejection,integration,counterfactual",
-        **options,
-    )
-    found = ragbed.run(
-        "scripted/search-malformed", data, out=tmp_path / "search", testbeds="search", search="false=0+0.5", **options
-    )
-    rows = ragbed.compare(given, found).records()
-    pairs = {row["arm"]: row["against"] for row in rows}
-    assert pairs["complete"] == "noise"
-    assert pairs["withheld"] == "rejection"
-    assert pairs["spread"] == "integration"
-    assert {pairs[arm] for arm in pairs if arm.startswith("false=")} <= {"counterfactual"}
-    assert all(row["testbed"] == "search" and row["n"] == 3 for row in rows)
-    assert all(row["difference"] == -1 for row in rows if row["arm"] in ("complete", "withheld", "spread"))
-    assert {(row["a_truncated"], row["b_truncated"] > 0) for row in rows} == {(0, True)}
-    text = " ".join(ragbed.compare(given, found).sentences)
-    assert "complete, against noise" in text
 
 
 NOISE = ComparedCondition("mini", "en", "noise", 0.0, 0.0, 5, "related")

@@ -80,7 +80,7 @@ def test_every_gate_is_monotone_in_the_number_of_right_answers(
     all_change: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """`noise.auc` and others used to be inconclusive with no right answer and to fail with one."""
-    monkeypatch.setattr("ragbed.analysis.gates._needed", lambda *_: "")  # it takes most of the time
+    monkeypatch.setattr("ragbed.analysis.gates._describe_needed", lambda *_: "")  # it takes most of the time
     cells = [
         list(measure(group_rows(_trials(right, all_change=all_change)), ["robust"])) for right in range(_QUESTIONS + 1)
     ]

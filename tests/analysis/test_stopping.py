@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import dataclasses
 import json
 import re
 from collections import Counter
@@ -14,11 +13,10 @@ import pytest
 from msgspec.structs import replace
 
 import ragbed
-from ragbed.analysis.comparison import ComparedQuestion, compare, compared_condition, open_side
 from ragbed.analysis.overview import tabulate_run
 from ragbed.analysis.run_cells import decided_in
 from ragbed.analysis.statistics.sequential import rate_sequence
-from ragbed.analysis.stopping import Plan, PlannedClusters
+from ragbed.analysis.stopping import PlannedClusters
 from ragbed.errors import DataError, UsageError
 from ragbed.models.scripted import ScriptedModel
 from ragbed.runs.condition import Condition
@@ -26,7 +24,6 @@ from ragbed.runs.decided import DecidedInterval, decided_by_score, narrow
 from ragbed.runs.store import open_store
 from ragbed.ui.viewer.queries import RunQueries
 from tests.cli.typed import type_command
-from tests.runs.harness import make_case
 from tests.ui.viewer.test_queries import open_run
 
 DATA = "ragbed-mini-en_base"
@@ -102,27 +99,6 @@ def test_reports_and_tables_of_a_monitored_run_use_its_intervals_and_say_so(tmp_
     assert "valid at any stopping time" in typed.err
 
 
-def test_a_comparison_is_decided_by_paired_questions(tmp_path: Path) -> None:
-    base = ragbed.run("scripted/oracle", DATA, testbeds="noise", noise=0.4, out=tmp_path / "base", progress=False)
-    model = Slow()
-    worse = _run(tmp_path / "worse", model, until=f"compare:{base.folder}:drop 20%")
-    assert model.calls < 30
-    assert worse.conditions[0]["message"].endswith(f"worse than {base.folder}")
-    (row,) = ragbed.compare(base, worse).records()
-    assert row["high"] < 0
-    assert row["p"] < 0.05
-    same = ragbed.run(
-        "scripted/oracle",
-        DATA,
-        testbeds="noise",
-        noise=0.4,
-        out=tmp_path / "same",
-        until=f"compare:{base.folder}:drop 40%",
-        progress=False,
-    )
-    assert "a drop of 40 points is ruled out" in same.conditions[0]["message"]
-
-
 def test_gates_are_decided_with_the_same_intervals(tmp_path: Path) -> None:
     model = Slow()
     run = _run(tmp_path / "r", model, fail_under="noise.accuracy@0.4=0.6", until="decided")
@@ -169,8 +145,6 @@ def test_the_command_prints_the_decision_and_exits_with_0(tmp_path: Path) -> Non
         ("noise.accuracy@0.4", 'use "TESTBED.METRIC'),
         ("accurate enough", 'use "TESTBED.METRIC'),
         ("decided", "Set `fail_under`"),
-        ("compare:nowhere:drop 5%", "nowhere"),
-        ("compare:runs/base:drop 0%", "greater than 0"),
     ],
 )
 def test_a_wrong_condition_is_refused_before_any_call(until: str, message: str, tmp_path: Path) -> None:
@@ -183,15 +157,8 @@ def test_a_wrong_condition_is_refused_before_any_call(until: str, message: str, 
         _run(tmp_path / "r", model, **paired, until="rejection.balanced_accuracy ± 3")
 
 
-def test_a_comparison_with_other_data_or_too_few_questions_is_refused(tmp_path: Path) -> None:
-    base = ragbed.run("scripted/oracle", DATA, testbeds="noise", noise=0.4, out=tmp_path / "base", progress=False)
+def test_gates_with_too_few_questions_and_shards_are_refused(tmp_path: Path) -> None:
     model = Slow()
-    with pytest.raises(UsageError, match=f"uses {DATA}, but this run uses {OTHER}"):
-        _run(tmp_path / "a", model, data=OTHER, until=f"compare:{base.folder}:drop 20%")
-    with pytest.raises(UsageError, match=r"requires at least \d+ independent questions, but the run has 54"):
-        _run(tmp_path / "b", model, until=f"compare:{base.folder}:drop 5%")
-    with pytest.raises(UsageError, match="no questions in common"):
-        _run(tmp_path / "c", model, noise=0.2, until=f"compare:{base.folder}:drop 20%")
     with pytest.raises(UsageError, match="requires at least"):
         _run(tmp_path / "d", model, limit=3, fail_under="noise.accuracy=0.5", until="decided")
     with pytest.raises(UsageError, match="cannot be combined with `shard`"):
@@ -218,7 +185,6 @@ def test_questions_come_in_an_order_of_the_seed_balanced_over_positions_with_all
         with open_store(out, create=True) as store:
             store.plan(job.settings, job.cases())
             calls = list(store.pending(1, 2, by_question=True))
-            assert [(call.number, call.repeat) for call in calls] == list(store.question_order(1))
         job.close()
         orders.append([(call.case, call.repeat) for call in calls])
     first, same, other = ([case.case for case, _ in order] for order in orders)
@@ -282,16 +248,6 @@ def test_questions_after_a_failed_call_wait_for_its_repetition(tmp_path: Path) -
     assert again.calls == 1
 
 
-def test_a_comparison_of_several_models_shares_the_error_probability(tmp_path: Path) -> None:
-    base = ragbed.run("scripted/oracle", DATA, testbeds="noise", noise=0.4, out=tmp_path / "base", progress=False)
-    calls = []
-    for count in (1, 4):
-        models = [Slow(f"test/{number}") for number in range(count)]
-        _run(tmp_path / str(count), models, until=f"compare:{base.folder}:drop 40%")
-        calls.append(models[0].calls)
-    assert calls[0] < calls[1]
-
-
 class Improving(Slow):
     """A model whose calls are all in flight at once. It refuses at first, and later knows every answer."""
 
@@ -304,14 +260,11 @@ class Improving(Slow):
         return done if refuses else await ScriptedModel("memory").complete(case, repeat)
 
 
-@pytest.mark.parametrize(
-    ("until", "gate"), [("noise.accuracy@0.4 ± 30", None), ("decided", "noise.accuracy@0.4=0.5"), ("compare", None)]
-)
+@pytest.mark.parametrize(("until", "gate"), [("noise.accuracy@0.4 ± 30", None), ("decided", "noise.accuracy@0.4=0.5")])
 def test_a_report_agrees_with_the_decision_after_more_answers_have_arrived(
     until: str, gate: str | None, tmp_path: Path
 ) -> None:
-    base = ragbed.run("scripted/oracle", DATA, testbeds="noise", noise=0.4, out=tmp_path / "base", progress=False)
-    options: dict[str, Any] = {"until": f"compare:{base.folder}:drop 20%" if until == "compare" else until}
+    options: dict[str, Any] = {"until": until}
     options |= {} if gate is None else {"fail_under": gate}
     model = Improving()
     model.refusals = 48 if "±" in until else 35
@@ -320,18 +273,11 @@ def test_a_report_agrees_with_the_decision_after_more_answers_have_arrived(
     (condition,) = run.conditions
     assert condition["state"] == "decided"
     low, high = (float(bound) / 100 for bound in condition["message"].partition("[")[2].partition("]")[0].split(", "))
-    if until == "compare":
-        rows = [*ragbed.compare(base, run).records()]
-        base.folder.rename(tmp_path / "moved")
-        assert [*ragbed.compare(tmp_path / "moved", run).records()] == rows
-        (tmp_path / "moved").rename(base.folder)
-        assert rows[0]["p"] < 0.05
-    else:
-        metrics = [*run.metrics(), *ragbed.report(run).records()]
-        rows = [row for row in metrics if row["metric"] == "accuracy" and row.get("scorer", "robust") == "robust"]
-        (table,) = tabulate_run(run.folder)
-        assert rows[0]["low"] == table.rates["correct"].low
-        assert rows[0]["high"] == table.rates["correct"].high
+    metrics = [*run.metrics(), *ragbed.report(run).records()]
+    rows = [row for row in metrics if row["metric"] == "accuracy" and row.get("scorer", "robust") == "robust"]
+    (table,) = tabulate_run(run.folder)
+    assert rows[0]["low"] == table.rates["correct"].low
+    assert rows[0]["high"] == table.rates["correct"].high
     assert rows
     assert all(low - 0.001 <= row["low"] <= row["high"] <= high + 0.001 for row in rows)
     assert [one["state"] for one in run.gates] == ([] if gate is None else ["failed"])
@@ -369,18 +315,6 @@ def test_every_output_agrees_with_the_decision(until: str, metric: str, score: s
     ((shown,), _) = RunQueries({"r": reader}).overview("robust")
     reader.close()
     assert (shown.rates[score].low, shown.rates[score].high) == (cell["low"], cell["high"])
-
-
-def test_a_decision_about_a_comparison_is_found_after_the_baseline_has_moved(tmp_path: Path) -> None:
-    base = ragbed.run("scripted/oracle", DATA, testbeds="noise", noise=0.4, out=tmp_path / "base", progress=False)
-    run = _run(tmp_path / "r", until=f"compare:{base.folder}:drop 20%")
-    base.folder.rename(tmp_path / "moved")
-    first, second = (open_side(str(folder), "robust") for folder in (tmp_path / "moved", run.folder))
-    (decision,) = second.decided
-    (row,) = compare(first, second, 0.2)
-    narrower = replace(decision, low=row.difference.value, high=row.difference.value + 0.01)
-    (narrowed,) = compare(first, dataclasses.replace(second, decided=[narrower]), 0.2)
-    assert narrowed.difference.high == narrower.high < row.difference.high
 
 
 def test_a_decision_about_several_conditions_narrows_none_of_them() -> None:
@@ -423,20 +357,6 @@ def test_a_gate_names_a_decision_that_its_current_value_contradicts(tmp_path: Pa
     value, low, high, *_, first, last = map(float, re.findall(r"[\d.]+", gate["message"]))
     assert low <= value <= high
     assert first < last < 40 < value
-
-
-def test_questions_about_one_event_count_as_one_in_a_planned_comparison() -> None:
-    cases = [make_case(number) for number in range(6)]
-    cases = [replace(case, event=f"event {number % 2}" if number < 4 else None) for number, case in enumerate(cases)]
-    plan = Plan(1, 1)
-    for case in cases:
-        plan.add(case)
-    questions = [ComparedQuestion(case.item, case.question, case.answer, case.event) for case in cases]
-    condition = compared_condition(cases[0])
-    assert plan.count_compared(condition, questions) == 4
-    assert plan.count_compared(condition, questions[:3]) == 2
-    assert plan.count_compared(condition, [dataclasses.replace(questions[5], text="Another?")]) == 0
-    assert plan.count_compared(condition._replace(k=99), questions) == 0
 
 
 def test_the_check_before_a_run_uses_the_planned_numbers_of_trials() -> None:

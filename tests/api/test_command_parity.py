@@ -20,7 +20,6 @@ FUNCTIONS = {
     "compare": "compare",
     "data get": "download",
     "data list": "datasets",
-    "data path": "data_path",
     "demo": "demo",
     "diagnose": "diagnose",
     "doctor": "doctor",
@@ -39,15 +38,11 @@ ELSEWHERE = {"run": ("run", "arun", "forecast"), "status": ("Run.status",)}
 """A command with several functions, and one that is a method."""
 PRINTING = {
     "": {"json"},
-    "compare": {"flips"},
-    "diagnose": {"show"},
-    "rank": {"pairs"},
     "report": {"disagreements"},
     "run": {"scorer"},
 }
-"""Options that choose what the command line prints: `--flips` is `ComparisonResult.flips`, `--show` is
-`DiagnosisResult.of_type`, `--pairs` is `RankingResult.pairs`, `--disagreements` is `Run.disagreements`, and `--scorer`
-of `run` is that of `Run.tables`."""
+"""Options that choose what the command line prints: `--disagreements` is `Run.disagreements`, and `--scorer` of `run`
+is that of `Run.tables`."""
 API_ONLY = {"progress"}
 
 

@@ -377,7 +377,7 @@ def test_a_wrong_parameter_is_a_usage_error_before_anything_is_stored(
 def test_a_folder_without_a_run_and_a_missing_table_are_named(tmp_path: Path) -> None:
     with pytest.raises(RagbedError, match="no run"):
         ragbed.open_run(tmp_path)
-    with pytest.raises(UsageError, match=r"s3://bucket/run is a URL\. Use a local file or folder"):
+    with pytest.raises(UsageError, match=r"URLs are not supported\. Use a local file or folder"):
         ragbed.open_run("s3://bucket/run")
     with pytest.raises(UsageError, match=r"has no table 'integration'\. Available tables: noise"):
         _run(tmp_path).table("integration")

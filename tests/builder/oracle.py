@@ -23,7 +23,6 @@ from ragbed.builder.recipe import (
     RecipePools,
     RecipeQuestions,
     RecipeRanking,
-    RecipeSearch,
     RecipeSource,
 )
 from ragbed.schema import Case, Completion, Item, Lang, Reject
@@ -138,9 +137,9 @@ class ScriptedModel:
         self._planned = planned
         self._by_question = {one.question: one for page in planned.values() for one in reversed(page)}
 
-    def ask(self, request: Request) -> dict[str, list[Completion]]:
+    def ask(self, request: Request) -> dict[str, Completion]:
         """Return the responses to all prompts; see `Ask`."""
-        return {case.case: [Completion(outcome="ok", reply=self._reply(request.task, case))] for case in request.cases}
+        return {case.case: Completion(outcome="ok", reply=self._reply(request.task, case)) for case in request.cases}
 
     def _reply(self, task: str, case: Case) -> str:
         prompt = case.messages[0].content
@@ -181,7 +180,6 @@ def _build(
         langs=(lang,),
         wanted=RecipeCounts(base=10_000),
         questions=RecipeQuestions(per_section=20),
-        search=RecipeSearch(encoder=""),
         ranking=RecipeRanking(encoder="e5-static"),
         pools=RecipePools(supports=1, distracts=2, sources=1, spread=1),
     )

@@ -23,9 +23,7 @@ def passage(text: str, host: str, *, supports: bool) -> Passage:
 
 
 def draft(name: str, question: str, answer: str, article: str | None = None) -> Draft:
-    return Draft(
-        id=name, question=question, lang="en", answer=((answer,),), origin="article", article=article, section=(0, 999)
-    )
+    return Draft(id=name, question=question, lang="en", answer=((answer,),), article=article, section=(0, 999))
 
 
 def article(name: str, text: str, title: str = "", lang: Lang = "en") -> Article:
@@ -35,11 +33,8 @@ def article(name: str, text: str, title: str = "", lang: Lang = "en") -> Article
 def make_build(folder: Path, reply: Callable[[Request, Case], str], **recipe: object) -> Build:
     """A build whose model replies as told to each case."""
 
-    def ask(request: Request) -> dict[str, list[Completion]]:
-        return {
-            case.case: [Completion(outcome="ok", reply=reply(request, case))] * request.samples
-            for case in request.cases
-        }
+    def ask(request: Request) -> dict[str, Completion]:
+        return {case.case: Completion(outcome="ok", reply=reply(request, case)) for case in request.cases}
 
     fields = {"name": "n", "generator": "m/x", "sources": SOURCES, "langs": ("en",)}
     build = Build(folder, Recipe(**(fields | recipe)), date(2026, 1, 1), ask)  # type: ignore[arg-type]

@@ -20,7 +20,7 @@ SOURCES = (RecipeSource(kind="folder", place="."),)
 
 def draft(number: int) -> Draft:
     question = f"Who won the Orsa Cup of the year {1900 + number} in Velden?"
-    return Draft(id=str(number), question=question, lang="en", answer=(("Ada Orsa",),), origin="article")
+    return Draft(id=str(number), question=question, lang="en", answer=(("Ada Orsa",),))
 
 
 def write(build: Build, step: str, records: Sequence[msgspec.Struct]) -> None:
@@ -66,7 +66,7 @@ def test_a_model_knows_a_pair_only_if_it_knows_both_answers(tmp_path: Path) -> N
 def test_passages_cut_to_one_pattern_do_not_stand_in_one_item() -> None:
     form = "All the town was on its feet when the winner of the Orsa Cup of {} came home, {}, with a wreath and a flag."
     parts = [
-        Draft(id=str(year), question=f"Who won the Orsa Cup of {year}?", lang="en", answer=((name,),), origin="article")
+        Draft(id=str(year), question=f"Who won the Orsa Cup of {year}?", lang="en", answer=((name,),))
         for year, name in ((1901, "Ada Orsa"), (1902, "Bo Lund"))
     ]  # fmt: skip
     plain = [Passage(text=f"In {one.id} {one.answer[0][0]} won the Orsa Cup.", stance="supports") for one in parts]

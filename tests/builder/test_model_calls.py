@@ -71,7 +71,7 @@ def _request(task: str, cases: int = 3) -> Request:
 
 
 def _spent(budget: Budget) -> float:
-    return float(sum(dollars for dollars, _ in budget.spending().values()))
+    return float(budget.spent)
 
 
 def test_each_task_reads_only_its_own_results(tmp_path: Path, reads: Counter[str]) -> None:

@@ -81,7 +81,7 @@ class World:
         """What the generator says."""
         prompt = turns[-1] if len(turns) < 3 else turns[-3]
         for lang in LANGS:
-            for name in ("questions", "clear", "reader", "states", "combinations", "falsehoods", "known"):
+            for name in ("questions", "clear", "reader", "states", "combinations", "falsehoods"):
                 if prompt.startswith(_beginning(lang, name)):
                     self.asked[name] += 1
                     return getattr(self, f"_{name}")(lang, prompt, len(turns) > 2)  # type: ignore[no-any-return]
@@ -123,10 +123,6 @@ class World:
         item = next(item for item in self.items if item.question in prompt)
         assert item.fake is not None
         return f"{'Wrong answer: ' if lang == 'en' else '错误答案：'}{item.fake[0][0]}"
-
-    def _known(self, lang: str, prompt: str, _: bool) -> str:
-        item = next(item for item in self.items if item.lang == lang and item.fake is not None)
-        return _fields(item, next(passage for passage in item.passages if passage.stance == "supports"))
 
 
 def _fields(item: Item, passage: Passage) -> str:

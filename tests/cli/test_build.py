@@ -203,18 +203,10 @@ def test_a_build_ships_its_quality_report(shared: tuple[World, Path]) -> None:
     assert report["items"] == len(items)
     assert all((folder / "out" / "steps" / f"{name}.jsonl").exists() for name in report["steps"])
     figures = {one["name"]: one for family in report["families"].values() for one in family}
-    for name in (
-        "answers found without documents",
-        "repeated questions",
-        "label fidelity, supporting",
-        "label agreement, distracting",
-        "cross-label duplicates",
-        "unusable edits",
-    ):
+    for name in ("answers found without documents", "label agreement, distracting", "duplicate rate"):
         assert figures[name]["passed"] == "passed", figures[name]
     printed = type_command("build", "quality", str(folder / "out")).out
     assert all(f"\n{name} " in printed for name in report["steps"])
-    assert "accepted" in printed
 
 
 def test_who_reviews_a_build_sees_where_questions_and_passages_are_from(shared: tuple[World, Path]) -> None:
@@ -254,7 +246,7 @@ def test_the_same_command_again_asks_nobody_and_changes_nothing(place: Path, sha
     shared[0].closed = True
     done = build()
     assert done.code == 0, done.err
-    assert done.err.count("unchanged") == 14
+    assert done.err.count("unchanged") == 13
     assert contents(place / "out") == before
 
 
@@ -269,7 +261,7 @@ def test_it_does_not_matter_where_a_build_lies_and_from_where_it_is_typed(
     moved = place.rename(place.parent / "moved")
     monkeypatch.chdir(moved.parent)
     done = type_command("build", "run", "moved/world.toml", "-o", "moved/out")
-    assert (done.code, done.err.count("(unchanged;"), shared[0].asked.total()) == (0, 14, asked), done.err
+    assert (done.code, done.err.count("(unchanged;"), shared[0].asked.total()) == (0, 13, asked), done.err
     done = type_command("build", "run", str(moved / "world.toml"), "-o", "moved/out", "--from", "articles")
     assert (done.code, shared[0].asked.total()) == (0, asked), done.err
     assert contents(moved / "out") == before
@@ -289,7 +281,7 @@ def test_a_step_can_be_made_again_with_all_after_it(place: Path) -> None:
     before = contents(place / "out")
     done = build("--from", "ranking")
     assert done.code == 0, done.err
-    assert done.err.count("unchanged") == 7
+    assert done.err.count("unchanged") == 6
     assert contents(place / "out") == before
 
 
@@ -340,7 +332,7 @@ KILLED_AT = (
     "steps/articles.jsonl",
     "kept/asked/questions-*/run.sqlite",
     "steps/hits.jsonl",
-    "kept/vectors-*.f32",
+    "steps/pages.jsonl",
     "kept/asked/combinations-*/run.sqlite",
 )
 """The file whose appearance brings the blow."""
@@ -576,7 +568,7 @@ def test_variables_for_build_run_do_not_affect_build_init(tmp_path: Path, monkey
     (tmp_path / "docs" / "a.txt").write_text("The bridge was opened on Tuesday.")
     done = type_command("build", "init", "docs", "-m", "scripted/echo", "--trial", "0")
     assert done.code == 0
-    assert "Recipe: en: 20 base, 0 integration, 0 counterfactual; generator: scripted/echo." in done.err
+    assert "Recipe: for en: 20 base, 0 integration, 0 counterfactual; generator: scripted/echo." in done.err
 
 
 def test_wrong_usage_does_not_ask_for_the_same_command_again(tmp_path: Path) -> None:

@@ -63,8 +63,3 @@ def test_a_library_that_is_missing_is_named_with_its_install_command(tmp_path: P
     done = type_command("export", str(tmp_path / "run"), "--to", "parquet", "-o", str(tmp_path / "x"))
     assert (done.code, (tmp_path / "x").exists()) == (2, False)
     assert done.err == "ragbed: Parquet files require pyarrow: pip install 'ragbed[parquet]'.\n"
-    words = ("--from", "inspect", "-d", "figure1", "--num-docs", "2", "--out", str(tmp_path / "y"))
-    (tmp_path / "log.eval").write_text("")
-    done = type_command("import", str(tmp_path / "log.eval"), *words)
-    assert done.code == 2
-    assert done.err == "ragbed: Inspect logs require inspect_ai: pip install 'ragbed[inspect]'.\n"

@@ -59,7 +59,7 @@ def test_a_gate_that_no_case_tells_of_is_said_before_anything_is_asked(tmp_path:
     [
         ("noise.refusal_recall", "The available metrics of noise are accuracy, gain_by_documents,"),
         ("noise.noise_effect", "The available metrics of noise are accuracy, gain_by_documents,"),
-        ("rejection.accuracy", "The available metrics of rejection are refusal_recall, format_adherence,"),
+        ("rejection.accuracy", "The available metrics of rejection are refusal_recall, correct_without_evidence,"),
     ],
 )
 def test_a_gate_on_a_metric_that_a_run_will_not_have_names_those_that_it_will(
@@ -203,15 +203,17 @@ def test_a_gate_that_has_no_value_because_every_case_failed_is_no_usage_error(
     words = (
         "run",
         "-d",
-        "ragbed-mini-en_base",
+        "ragbed-mini-en_fact",
         "--testbeds",
-        "rejection",
+        "counterfactual",
         "--limit",
         "5",
         "--out",
         str(tmp_path / "r"),
     )
-    done = type_command(*words, "-m", "python/unreachable:answer", "--fail-under", "rejection.format_adherence=0.5")
+    done = type_command(
+        *words, "-m", "python/unreachable:answer", "--fail-under", "counterfactual.corrected_of_flagged=0.5"
+    )
     assert (done.code, "First error: exception: OSError: no route" in done.err) == (3, True), done.err
     assert done.err.endswith("The errors may be the cause, so the exit code is 3.\n")
 

@@ -19,7 +19,6 @@ from ragbed.runs.store import open_store
 from ragbed.schema import Case, Completion
 from ragbed.scoring.code import label
 from ragbed.testbeds import TESTBEDS
-from ragbed.testbeds.prompts import prompt_hash
 from ragbed.testbeds.settings import Settings
 from tests.cli.typed import Done, type_command
 from tests.items import base_item
@@ -209,20 +208,15 @@ _THOUGHTS = [
 ]
 
 
-@pytest.mark.parametrize("form", ["jsonl", "lm-eval"])
-def test_thoughts_are_separated_from_answers(form: str, tmp_path: Path) -> None:
+def test_thoughts_are_separated_from_answers(tmp_path: Path) -> None:
     words = ("--testbeds", "rejection", "--limit", "3")
     bed = tmp_path / "bed"
     assert type_command("export", "ragbed-mini-en_base", *words, "--to", "lm-eval", "-o", str(bed)).code == 0
     cases = [case for part in read_frozen(bed).parts for case in read_part(bed, part)]
-    path = tmp_path / "samples.jsonl"
-    lines: list[dict[str, object]] = []
-    for case, (text, _) in zip(cases, _THOUGHTS, strict=True):
-        doc = {"case": case.case, "prompt": prompt_hash(case.messages)}
-        lines.append({"case": case.case, "reply": text} if form == "jsonl" else {"doc": doc, "resps": [[text]]})
-    data = bed if form == "lm-eval" else Path("ragbed-mini-en_base")
-    more = () if form == "lm-eval" else words
-    done, out = _import(path, lines, data, "--from", form, "-m", "mine/thinks", *more)
+    lines: list[dict[str, object]] = [
+        {"case": case.case, "reply": text} for case, (text, _) in zip(cases, _THOUGHTS, strict=True)
+    ]
+    done, out = _import(tmp_path / "answers.jsonl", lines, bed, "--from", "jsonl", "-m", "mine/thinks")
     assert done.code == 3, done.err
     assert "2 of 3 cases have an answer" in done.err
     assert "1 responses end prematurely" in done.err
@@ -261,25 +255,6 @@ def test_exported_trials_keep_their_outcomes(trials: Path, tmp_path: Path) -> No
     assert [told[name] for name in ("matched", "failed", "truncated", "filtered", "missing")] == [15, 3, 6, 3, 0]
     assert told["problems"] == []
     assert tabulate_run(tmp_path / "run") == tabulate_run(tmp_path / "copy")
-
-
-def test_exported_trials_of_several_models_are_not_mixed(trials: Path, tmp_path: Path) -> None:
-    lines = trials.read_text("utf-8").splitlines(keepends=True)
-    lines[1:] = [line.replace('"model":"test/talking"', '"model":"test/other"') for line in lines[1:]]
-    trials.write_text("".join(lines), "utf-8")
-    done = type_command("import", str(trials), *_TRIALS, "-m", "test/other", "-o", str(tmp_path / "copy"))
-    assert done.code == 2
-    assert "responses from several models (test/talking, test/other)" in done.err
-
-
-def test_fields_of_other_programs_have_no_meaning(trials: Path, tmp_path: Path) -> None:
-    names = [line["case"] for line in map(json.loads, trials.read_text("utf-8").splitlines())]
-    foreign = {"outcome": "error", "error": "hallucination", "finish": "length"}
-    lines = [json.dumps({"case": name, "reply": "a", "model": f"m-{at}", **foreign}) for at, name in enumerate(names)]
-    (tmp_path / "foreign.jsonl").write_text("\n".join(lines), "utf-8")
-    words = (str(tmp_path / "foreign.jsonl"), *_TRIALS, "-m", "test/other", "-o", str(tmp_path / "copy"), "--json")
-    told = json.loads(type_command("import", *words).out)
-    assert [told[name] for name in ("matched", "failed", "truncated")] == [15, 0, 0]
 
 
 def test_an_answer_in_a_later_file_replaces_a_failure(trials: Path, tmp_path: Path) -> None:

@@ -280,29 +280,6 @@ def _half(case: Case) -> Completion:
     return Completion(outcome="ok", reply=f"gold-{case.item}" if int(case.item) % 2 else f"Nowhere {case.item}.")
 
 
-def test_two_judges_are_compared(tmp_path: Path, bench: Bench) -> None:
-    run(make_job(tmp_path, 4, TalkingModel(_half)), ask_nobody)
-    done = _judge(tmp_path, bench, "--criteria", "correct", "-m", "openai-api/judge/other")
-    (pair,) = json.loads(done.out)["judges"]
-    assert (pair["judged"], pair["decided"], pair["agreed"]) == (4, 4, 4)
-
-
-def test_judges_are_compared_on_the_responses_in_the_scope(tmp_path: Path, bench: Bench) -> None:
-    cases = [make_case(1), msgspec.structs.replace(make_case(2), case="other", testbed="closed-book")]
-    run(make_job(tmp_path, 2, TalkingModel(_half), cases=lambda: cases), ask_nobody)
-    judges = ("--criteria", "correct", "-m", "openai-api/judge/other")
-    (both,) = json.loads(_judge(tmp_path, bench, *judges).out)["judges"]
-    (noise,) = json.loads(_judge(tmp_path, bench, *judges, "--testbeds", "noise").out)["judges"]
-    assert (both["judged"], noise["judged"]) == (2, 1)
-
-
-def test_equal_responses_are_all_compared(tmp_path: Path, bench: Bench) -> None:
-    models = [TalkingModel(_half, name=f"test/{name}") for name in ("a", "b")]
-    run(make_job(tmp_path, 3, *models), ask_nobody)
-    told = json.loads(_judge(tmp_path, bench, "--criteria", "correct", "-m", "openai-api/judge/other").out)
-    assert (told["judges"][0]["judged"], told["judges"][0]["agreed"], len(bench.asked)) == (6, 6, 6)
-
-
 def test_a_correction_is_counted_among_what_was_flagged(tmp_path: Path, bench: Bench) -> None:
     case = msgspec.structs.replace(make_case(1), testbed="counterfactual", expect="correct")
     run(make_job(tmp_path, 1, TalkingModel(_half), cases=lambda: [case]), ask_nobody)

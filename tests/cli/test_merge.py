@@ -46,7 +46,10 @@ def test_shards_together_are_the_whole_run_byte_for_byte(tmp_path: Path) -> None
 def test_a_missing_shard_and_other_settings_are_named(tmp_path: Path) -> None:
     first, third = (_run(tmp_path / str(index), shard=f"{index}/3") for index in (1, 3))
     done = _merge(tmp_path / "merged", first, third)
-    assert (done.code, done.err) == (2, "ragbed: shard 2/3 is missing. Pass all 3 shards.\n")
+    assert (done.code, done.err) == (
+        2,
+        "ragbed: test/talking has no results for shard 2/3. Pass all 3 shards, each run with the same settings.\n",
+    )
     other = _run(tmp_path / "other", seed="1")
     done = _merge(tmp_path / "merged", first, other)
     assert done.code == 2

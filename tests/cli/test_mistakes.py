@@ -175,14 +175,7 @@ KEYS_AND_URLS = [
         "run -d s3://bucket/x.jsonl -m scripted/oracle",
         "a dataset cannot be a URL. Download the file, and use its path.",
     ),
-    Mistake(
-        "data get rgb --mirror hf-mirror",
-        "--mirror hf-mirror does not provide rgb, only qwen2.5-1.5b, smollm2. Use --mirror jsdelivr.",
-    ),
-    Mistake(
-        "data get rgb --mirror mirror",
-        "unknown mirror 'mirror'. Did you mean 'hf-mirror'? Known: hf-mirror, jsdelivr, or a URL (https://…).",
-    ),
+    Mistake("data get rgb --mirror mirror", "--mirror mirror is not a URL. Use https://…"),
 ]
 DATASETS = [
     Mistake("run -m scripted/oracle -d mmlu", f"there is no file or dataset named mmlu. {_NO_DATASET}"),
@@ -220,7 +213,7 @@ DATASETS = [
     Mistake("run -m scripted/oracle -d empty.jsonl", "empty.jsonl is empty; expected one JSON object per line", code=1),
     Mistake(
         "run -m scripted/oracle -d empty",
-        "empty is a folder without dataset files (.jsonl, .json, .ndjson, .parquet). Check the path.",
+        "empty is a folder without dataset files (.jsonl, .json, .ndjson). Check the path.",
     ),
     Mistake("run -m scripted/oracle -d files", "files is a folder. Choose a file: files/a.jsonl."),
     Mistake(
@@ -237,11 +230,6 @@ DATASETS = [
         "data get rbg",
         "unknown dataset or model 'rbg'. Did you mean 'rgb'? Known: figure1, ragbed-mini, rgb, qwen2.5-1.5b, smollm2.",
     ),
-    Mistake(
-        "data path rbg",
-        "unknown dataset or model 'rbg'. Did you mean 'rgb'? Known: figure1, ragbed-mini, rgb, qwen2.5-1.5b, smollm2.",
-    ),
-    Mistake("data path rgb", "rgb has not been downloaded. Download it with: ragbed data get rgb", code=1),
 ]
 NO_CASES = [
     Mistake(
@@ -452,8 +440,7 @@ OPTIONS = [
     ),
     Mistake(
         "export DATA --to nativ -o x.jsonl",
-        "unknown format 'nativ'. Did you mean 'native'? Known: native, rgb, parquet, jsonl, inspect, "
-        "lm-eval, hf, corpora.",
+        "unknown format 'nativ'. Did you mean 'native'? Known: native, rgb, jsonl, inspect, lm-eval, hf, corpora.",
     ),
     Mistake(
         "export good --to native -o x.jsonl",
@@ -461,8 +448,8 @@ OPTIONS = [
     ),
     Mistake(
         "import text --from rbg -d DATA -o new",
-        "unknown format 'rbg'. Did you mean 'rgb'? Known: rgb, jsonl, inspect, lm-eval, archive, traces, "
-        "openinference, langfuse, columns.",
+        "unknown format 'rbg'. Did you mean 'rgb'? Known: rgb, jsonl, archive, traces, openinference, langfuse, "
+        "columns.",
     ),
     Mistake(
         "import text --from jsonl -d DATA -o new",
@@ -505,7 +492,6 @@ FILES = [
         code=1,
     ),
     Mistake("report good -f md -o empty", "empty is a folder. Choose a file inside it."),
-    Mistake("data get rgb --from none", "--from none: the folder or file does not exist. Check the path."),
     Mistake("build run none.toml", "none.toml does not exist; to write a recipe, run `ragbed build init DIR`."),
     Mistake("build run text", "text is not valid TOML: <any>", code=1),
     Mistake(
@@ -587,18 +573,7 @@ def test_a_mistake_is_answered_with_problem_cause_and_fix(
 @pytest.mark.parametrize(
     ("typed", "meant"),
     [
-        ("gemini-2.5-pro", "gemini/gemini-2.5-pro"),
-        ("google/gemini-2.5-pro", "gemini/gemini-2.5-pro"),
-        ("deepseek-chat", "deepseek/deepseek-chat"),
-        ("qwen-max", "dashscope/qwen-max"),
-        ("qwq-plus", "dashscope/qwq-plus"),
-        ("glm-4-plus", "zhipu/glm-4-plus"),
-        ("mistral-large-latest", "mistral/mistral-large-latest"),
-        ("chatgpt-4o-latest", "openai/chatgpt-4o-latest"),
-        ("Claude/claude-sonnet-4-5", "anthropic/claude-sonnet-4-5"),
         ("deepsek/deepseek-chat", "deepseek/deepseek-chat"),
-        ("moonshot/kimi-k2", "openai-api/moonshot/kimi-k2"),
-        ("xAI/grok-4", "openai-api/xai/grok-4"),
         ("meta-llama/Llama-3.1-8B", "hf/meta-llama/Llama-3.1-8B"),
         ("/etc/model", None),
         ("llama", None),
@@ -607,7 +582,3 @@ def test_a_mistake_is_answered_with_problem_cause_and_fix(
 def test_the_model_string_that_was_meant_is_suggested(typed: str, meant: str | None) -> None:
     providers = ["openai", "anthropic", "gemini", "deepseek", "dashscope", "zhipu", "mistral", "hf", "ollama"]
     assert suggest_model(typed, providers) == meant
-
-
-def test_a_model_of_an_unknown_provider_can_be_called_by_its_url() -> None:
-    assert suggest_model("deepseek-chat", ["openai", "openai-api"]) == "openai-api/deepseek/deepseek-chat"

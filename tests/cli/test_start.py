@@ -17,7 +17,7 @@ from tests.cli.typed import type_command
 _HEAVY = ("aiohttp", "rich", "asyncio", "ragbed.testbeds", "ragbed.analysis.linting", "ragbed.builder.web")
 
 
-@pytest.mark.parametrize("command", ["demo", "lint", "export", "data get", "data list", "data path"])
+@pytest.mark.parametrize("command", ["demo", "lint", "export", "data get", "data list"])
 def test_every_command_has_help_with_examples(command: str) -> None:
     done = type_command(*command.split(), "--help")
     assert done.code == 0

@@ -9,11 +9,12 @@ from pathlib import Path
 import pytest
 
 from ragbed.data.catalog import CATALOG, CatalogEntry, CatalogFile, files_here, folder_of, open_data
-from ragbed.data.catalog.install import Arrival, _locked, download, take
+from ragbed.data.catalog.install import download
 from ragbed.environment import default_data_dir
 from ragbed.errors import RagbedError, UsageError
+from ragbed.io.file_lock import lock_file
 from ragbed.io.retry import RetryPolicy
-from tests.servers.faulty_site import FaultServer, cut_after, other_bytes, running_server, serve, status
+from tests.servers.faulty_site import FaultServer, cut_after, running_server, serve, status
 
 CONTENTS = {"one.json": b'{"id": 1}\n', "two.json": b'{"id": 2}\n' * 1000}
 
@@ -48,8 +49,10 @@ def tiny(server: FaultServer, monkeypatch: pytest.MonkeyPatch) -> CatalogEntry:
     return entry
 
 
-def bring(entry: CatalogEntry, root: Path) -> list[Arrival]:
-    return download(entry, root, Silence(), RetryPolicy(first_pause_s=0.001, attempts=2))
+def bring(entry: CatalogEntry, root: Path) -> list[str]:
+    states = download(entry, root, str(entry.source), Silence(), RetryPolicy(first_pause_s=0.001, attempts=2))
+    assert list(states) == list(CONTENTS)
+    return list(states.values())
 
 
 def test_the_pins_of_rgb_are_complete() -> None:
@@ -78,38 +81,28 @@ def test_failed_files_are_reported_and_only_they_are_downloaded_again(
 ) -> None:
     server.scripts["data/two.json"] = [cut_after(5000), status(404), serve]
     one, two = bring(tiny, tmp_path)
-    assert (one.state, two.state) == ("downloaded", "failed")
-    assert "404" in str(two.problem)
-    assert "The first 5,000 bytes were kept" in str(two.problem)
-    assert [arrival.state for arrival in bring(tiny, tmp_path)] == ["present", "downloaded"]
+    assert one == "downloaded"
+    assert "404" in two
+    assert "The first 5,000 bytes were kept" in two
+    assert bring(tiny, tmp_path) == ["present", "downloaded"]
     assert server.asked[-1] == ("data/two.json", "bytes=5000-")
 
 
-def test_an_edited_file_is_renamed_and_downloaded_again(
-    tiny: CatalogEntry, server: FaultServer, tmp_path: Path
-) -> None:
+def test_an_edited_file_is_never_replaced(tiny: CatalogEntry, tmp_path: Path) -> None:
     bring(tiny, tmp_path)
     edited = folder_of(tiny, tmp_path) / "one.json"
     edited.write_bytes(b"my own\n")
-    server.scripts["data/one.json"] = [other_bytes, other_bytes, serve]
-    assert bring(tiny, tmp_path)[0].state == "failed"
-    assert not edited.exists()
-    assert bring(tiny, tmp_path)[0].state == "downloaded"
-    assert edited.read_bytes() == CONTENTS["one.json"]
-    assert edited.with_name("one.json.changed").read_bytes() == b"my own\n"
-
-
-def test_a_folder_in_place_of_a_file_is_not_taken(tiny: CatalogEntry, tmp_path: Path) -> None:
-    (tmp_path / "one.json").mkdir()
-    assert take(tiny, tmp_path / "root", tmp_path)[0].problem == f"{tmp_path / 'one.json'} is not a regular file"
+    with pytest.raises(RagbedError, match=r"one\.json does not match its pinned checksum .* Move or delete the file"):
+        bring(tiny, tmp_path)
+    assert edited.read_bytes() == b"my own\n"
 
 
 def test_two_processes_do_not_write_to_one_folder(tiny: CatalogEntry, tmp_path: Path) -> None:
     folder = folder_of(tiny, tmp_path)
     folder.mkdir(parents=True)
-    with _locked(folder), pytest.raises(RagbedError, match=r"process \d+ is already installing files in"):
+    with lock_file(folder / ".lock"), pytest.raises(RagbedError, match=r"\.lock is locked by process \d+"):
         bring(tiny, tmp_path)
-    assert [one.state for one in bring(tiny, tmp_path)] == ["downloaded", "downloaded"]
+    assert bring(tiny, tmp_path) == ["downloaded", "downloaded"]
 
 
 def test_a_lock_that_is_a_link_is_not_followed(tiny: CatalogEntry, tmp_path: Path) -> None:

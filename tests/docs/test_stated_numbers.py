@@ -13,7 +13,7 @@ import ragbed
 from benches import ROOT
 from benches.stats_coverage import exact_coverage
 from ragbed.analysis.statistics.paired import paired_difference
-from ragbed.analysis.statistics.planning import paired_design, paired_power, paired_size
+from ragbed.analysis.statistics.planning import PairedDesign, paired_power, paired_size
 from ragbed.analysis.statistics.rates import ALPHA, clopper_pearson
 from ragbed.analysis.statistics.testing import probabilities
 from ragbed.data.catalog import CATALOG
@@ -69,7 +69,7 @@ def test_examples_on_the_statistics_page_are_computed() -> None:
     bound = clopper_pearson(0, 59).high
     assert f"0 errors in 59 checks give an upper confidence bound of {100 * bound:.1f}% (two-sided)" in text
     formula = paired_size(0.05, 0.1)
-    exact = paired_design(0.1).plan(0.05, None, 0.8).items
+    exact = PairedDesign(0.1).plan(0.05, None, 0.8).items
     assert f"at 10% discordance and 80% power, {exact} instead of {formula}" in text
 
 

@@ -29,12 +29,10 @@ def case(number: int = 0) -> Case:
     )  # fmt: skip
 
 
-def model_at(*urls: str, patience: RetryPolicy = QUICK, spec: str = "openai-api/t/m", **settings: Any) -> Model:
-    environ = {"T_BASE_URL": ",".join(urls), "T_API_KEY": KEY, "OLLAMA_BASE_URL": ",".join(urls)}
-    environ |= {"ANTHROPIC_BASE_URL": urls[0], "ANTHROPIC_API_KEY": KEY}
-    return open_model(
-        spec.format(url=urls[0]), lambda name: ModelConfig(name, environ, retry_policy=patience, **settings)
-    )
+def model_at(url: str, patience: RetryPolicy = QUICK, spec: str = "openai-api/t/m", **settings: Any) -> Model:
+    environ = {"T_BASE_URL": url, "T_API_KEY": KEY, "OLLAMA_BASE_URL": url}
+    environ |= {"ANTHROPIC_BASE_URL": url, "ANTHROPIC_API_KEY": KEY}
+    return open_model(spec.format(url=url), lambda name: ModelConfig(name, environ, retry_policy=patience, **settings))
 
 
 def ask(*script: Fault, patience: RetryPolicy = QUICK, spec: str = "openai-api/t/m") -> tuple[Completion, FaultServer]:

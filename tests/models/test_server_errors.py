@@ -172,20 +172,6 @@ ERRORS: dict[str, tuple[int, Any, str, bool, float | None]] = {
         400, {"type": "error", "error": {"type": "invalid_request_error", "message": "prompt is too long: 9 > 8"}},
         "too-long", False, None,
     ),
-    # https://github.com/MiniMax-AI/MiniMax-M2/issues/62
-    "MiniMax, a balance": (
-        500, {"type": "error", "error": {"type": "api_error", "message": "insufficient balance (1008)"}},
-        "quota", False, None,
-    ),
-    "MiniMax, a filter": (
-        422, {"error": {"type": "unprocessable_entity_error", "message": "input new_sensitive (1026)"}},
-        "filter", False, None,
-    ),
-    "MiniMax, its own format": (
-        429, {"base_resp": {"status_code": 1008, "status_msg": "insufficient balance"}}, "quota", False, None
-    ),
-    "MiniMax, a code as a string": (429, {"base_resp": {"status_code": "1008"}}, "quota", False, None),
-    "MiniMax, an unknown code": (401, {"base_resp": {"status_code": 9999}}, "auth", False, None),
     "Moonshot, a balance": (
         429, {"error": {"message": "check your account balance", "type": "exceeded_current_quota_error"}},
         "quota", False, None,

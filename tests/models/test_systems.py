@@ -78,9 +78,6 @@ def wants_more(question, documents, lang, index):
 def other_names(question, docs):
     return ""
 
-def positional_only(question, documents, lang, /):
-    return ""
-
 constant = 7
 """
 
@@ -124,7 +121,6 @@ def test_a_function_gets_question_documents_and_language() -> None:
     assert done.reply == f"{case.lang}: {case.question} {len(case.documents)}"
     assert _call("waits").reply == "later"
     assert _call("agent").reply == "from an object"
-    assert _call("positional_only").outcome == "ok"
 
 
 @pytest.mark.usefixtures("here")
@@ -164,7 +160,6 @@ def test_an_exception_in_a_function_is_the_outcome_of_its_case(function: str, er
         ("made_system:missing", "made_system has no function 'missing'"),
         ("made_system:constant", "made_system has no function 'constant'"),
         ("made_system", "Use python/<module>:<function>"),
-        ("made_system.py:good", "not end in .py. Use python/made_system:good"),
         ("imports_missing:answer", "imports_missing imports no_such_package, which is not installed"),
         ("made_system:positional", "its parameter 'query' is unknown. A function under test has the parameters"),
         ("made_system:wants_more", "its parameter 'index' is unknown"),

@@ -5,20 +5,16 @@ from __future__ import annotations
 import time
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from ragbed.models.thoughts import split_response, split_segments
+from ragbed.models.thoughts import split_response
 
 _HARMONY = "<|channel|>analysis<|message|>{0}<|end|><|start|>assistant<|channel|>final<|message|>{1}<|return|>"
 PAIRED = {
     "think": "<think>{0}</think>{1}",
-    "think on lines": "<think>\n{0}\n</think>\n\n{1}",
     "think after a line": "\n<think>{0}</think>\n{1}",
     "capital letters": "<THINK>{0}</THINK>{1}",
     "thinking": "<thinking>{0}</thinking>{1}",
     "thought": "<thought>{0}</thought>{1}",
-    "thoughts": "<thoughts>\n{0}\n</thoughts>\n{1}",
     "reasoning": "<reasoning>{0}</reasoning>{1}",
     "reflection": "<reflection>{0}</reflection>{1}",
     "scratchpad": "<scratchpad>{0}</scratchpad>\n{1}",
@@ -33,27 +29,18 @@ PAIRED = {
     "a solution": "<|begin_of_thought|>{0}<|end_of_thought|><|begin_of_solution|>{1}<|end_of_solution|>",
     "start and end": "<|START_THINKING|>{0}<|END_THINKING|><|START_RESPONSE|>{1}<|END_RESPONSE|>",
     "working out": "<start_working_out>{0}<end_working_out><SOLUTION>{1}</SOLUTION>",
-    "think start": "<think_start>{0}<think_end>{1}",
     "unused tokens": "<unused94>thought\n{0}<unused95>{1}",
-    "K2, medium": "<think_fast>{0}</think_fast>{1}",
-    "K2, low": "{0}\n</think_faster>\n{1}",
-    "Apertus": "<|inner_prefix|>{0}<|inner_suffix|>{1}",
-    "Solar": "<|think|>{0}<|end|><|begin|>assistant<|content|>{1}",
     "a channel of Gemma": "<|channel>thought\n{0}<channel|>{1}",
     "an answer tag": "<think>{0}</think>\n<answer>{1}</answer>",
     "a response tag": "<think>\n{0}\n</think>\n\n<response>\n{1}\n</response>",
-    "a final response": "<think>{0}</think>[BEGIN FINAL RESPONSE]{1}[END FINAL RESPONSE]",
     "an answer tag without an end": "<think>{0}</think><answer>{1}",
-    "sentences": "Here is my thought process:\n\n{0}\n\nHere is my response:\n\n{1}",
     "harmony": _HARMONY,
     "harmony without an end": _HARMONY.removesuffix("<|return|>"),
     "harmony with a start": "<|start|>assistant" + _HARMONY,
     "harmony commentary": "<|channel|>commentary<|message|>{0}<|end|><|start|>assistant<|channel|>final<|message|>{1}",
-    "harmony without special tokens": "analysis{0}assistantfinal{1}",
     "a closing tag alone": "{0}</think>{1}",
     "a closing tag alone on a line": "{0}\n</think>\n\n{1}",
     "a closing bracket alone": "{0}[/THINK]{1}",
-    "a closing seed tag alone": "{0}</seed:think>{1}",
     "a preface": "\n\n<think>{0}</think>\n\n{1}",
     "Chinese tags": "<思考>{0}</思考>{1}",
     "Chinese brackets": "【思考】{0}【/思考】{1}",
@@ -62,29 +49,6 @@ PAIRED = {
     "full-width tags": "＜think＞{0}＜／think＞{1}",
     "a Chinese final answer": "【思考】\n{0}\n【最终回答】\n{1}",
     "a Chinese answer tag": "<think>{0}</think><回答>{1}</回答>",
-    # https://github.com/simplescaling/s1: the roles `think` and `answer`; most servers remove special tokens
-    "s1": "<|im_start|>think\n{0}\n<|im_start|>answer\n{1}",
-    "s1 without special tokens": "think\n{0}\nanswer\n{1}",
-    # https://github.com/NAVER-Cloud-HyperCLOVA-X/hcx-vllm-plugin/blob/main/parser/hcx_reasoner.py
-    "HyperCLOVA X": "/think\n{0}<|im_end|>\n<|im_start|>assistant\n{1}",
-    "HyperCLOVA X with an end": "/think\n{0}<|im_end|>\n<|im_start|>assistant\n{1}<|im_end|><|endofturn|>",
-    "HyperCLOVA X without special tokens": "/think\n{0}\nassistant\n{1}",
-    # https://github.com/ggml-org/llama.cpp/blob/master/models/templates/Apriel-1.6-15b-Thinker-fixed.jinja
-    "Apriel": "Here are my reasoning steps:\n{0}\n[BEGIN FINAL RESPONSE]\n{1}\n[END FINAL RESPONSE]",
-    "Apriel, a closing tag alone": "{0}\n[BEGIN FINAL RESPONSE]\n{1}",
-    # https://github.com/vllm-project/vllm/tree/main/vllm/reasoning: one parser for each of the following models
-    "Kimi K3": "{0}<|close|>think<|sep|><|open|>response<|sep|>{1}<|close|>response<|sep|><|close|>message<|sep|>",
-    "Kimi K3 with a start": "<|open|>think<|sep|>{0}<|close|>think<|sep|><|open|>response<|sep|>{1}",
-    "Inkling": "<|content_thinking|>{0}<|end_message|><|message_model|><|content_text|>{1}<|end_message|>",
-    "Muse Glimmer": " to=self<|message|>{0}<|eom|><|start|>assistant<|message|>{1}<|eot|>",
-    "Muse Glimmer with a recipient": " to=self<|message|>{0}<|eom|><|start|>assistant to=user<|message|>{1}<|eot|>",
-    "openPangu": "[unused16]{0}[unused17]{1}[unused10]",
-    "Solar Open 2": "{0}<|think:end|>{1}",
-    "Solar Open 2 with a start": "<|think:start|>{0}<|think:end|>{1}",
-    "PLaMo 3": "<|plamo:begin_think:plamo|>{0}<|plamo:end_think:plamo|>{1}",
-    "K2 Horizon": "<ifm|think>{0}</ifm|think>{1}",
-    "K2 Horizon, low": "{0}</ifm|think_faster>{1}",
-    "Hy4": "<think:opensource>{0}</think:opensource>{1}",
     # Tokens and characters that some servers put before the response.
     "after a start token": "<s><think>{0}</think>{1}",
     "after the start tokens of GLM": "[gMASK]<sop>\n<think>{0}</think>{1}",
@@ -93,11 +57,6 @@ PAIRED = {
     "after a byte order mark": "\ufeff<think>{0}</think>{1}",
     "after a zero-width space": "\u200b<think>{0}</think>{1}",
     "a chain of thought": "<chain_of_thought>{0}</chain_of_thought>{1}",
-    "s1 with an end": "<|im_start|>think\n{0}\n<|im_start|>answer\n{1}<|im_end|>",
-    "Apriel with an end": (
-        "Here are my reasoning steps:\n{0}\n  [BEGIN FINAL RESPONSE]\n{1}\n[END FINAL RESPONSE]\n<|end|>"
-    ),
-    "harmony as plain text, commentary first": "commentary{0}assistantfinal{1}",
 }
 TEXTS = {
     "en": ("The question is where.\nDocument 2 says Paris.", "It is Paris, 75000 (France)."),
@@ -119,10 +78,7 @@ OPEN = {
     "an open channel": "<|channel|>analysis<|message|>{0}",
     "an open Chinese tag": "<思考>\n{0}",
     "an open begin": "<|begin_of_thought|>{0}",
-    "an open prefix": "<|inner_prefix|>{0}",
     "a space at the end": "<think>\n{0} \n",
-    "an open colon": "<|think:start|>{0}",
-    "an open bar": "<ifm|think>{0}",
 }
 
 
@@ -153,31 +109,6 @@ def test_a_heading_of_a_response_that_ended_is_part_of_the_answer(text: str) -> 
     assert (bool(thought), answer, is_complete) == (True, "", False)
 
 
-@pytest.mark.parametrize(
-    ("head", "thought"),
-    [
-        ("Here is my thought process:\n", "Hm"), ("analysis", "We need Paris."), ("/think\n", "Hm"), ("think\n", "Hm"),
-        ("<|im_start|>think\n", "Hm"), ("Here are my reasoning steps:\n", "Hm"),
-    ],
-)  # fmt: skip
-def test_a_thought_without_tags_and_end_needs_a_truncated_response(head: str, thought: str) -> None:
-    assert split_response(head + thought, has_ended=False) == (thought, "", False)
-    for has_ended in (None, True):
-        assert split_response(head + thought, has_ended=has_ended) == (None, head + thought, True)
-    assert split_response(f"{head}<think>{thought}</think>\nParis", has_ended=False).answer.endswith("Paris")
-
-
-@pytest.mark.parametrize(
-    "head",
-    [
-        *("[unused16]", "<|content_thinking|>", " to=self<|message|>", "<|start|>assistant to=self<|message|>"),
-        *("<|open|>think<|sep|>", "<|im_start|>think\n"),
-    ],
-)
-def test_a_truncated_response_after_a_special_token_is_a_thought(head: str) -> None:
-    assert split_response(head + "Hm", has_ended=False) == ("Hm", "", False)
-
-
 @pytest.mark.parametrize("tag", ["<think>", "<think>\n", "[THINK]"])
 def test_an_opening_tag_at_the_end_is_an_incomplete_response(tag: str) -> None:
     assert split_response(tag) == (None, "", False)
@@ -199,32 +130,11 @@ def test_an_opening_tag_at_the_end_is_an_incomplete_response(tag: str) -> None:
         'The tag "</think>" ends a thought. It is Paris.',
         "“</think>”是结束标签。答案是巴黎。",
         "标签「</思考>」表示结束。答案是巴黎。",
-        "Document 2 explains the </think> tag, and it is Paris.",
-        "文档2解释了</think>标签，答案是巴黎。",
-        "For example:\n```\n<think>\nHm\n</think>\n```\nIt is Paris.",
         "Its reasoning ends with '</think>', and it is Paris.",
         "Its reasoning ends with a token (</think>), and it is Paris.",
         "<think />Paris",
         "<no_think>Paris",
-        "/think\nis the switch that turns thinking on, and it is Paris.",
-        "think\nis the first word, and it is Paris.",
-        "Here are my reasoning steps:\n1. Document 2 says so.\nIt is Paris.",
-        "ChatML:\n```\n<|im_start|>user\nHi<|im_end|>\n<|im_start|>assistant\nHello<|im_end|>\n```\nIt is Paris.",
-        "Its answer starts with `<|im_start|>answer`, and it is Paris.",
-        "It is Paris.<|im_end|>\n<|im_start|>assistant\nIt is Paris.",
-        "它的回答以`<|im_start|>answer`开头，答案是巴黎。",
-        "For example:\n```\nHm\n[BEGIN FINAL RESPONSE]\nLyon\n[END FINAL RESPONSE]\n```\nIt is Paris.",
-        "Kimi K3 writes `<|close|>think<|sep|><|open|>response<|sep|>` in between, and it is Paris.",
-        "BERT has the tokens [unused16] and [unused17], and it is Paris.",
-        "The token `<|think:end|>` ends a thought. It is Paris.",
-        "<fast|thinking> are the values, and it is Paris.",
-        "<no|think>Paris",
-        "The log says [reasoning:end] and Paris.",
-        "<s>Lyon</s> Paris",
         "\ufeffParis",
-        "commentary on document 2: it is Paris",
-        "commentary: it is Paris. assistantfinal is in document 2",
-        "标签“</think:opensource>”表示结束。答案是巴黎。",
     ],
 )
 def test_an_answer_without_a_thought_is_unchanged(answer: str) -> None:
@@ -240,44 +150,22 @@ def test_several_thoughts_are_all_kept_apart() -> None:
     assert found == ("a\n\nb", "One.\n\nTwo.", True)
 
 
-def test_a_tag_in_a_thought_without_tags_belongs_to_it() -> None:
-    text = "Here are my reasoning steps:\nDocument 1 shows </think> in HTML.\n[BEGIN FINAL RESPONSE]\nParis"
-    assert split_response(text) == ("Document 1 shows </think> in HTML.", "Paris", True)
-    named = text.replace("</think> in HTML", "[BEGIN FINAL RESPONSE] in quotes")
-    assert split_response(named).answer == "Paris"
-
-
-def test_a_thought_inside_a_thought_belongs_to_it() -> None:
-    assert split_response("<think>a <think>b</think> c</think>Paris") == ("a <think>b</think> c", "Paris", True)
-
-
 @pytest.mark.parametrize(
     ("thought", "answer"),
     [
         ("I must not write `</think>` yet.", "Paris"),
         ('Document 2 says "Paris"', '"Paris" is the answer.'),
         ("文档说“巴黎”", "“巴黎”是答案。"),
-        ("Hm", "Write:\n```\n<think>\nHm\n</think>\n```"),
         ("Hm", "Write `</think>` after it."),
-        ("I must not write the </think> tag yet.", "Paris"),
-        ("Hm", "Write the </think> tag after it."),
         ("Hm", "TAG Heuer"),
         ("It says 'Paris'", "'Paris' is the answer."),
-        ("I must close this tag", "Paris"),
-        ("Check the next token", "is it Paris?"),
-        ("需要检查这个标签", "是的，答案是巴黎。"),
         ("I must not write '</think>' yet.", "Paris"),
         ("Write:\n```\nHm", "Paris:\n```\nprint()\n```"),
-        ("It is a label.", "标签印刷机"),
     ],
 )
 def test_a_quoted_tag_does_not_end_or_start_a_thought(thought: str, answer: str) -> None:
     assert split_response(f"<think>{thought}</think>{answer}") == (thought, answer, True)
     assert split_response(f"{thought}</think>{answer}") == (thought, answer, True)
-
-
-def test_an_answer_may_start_with_a_word_for_a_tag() -> None:
-    assert split_response("<think>a</think> tag day is 5 May", has_ended=False) == ("a", "tag day is 5 May", True)
 
 
 @pytest.mark.parametrize("token", ["<|end|>", "<|return|>", "<|call|>"])
@@ -304,32 +192,6 @@ def test_a_preface_before_a_thought_stays_in_the_answer() -> None:
     assert split_response("Sure.\n<think>\nHm\n</think>\nParis") == ("Hm", "Sure.\n\nParis", True)
 
 
-_PIECES = st.sampled_from(
-    ["<think>", "</think>", "[THINK]", "[/THINK]", "<|channel|>", "final", "analysis", "<|message|>", "<|end|>", "\n",
-     " ", "<answer>", "</answer>", "assistantfinal", "巴黎", "Paris", "<思考>", "</思考>", "◁think▷",
-     "Here is my thought process:", "Here is my response:",
-     "<|begin_of_thought|>", "<|end_of_thought|>", "<unused94>", "<unused95>",
-     "[Analysis]", "\n[Answer]", "【推理过程】", "\n【答案】", "`", '"', "\n```\n", "<|return|>",
-     "<|inner_prefix|>", "<|inner_suffix|>", "'", "(", ")", "tag ",
-     "/think\n", "think\n", "\nanswer\n", "<|im_start|>", "<|im_end|>\n", "assistant\n", "Here are my reasoning steps:",
-     "\n[BEGIN FINAL RESPONSE]", "[END FINAL RESPONSE]", "<|close|>think<|sep|>", "<|open|>response<|sep|>",
-     "[unused16]", "[unused17]", "<|think:end|>", " to=self<|message|>", "<|eom|><|start|>assistant<|message|>"]
-)  # fmt: skip
-
-
-@settings(max_examples=500, deadline=None)
-@given(
-    st.one_of(st.text(), st.lists(st.one_of(_PIECES, st.text(max_size=8)), max_size=20).map("".join)),
-    st.sampled_from([None, False, True]),
-)
-def test_a_split_never_loses_or_invents_a_character(text: str, has_ended: bool | None) -> None:
-    segments = split_segments(text, has_ended=has_ended)
-    assert "".join(segment.text for segment in segments) == text
-    thought, answer, _ = split_response(text, has_ended=has_ended)
-    assert answer == "".join(segment.text for segment in segments if segment.kind == "answer")
-    assert (thought or "") == "\n\n".join(segment.text for segment in segments if segment.kind == "thought")
-
-
 @pytest.mark.parametrize(
     "piece",
     [
@@ -339,11 +201,6 @@ def test_a_split_never_loses_or_invents_a_character(text: str, has_ended: bool |
         "a <think> </think>",
         "<|channel|>x<|message|>",
         '"</think>"',
-        "\n```\n<think>",
-        "\n```\n</think>\n```",
-        "tag </think> a",
-        "\n[BEGIN FINAL RESPONSE]\n```",
-        "<|close|>response<|sep|> ",
     ],
 )
 def test_a_response_without_an_end_takes_seconds_at_most(piece: str) -> None:

@@ -36,16 +36,12 @@ def _run(out: Path, model: Any, **options: Any) -> ragbed.Run:
             "below the minimum",
             "value is now outside the interval; the decision stands",
         ),
-        ({"until": "compare:BASE:drop 20%"}, "worse than the baseline", ""),
         ({"until": "noise.accuracy ± 20"}, "inconclusive", "–"),
     ],
 )
 def test_every_output_shows_the_decision_beside_the_last_interval(
     options: dict[str, Any], outcome: str, note: str, tmp_path: Path
 ) -> None:
-    if "BASE" in options["until"]:
-        base = ragbed.run("scripted/oracle", DATA, testbeds="noise", noise=0.4, out=tmp_path / "b", progress=False)
-        options = {"until": options["until"].replace("BASE", str(base.folder))}
     model = Improving()
     model.refusals = 48 if note.endswith("intersection") else 35
     run = _run(tmp_path / "r", model, **options)

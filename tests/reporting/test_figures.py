@@ -131,15 +131,8 @@ def test_diagnoses_are_read_beside_the_run_and_drawn_with_the_unclassified(tmp_p
     _diagnose(tmp_path, *(_LINE % types for types in ('["E2", "E3"]', '["E2"]', "[]", "[]")))
     (chart,) = draw_error_types(read_diagnoses([tmp_path]), read_words("en"))
     assert [row[0] for row in chart.grid.rows] == ["E2 Evidence uncertainty", "E3 Concept confusion", "Unclassified"]
-    assert chart.grid.rows[0][1].startswith("50.0 [")
-
-
-def test_shares_of_a_monitored_run_are_drawn_without_intervals(tmp_path: Path) -> None:
-    _diagnose(tmp_path, _LINE % '["E2"]', _LINE % '["E2"]')
-    diagnoses = [one._replace(is_monitored=True) for one in read_diagnoses([tmp_path])]
-    (chart,) = draw_error_types(diagnoses, read_words("en"))
-    assert chart.grid.rows[0][1] == "100.0 (n = 2)"
-    assert "nan" not in chart.as_file(follows_theme=False)
+    assert chart.grid.columns == ("cause", "m (n = 4)")
+    assert [row[1] for row in chart.grid.rows] == ["50.0", "25.0", "50.0"]
 
 
 @pytest.mark.parametrize("line", ["{}", '{"case": "x", "model": "m", "types": []}', "nonsense"])

@@ -11,6 +11,7 @@ import msgspec
 import pytest
 
 import ragbed
+from ragbed.analysis.locale import read_words
 from ragbed.analysis.metrics.cells import Cell, CellKey
 from ragbed.analysis.trials.columns import TrialGroup
 from ragbed.reporting.formats import FORMATS
@@ -287,7 +288,9 @@ def test_other_conditions_and_shares_of_true_documents_have_their_own_tables() -
     report = make_report(["r"], cells, "robust")
     rows = {
         table.name: [
-            (row.data, row.docs, [one is not None for one in row.cells]) for row in table.rows if not row.printed
+            (row.tell_data(read_words("en")), row.docs, [one is not None for one in row.cells])
+            for row in table.rows
+            if not row.printed
         ]
         for table in report.tables
     }

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
 from msgspec import structs
 
 from ragbed.analysis.locale import read_words
 from ragbed.analysis.metrics.cells import Cell, CellKey
 from ragbed.analysis.trials.columns import TrialGroup
-from ragbed.reporting.summary import summarise
+from ragbed.reporting.summary import join_findings, summarise
 from ragbed.schema import Estimate
 
 _EN = TrialGroup("m", "en_base", "en", "robust")
@@ -36,22 +37,23 @@ def _noise(first: float, last: float, low: float | None, high: float | None, *, 
 
 
 def _say(cells: list[Cell], lang: str = "en") -> str:
-    (paragraph,) = summarise(cells, "robust", read_words("zh" if lang == "zh" else "en"))
-    return paragraph.text
+    words = read_words("zh" if lang == "zh" else "en")
+    ((text,),) = (texts.values() for texts in join_findings(summarise(cells, "robust", words), words).values())
+    return text
 
 
-def test_the_summary_describes_a_model_in_plain_sentences() -> None:
+def test_the_summary_has_a_sentence_for_each_finding_and_the_biggest_failure_first() -> None:
     cells = _noise(0.91, 0.27, -0.7, -0.5)
     cells += [_cell("rejection", "refusal_recall", 0.0, noise=1.0), _cell("rejection", "false_refusal", 0.0, noise=1.0)]
     cells.append(_cell("counterfactual", "misled_at_all", 0.82, noise=0.0))
     assert _say(cells) == (
-        "Accuracy falls from 91% to 27% when half of the documents are noise. "
         "The model never refuses, even when no document contains the answer. "
-        "The model follows false documents in 82% of cases."
+        "The model follows false documents in 82% of cases. "
+        "Accuracy falls from 91% to 27% when half of the documents are noise."
     )
     assert _say(cells, "zh") == (
-        "50% 的文档为噪声时，正确率从 91% 降至 27%。"
         "即使所有文档都不含答案，模型也从不拒答。模型在 82% 的用例中听信错误文档。"
+        "50% 的文档为噪声时，正确率从 91% 降至 27%。"
     )
 
 
@@ -61,8 +63,8 @@ def test_closed_book_accuracy_is_about_the_questions_of_the_noise_testbed() -> N
     closed = [_cell("closed-book", "accuracy", 0.0), _cell("closed-book", "accuracy", 0.5, key=facts)]
     cells += [replace(cell, place=CellKey()) for cell in closed]
     assert _say(cells) == (
-        "Accuracy stays at 90% when half of the documents are noise. Without documents, the model answers none of "
-        "the questions correctly. The model always follows false documents."
+        "The model always follows false documents. Accuracy stays at 90% when half of the documents are noise. "
+        "Without documents, the model answers none of the questions correctly."
     )
 
 
@@ -120,9 +122,9 @@ def test_languages_have_a_paragraph_each_and_prompting_strategies_none() -> None
     cells = [_cell("noise", "accuracy", value, key=key, noise=0.0)
              for key, value in ((remedy, 0.1), (_EN, 0.5), (chinese, 0.7))]  # fmt: skip
     told = summarise(cells, "robust", read_words("en"))
-    assert [(one.model, one.lang, one.text) for one in told] == [
-        ("m", "English", "Accuracy is 50% without noise."),
-        ("m", "Chinese", "Accuracy is 70% without noise."),
+    assert [(one.model, one.lang, one.text, one.failure) for one in told] == [
+        ("m", "English", "Accuracy is 50% without noise.", 0.5),
+        ("m", "Chinese", "Accuracy is 70% without noise.", pytest.approx(0.3)),
     ]
 
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 
 from ragbed.retrieval import passage_index
-from ragbed.retrieval.passage_index import DenseIndex, LexicalIndex
+from ragbed.retrieval.passage_index import LexicalIndex
 from tests.retrieval.bm25 import bm25
 
 TEXTS = [
@@ -45,17 +44,3 @@ def test_common_words_are_left_out_if_there_are_rarer_ones(monkeypatch: pytest.M
     index = LexicalIndex(texts)
     assert index.search("common rare", 3) == [7]
     assert index.search("common", 2) == [0, 1]
-
-
-class _Letters:
-    name = "letters"
-
-    def encode(self, texts: list[str], _role: str) -> object:
-        vectors = np.array([[text.count(letter) for letter in "abc"] for text in texts], np.float32)
-        return type("Found", (), {"vectors": vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1)})
-
-
-def test_a_dense_index_ranks_by_cosine() -> None:
-    index = DenseIndex(["aab", "abb", "ccc"], _Letters())  # type: ignore[arg-type]
-    assert index.search("b", 2) == [1, 0]
-    assert index.text(2) == "ccc"

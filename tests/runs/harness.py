@@ -148,9 +148,9 @@ def _fill(path: Path, worker: int, entries: int, gate: Barrier) -> None:
     told: list[str] = []
 
     async def fill() -> None:
-        cache = Cache(path, "run", told.append)
+        cache = Cache(path, told.append)
         for number in range(entries):
-            cache.keep(f"{worker}-{number}", "test/m", Completion(outcome="ok", reply=str(number)))
+            cache.keep(f"{worker}-{number}", Completion(outcome="ok", reply=str(number)))
             await asyncio.sleep(0)
         cache.close()
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -67,16 +66,15 @@ def test_a_run_can_be_resumed_on_another_server_with_the_same_model(tmp_path: Pa
 def test_a_response_is_found_before_and_after_it_is_written_also_by_another_process(tmp_path: Path) -> None:
     keys = [f"{number:03}" for number in range(200)]
 
-    first, second = (Cache(tmp_path / "cache", run, pytest.fail) for run in ("first", "second"))
+    first, second = (Cache(tmp_path / "cache", pytest.fail) for _ in range(2))
     assert second.find(keys[0]) is None
     for key in keys[:100]:  # more than are written at once
-        first.keep(key, "test/talking", Completion(outcome="ok", reply=key, finish="stop"))
+        first.keep(key, Completion(outcome="ok", reply=key, finish="stop"))
     found = [first.find(key) for key in keys]
     first.close()
     found += [second.find(key) for key in keys]
     second.close()
-    assert {each.run for each in found if each is not None} == {"first"}
-    responses = [None if each is None else each.completion.reply for each in found]
+    responses = [None if each is None else each[0].reply for each in found]
     assert responses == 2 * [*keys[:100], *[None] * 100]
 
 
@@ -97,25 +95,15 @@ def test_a_request_that_cannot_be_created_does_not_affect_the_cases_before_it(tm
     assert look(tmp_path / "cache").entries == 7
 
 
-def test_responses_from_a_model_without_an_identity_are_reused_only_within_the_run(tmp_path: Path) -> None:
-    """Call a swapped model; before, all 100 responses of the earlier model were used, and nothing was said."""
-
-    def answer_wrong(case: Case) -> Completion:
-        return Completion(outcome="ok", reply="I do not know", finish="stop")
-
-    def call(folder: str, told: list[str], **changes: object) -> int:
-        model = TalkingModel(answer_wrong, identity="")
-        job = make_job(tmp_path / folder, 100, model, cache=tmp_path / "cache", tell=told.append, **changes)
-        run(job, ask_nobody)
+def test_responses_from_a_model_without_an_identity_are_cached_only_on_request(tmp_path: Path) -> None:
+    def call(folder: str, **changes: object) -> int:
+        model = TalkingModel(agree, identity="")
+        run(make_job(tmp_path / folder, 100, model, cache=tmp_path / "cache", **changes), ask_nobody)
         return len(model.asked)
 
-    _ask(tmp_path / "a", tmp_path / "cache", TalkingModel(agree, identity=""))
-    told: list[str] = []
-    assert call("b", told) == 100
-    (message,) = told
-    assert message.endswith("cached responses from other runs are not reused. To reuse them, set cache=reuse.")
-    assert call("c", told, reuses_all=True) == 0
-    assert read_status(tmp_path / "c").models[0].cached == 100
+    assert [call("a"), call("b")] == [100, 100]
+    assert [call("c", reuses_all=True), call("d", reuses_all=True)] == [100, 0]
+    assert read_status(tmp_path / "d").models[0].cached == 100
 
 
 def test_run_status_and_report_say_how_many_responses_are_cached_and_how_old(tmp_path: Path) -> None:
@@ -132,10 +120,9 @@ def test_run_status_and_report_say_how_many_responses_are_cached_and_how_old(tmp
         env = {"T_BASE_URL": url, "RAGBED_CACHE_DIR": str(tmp_path / "cache")}
         runs = [
             type_command(*words, "--out", str(tmp_path / name), *cache, env=env)
-            for name, cache in (("a", ()), ("b", ()), ("c", ("--cache", "reuse")))
+            for name, cache in (("a", ()), ("b", ("--cache", "reuse")), ("c", ("--cache", "reuse")))
         ]
     assert len(sent) == 10
-    assert "cached responses from other runs are not reused. To reuse them, set --cache reuse." in runs[1].err
     assert "from the cache" not in runs[0].err + runs[1].err
     message = "5 responses come from the cache; the oldest is "
     assert message in runs[2].err
@@ -145,33 +132,21 @@ def test_run_status_and_report_say_how_many_responses_are_cached_and_how_old(tmp
     assert f"5 responses come from the cache; the oldest was received on {today}." in report.out.replace("\n", " ")
 
 
-def test_a_run_reuses_its_own_responses_from_a_model_without_an_identity(tmp_path: Path) -> None:
-    def repeat(case: Case) -> bytes:
-        return str(int(case.item) % 50).encode()
-
-    model = TalkingModel(agree, identity="")
-    model.request, model.concurrency = repeat, 1  # type: ignore[method-assign]
-    told: list[str] = []
-    assert len(_ask(tmp_path / "a", tmp_path / "cache", model, told)) == 50
-    assert read_status(tmp_path / "a").models[0].cached == 50
-    assert not told
-
-
 def test_the_age_of_cached_responses_is_that_of_the_oldest(tmp_path: Path) -> None:
     """Keep the time at which a response was received; before, a run did not say how old its responses are."""
     _ask(tmp_path / "a", tmp_path / "cache", TalkingModel(agree))
     connection = sqlite3.connect(tmp_path / "cache")
-    rows = connection.execute("SELECT key, model, run, at, completion FROM replies").fetchall()
-    for key, model, run_id, at, completion in rows[:1]:
-        fields = (key, model, run_id, at - 86_400.0)
+    rows = connection.execute("SELECT key, at, completion FROM responses").fetchall()
+    for key, at, completion in rows[:1]:
+        fields = (key, at - 86_400.0)
         connection.execute(
-            "UPDATE replies SET at = ?, seal = ? WHERE key = ?", (fields[-1], seal_of(completion, *fields), key)
+            "UPDATE responses SET at = ?, seal = ? WHERE key = ?", (fields[-1], seal_of(completion, *fields), key)
         )
     connection.commit()
     connection.close()
     _ask(tmp_path / "b", tmp_path / "cache", TalkingModel(agree))
     status = read_status(tmp_path / "b").models[0]
-    assert (status.cached, status.oldest_cached) == (100, int(rows[0][3] - 86_400.0))
+    assert (status.cached, status.oldest_cached) == (100, int(rows[0][1] - 86_400.0))
     assert read_status(tmp_path / "a").models[0].oldest_cached is None
 
 
@@ -209,7 +184,7 @@ def test_a_cache_that_fails_later_is_reported_once(tmp_path: Path) -> None:
     def sabotage(case: Case) -> Completion:
         if case.item == "0":
             connection = sqlite3.connect(tmp_path / "cache")
-            connection.execute("DROP TABLE replies")
+            connection.execute("DROP TABLE responses")
             connection.close()
         return agree(case)
 
@@ -221,20 +196,12 @@ def test_a_cache_that_fails_later_is_reported_once(tmp_path: Path) -> None:
 def test_a_damaged_entry_is_called_again_and_replaced(tmp_path: Path) -> None:
     _ask(tmp_path / "a", tmp_path / "cache", TalkingModel(agree))
     connection = sqlite3.connect(tmp_path / "cache")
-    connection.execute("UPDATE replies SET completion = replace(completion, 'gold', 'lead') WHERE key < '8'")
+    connection.execute("UPDATE responses SET completion = replace(completion, 'gold', 'lead') WHERE key < '8'")
     connection.commit()
-    (damaged,) = connection.execute("SELECT COUNT(*) FROM replies WHERE key < '8'").fetchone()
+    (damaged,) = connection.execute("SELECT COUNT(*) FROM responses WHERE key < '8'").fetchone()
     connection.close()
     assert len(_ask(tmp_path / "b", tmp_path / "cache", TalkingModel(agree))) == damaged > 0
     assert not _ask(tmp_path / "c", tmp_path / "cache", TalkingModel(agree)), "the damaged entries are replaced"
-
-
-def test_a_cache_without_its_table_is_named_with_the_fix(tmp_path: Path) -> None:
-    path = tmp_path / "replies.db"
-    with closing(open_cache(path)) as connection:
-        connection.execute("DROP TABLE replies")
-    with pytest.raises(RagbedError, match=r"no such table: replies\. .* If the file is damaged, delete it\."):
-        look(path)
 
 
 def test_another_file_is_no_cache_to_be_pruned(tmp_path: Path) -> None:

@@ -45,7 +45,7 @@ def test_a_model_that_stops_responding_is_not_called_again_and_resumable(kind: s
 
 @pytest.mark.parametrize(
     "kinds",
-    [["ok", *["request"] * 10], [*["timeout"] * 127, "request"], ["auth", "settings", "settings"]],
+    [["ok", *["request"] * 128], [*["timeout"] * 127, "request"], ["auth", "settings", "settings"]],
     ids=["after a response", "after timeouts", "after a wrong key"],
 )
 def test_a_server_with_responses_or_other_errors_does_not_reject_every_request(kinds: list[str]) -> None:
@@ -70,7 +70,6 @@ def test_every_request_is_rejected_only_if_all_errors_are_rejections(kinds: list
 @pytest.mark.parametrize(
     ("kinds", "has_responses", "fix"),
     [
-        (["auth", "request"], False, "Check this."),
         (["auth", "quota"], True, "Add credit or wait until the quota is renewed."),
         (["request", "request"], True, ""),
         (["auth", "timeout"], False, ""),
@@ -96,13 +95,12 @@ def test_rejections_with_different_messages_and_other_outcomes_do_not_open_the_c
         breaker.learn(other)
 
 
-@pytest.mark.parametrize(("message", "most"), [("no", 3), ("no: {}", 10)], ids=["same message", "other messages"])
-def test_rejections_before_the_first_response_open_the_circuit(message: str, most: int) -> None:
+def test_rejections_before_the_first_response_open_the_circuit() -> None:
     breaker = CircuitBreaker("test/talking", "")
-    for call in range(most - 1):
-        breaker.learn(Completion(outcome="error", error=f"request: {message.format('ab'[call % 2])}"))
+    for call in range(31):
+        breaker.learn(Completion(outcome="error", error=f"request: {call}"))
     with pytest.raises(RequestsRejected):
-        breaker.learn(Completion(outcome="error", error=f"request: {message.format('c')}"))
+        breaker.learn(Completion(outcome="error", error="request: no"))
 
 
 def test_a_server_that_fails_for_hours_is_not_called_again(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from ragbed.errors import UsageError
 from ragbed.models import split_name
 from ragbed.runs.display_names import read_names, short_names
 from ragbed.runs.merging import merge
-from ragbed.runs.store import open_store
+from ragbed.runs.store import NOTE, open_store
 from tests.runs.harness import make_case
 from tests.ui.viewer.runs import said, write_run
 
@@ -84,19 +84,9 @@ def test_a_name_that_is_none_is_refused(spec: str, problem: str) -> None:
 def _write(folder: Path, model: str, name: str, number: int = 1) -> Path:
     write_run(folder, [make_case(number)], {model: [said(f"gold-{number}")]})
     with open_store(folder, create=True) as store:
-        store.name_models({model: name})
+        store.connection.execute(NOTE, (f"name.{model}", name))
+        store.connection.commit()
     return folder
-
-
-def test_a_name_is_stored_can_be_changed_and_stays_unique(tmp_path: Path) -> None:
-    run = _write(tmp_path / "run", _Q4, "small")
-    with open_store(run, create=True) as store:
-        with pytest.raises(UsageError, match=r"already has a model named 'small'.*q4"):
-            store.name_models({_Q8: "small"})
-        store.name_models({_Q4: "other"})
-        assert store.names() == {_Q4: "other"}
-        assert [name for name, _ in store.models().values()] == [_Q4]
-    assert read_names([run]) == {_Q4: "other"}
 
 
 def test_merged_runs_keep_their_names(tmp_path: Path) -> None:

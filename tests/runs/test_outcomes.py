@@ -58,25 +58,6 @@ def test_a_change_of_the_served_model_is_reported_and_marked_in_the_tables(tmp_p
     assert read_status(tmp_path).models[0].served == ["m-1", "m-2"]
 
 
-def test_a_changed_fingerprint_is_reported(tmp_path: Path) -> None:
-    """Show a changed system_fingerprint; before, neither `run` nor `status` mentioned it."""
-    received: list[ModelRequest] = []
-
-    def respond(request: ModelRequest) -> tuple[int, object]:
-        received.append(request)
-        choice = {"index": 0, "message": {"role": "assistant", "content": "Paris"}, "finish_reason": "stop"}
-        fingerprint = "fp_1" if len(received) < 4 else "fp_2"
-        return 200, {"model": "m-1", "system_fingerprint": fingerprint, "choices": [choice]}
-
-    words = (*RUN, "--max-connections", "1", "--out", str(tmp_path / "run"))
-    with function_model(respond) as url:
-        first = type_command(*words, "--limit", "8", env={"T_BASE_URL": url})
-    warning = "the server now reports the system_fingerprint fp_2, but earlier responses have fp_1."
-    assert first.err.replace("\n", " ").count(warning) == 1
-    shown = type_command("status", str(tmp_path / "run"))
-    assert "several values of system_fingerprint: fp_1, fp_2." in (shown.out + shown.err).replace("\n", " ")
-
-
 def _change_and_fail(folder: Path) -> None:
     """Run a model whose server changes from m-1 to m-2 and fails on two of ten questions."""
 
@@ -206,7 +187,7 @@ def test_one_served_model_changes_nothing(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("words", "code", "count"),
-    [(("--limit", "2"), 3, 2), ((), 1, 3), (("--limit", "2", "--dry-run"), 1, 2)],
+    [(("--limit", "2"), 3, 2), ((), 1, 32), (("--limit", "2", "--dry-run"), 1, 2)],
     ids=["two cases", "all cases", "dry run"],
 )
 def test_a_request_that_every_case_would_have_rejected_stops_the_run_with_the_fix(
@@ -258,35 +239,12 @@ def test_a_dry_run_reports_parameters_that_the_server_does_not_accept() -> None:
     assert (done.code, done.err) == (0, f"The server for openai-api/t/m {message}\n")
 
 
-def _quote(request: ModelRequest) -> tuple[int, object]:
-    """Reject a request with a message that quotes its question."""
-    question = "".join(word for word in request.turns[-1].split()[-8:] if word.isalpha())
-    return 400, {"error": {"message": f"Tenant not allowed: {question}", "type": "invalid_request_error"}}
-
-
-def test_rejections_that_quote_the_request_stop_a_run_early(tmp_path: Path) -> None:
-    received: list[ModelRequest] = []
-
-    def respond(request: ModelRequest) -> tuple[int, object]:
-        received.append(request)
-        return _quote(request)
-
-    with function_model(respond) as url:
-        words = ("--max-connections", "1", "--out", str(tmp_path / "run"))
-        done = type_command(*RUN, *words, env={"T_BASE_URL": url})
-    assert (done.code, len(received)) == (1, 10)
-    assert "Tenant not allowed" in done.err
-    assert "The server rejects every request, so the same command would fail again. Check the key" in done.err
-
-
-@pytest.mark.parametrize("message", ["Blocked", "Blocked: {}"], ids=["same message", "other messages"])
-def test_rejections_that_arrive_before_the_first_response_do_not_stop_a_run(message: str, tmp_path: Path) -> None:
+def test_rejections_that_arrive_before_the_first_response_do_not_stop_a_run(tmp_path: Path) -> None:
     def respond(request: ModelRequest) -> str | tuple[int, object]:
         if "Juno kitchen robot" in request.turns[-1].splitlines()[-1]:  # the first question
             time.sleep(0.5)
             return "Paris"
-        question = "".join(filter(str.isalpha, request.turns[-1][-60:]))
-        return 400, {"error": {"message": message.format(question), "type": "invalid_request_error"}}
+        return 400, {"error": {"message": "Blocked", "type": "invalid_request_error"}}
 
     with function_model(respond) as url:
         words = ("--limit", "12", "--max-connections", "12", "--out", str(tmp_path / "run"))

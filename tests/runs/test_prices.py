@@ -148,7 +148,7 @@ def test_a_budget_adds_up_without_rounding() -> None:
         budget.release(Decimal("0.1"))
     budget.pay("m", done)  # 0.1 + 0.1 + 0.1 is 0.3, which floats do not know
     assert not budget.reserve_now(Decimal("0.1"))
-    assert budget.spending() == {"m": (Decimal("0.3"), 3)}
+    assert budget.spent == Decimal("0.3")
 
 
 def test_the_price_list_is_loaded_for_all_of_its_providers() -> None:

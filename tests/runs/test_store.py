@@ -24,21 +24,12 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize(
-    ("version", "message"),
-    [
-        (
-            database.SCHEMA_VERSION - 1,
-            r"run\.sqlite was written by ragbed before 0\.2 \(schema \d+\); evaluate again\.$",
-        ),
-        (database.SCHEMA_VERSION + 1, r"written by a newer version of ragbed \(schema \d+\)\. Upgrade ragbed\.$"),
-    ],
-)
+@pytest.mark.parametrize("change", [-1, 1])
 @pytest.mark.parametrize("create", [False, True])
-def test_a_run_with_another_schema_is_refused(folder: Path, version: int, message: str, create: bool) -> None:
+def test_a_run_with_another_schema_is_refused(folder: Path, change: int, create: bool) -> None:
     with closing(sqlite3.connect(folder / "run.sqlite")) as connection:
-        connection.execute(f"PRAGMA user_version = {version}")
-    with pytest.raises(RagbedError, match=message):
+        connection.execute(f"PRAGMA user_version = {database.SCHEMA_VERSION + change}")
+    with pytest.raises(RagbedError, match=r"run\.sqlite was written by another version of ragbed \(schema \d+ "):
         open_store(folder, create=create)
 
 
@@ -73,7 +64,7 @@ def test_a_result_that_replaces_an_error_has_the_next_number(tmp_path: Path) -> 
         with open_store(tmp_path, create=False) as store:
             assert store.last_result() == 10 + number
             found = {place: result.case.item for place, result, _ in store.results_after(number, 100)}
-            assert sum(store.outcomes(1).values()) == len(list(store.results())) == 10
+            assert len(list(store.results())) == 10
         return found
 
     run(make_job(tmp_path, 10, TalkingModel(fail_twice)), ask_nobody)
@@ -82,7 +73,7 @@ def test_a_result_that_replaces_an_error_has_the_next_number(tmp_path: Path) -> 
     with open_store(tmp_path, create=False) as store:
         found = {place: result.case.item for place, result, _ in store.results_after(10, 100)}
         assert (sorted(found), sorted(found.values())) == ([11, 12], ["3", "9"])
-        assert (store.outcomes(1), store.last_result(), len(list(store.results_after(0, 100)))) == ({"ok": 10}, 12, 10)
+        assert (store.done(1), store.last_result(), len(list(store.results_after(0, 100)))) == (10, 12, 10)
 
 
 def test_calls_without_a_response_are_listed_before_and_after_they_are_repeated(folder: Path) -> None:

@@ -15,7 +15,7 @@ from ragbed.data import Dataset
 from ragbed.synth import SynthSpec, make_items, write_dataset
 from ragbed.synth.generate import SynthManifest
 
-_SMALL = SynthSpec(9, "zh", 2, 2, 2, true_documents=2, tokens=60)
+_SMALL = SynthSpec(9, "zh", 2, 2, 2, true_documents=2, tokens=80)
 
 
 def test_the_manifest_describes_every_file(tmp_path: Path) -> None:
@@ -40,7 +40,7 @@ def test_the_bytes_depend_neither_on_workers_nor_on_the_hash_seed(tmp_path: Path
     code = (
         "from pathlib import Path; from ragbed.synth import SynthSpec, write_dataset\n"
         "if __name__ == '__main__':\n"
-        f"    write_dataset((SynthSpec(9, 'zh', 2, 2, 2, true_documents=2, tokens=60),), {{'base': {count}}}, "
+        f"    write_dataset((SynthSpec(9, 'zh', 2, 2, 2, true_documents=2, tokens=80),), {{'base': {count}}}, "
         f"Path({str(tmp_path / 'many')!r}), workers=2)\n"
     )
     script = tmp_path / "many.py"

@@ -65,6 +65,6 @@ def test_an_edit_may_be_similar_to_its_original() -> None:
 @pytest.mark.parametrize("lang", LANGS)
 @pytest.mark.parametrize("kind", ["base", "int", "fact"])
 def test_items_of_the_shortest_documents_are_varied(lang: Lang, kind: str) -> None:
-    items = list(make_items(SynthSpec(5, lang, tokens=60), kind, 0, 60))
+    items = list(make_items(SynthSpec(5, lang, tokens=80), kind, 0, 60))
     assert all(map(is_varied, items))
     assert measure_overlap(items).pairs == ()

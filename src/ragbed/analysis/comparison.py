@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import math
 from collections import Counter
 from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass, field, replace
@@ -11,27 +9,20 @@ from functools import partial
 from itertools import combinations
 from pathlib import Path
 from statistics import fmean, harmonic_mean
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 import msgspec
 
-from ragbed.analysis.run_cells import decided_in, is_monitored
+from ragbed.analysis.run_cells import is_monitored
 from ragbed.analysis.statistics.paired import changes, decline_test, paired_difference, sign_flips
 from ragbed.analysis.statistics.rates import ALPHA, Interval, clustered_wilson
 from ragbed.analysis.statistics.sequential import decline_p, difference_p, difference_sequence, rate_sequence
 from ragbed.analysis.statistics.testing import holm
 from ragbed.analysis.trials.table import TrialTable
 from ragbed.errors import UnknownName, UsageError
-from ragbed.runs.decided import COMPARISON, DecidedInterval, narrow
 from ragbed.runs.display_names import name_by_run, read_names, require_one_served, split_run
-from ragbed.schema import Answer, Case
+from ragbed.schema import Answer
 from ragbed.testbeds.prompts.strategies import MARK
-
-# The testbed and noise ratio that correspond to a condition of the `search` testbed. Conditions that are not listed
-# correspond to the `noise` testbed with a noise ratio of 0.
-_GIVEN = {"withheld": ("rejection", 1.0), "spread": ("integration", 0.0), "false": ("counterfactual", 0.0)}
-
-_T = TypeVar("_T")
 
 _SMALLEST_P = 0.001  # smallest p-value to print as a number
 
@@ -47,7 +38,6 @@ class ComparedCondition(NamedTuple):
     k: int
     arm: str
     remedy: str = ""  # the prompting strategy; empty for the plain prompt
-    against: str = ""  # for `search` only: the testbed that `search` is compared with; empty if both sides use `search`
 
 
 class IncompleteCounts(NamedTuple):
@@ -72,7 +62,6 @@ class Side:
     scores: dict[ComparedCondition, dict[ComparedQuestion, float]]
     incomplete: dict[ComparedCondition, Counter[tuple[ComparedQuestion, str]]] = field(default_factory=dict)
     is_monitored: bool = False
-    decided: Sequence[DecidedInterval] = ()  # confidence intervals that decided the `--until compare:…` conditions
 
     def count_incomplete(
         self, condition: ComparedCondition, questions: Container[ComparedQuestion]
@@ -155,19 +144,11 @@ def open_sides(folder: Path, scorer: str) -> dict[str, Side]:
         UsageError: The run contains no results.
     """
     names, monitored = read_names([folder]), is_monitored(folder)
-    decided = decided_in(folder) if scorer == "robust" else []
     with TrialTable(folder, [scorer], current=True) as table:
         table.update()
         sides = {
-            names[model]: Side(
-                folder,
-                names[model],
-                scores.means(),
-                scores.incomplete,
-                monitored,
-                [one for one in decided if (one.table, one.model) == (COMPARISON, model)],
-            )
-            for model, scores in table.read(partial(read_scores, table, scorer)).items()
+            names[model]: Side(folder, names[model], scores.means(), scores.incomplete, monitored)
+            for model, scores in table.read(partial(_read_scores, table, scorer)).items()
         }
     if not sides:
         raise UsageError(f"{folder} contains no results. To complete the run, rerun the command that created it.")
@@ -189,16 +170,8 @@ class QuestionScores:
         }
 
 
-def read_scores(
-    table: TrialTable, scorer: str, calls: Container[tuple[int, int, int]] | None = None
-) -> dict[str, QuestionScores]:
-    """Return the scores of each model in a run. A score is 1 if the trial is a success, and 0 for failed calls.
-
-    Args:
-        table: The run's table.
-        scorer: The scorer.
-        calls: The trials to read, as model number, case number and repeat; None for all.
-    """
+def _read_scores(table: TrialTable, scorer: str) -> dict[str, QuestionScores]:
+    """Return the scores of each model in a run. A score is 1 if the trial is a success, and 0 for failed calls."""
     models = {number: name for number, (name, _) in table.store.models().items()}
     conditions = {
         number: ComparedCondition(data, lang, testbed, noise, true_ratio, k, arm, profile.partition(MARK)[2])
@@ -214,9 +187,7 @@ def read_scores(
     }
     verdicts = {number: (outcome, msgspec.json.decode(found)) for number, outcome, _, _, found in table.rows("scores")}
     found: dict[str, QuestionScores] = {}
-    for _, model, number, repeat, score, measures, _ in table.rows("trials"):
-        if calls is not None and (model, number, repeat) not in calls:
-            continue
+    for _, model, number, _, score, measures, _ in table.rows("trials"):
         condition, question, headline = cases[number]
         scores = found.setdefault(models[model], QuestionScores())
         outcome, values = verdicts[score]
@@ -229,53 +200,6 @@ def read_scores(
         if value is not None:
             scores.values.setdefault(condition, {}).setdefault(question, []).append(float(value))
     return found
-
-
-def pair_with_given(first: Side, second: Side) -> tuple[Side, Side]:
-    """Pair the second run's `search` conditions with the conditions in the first run that provide documents.
-
-    A condition that both runs share is compared with itself. `noise` and `integration` are used without noise, and
-    `counterfactual` with the same share of true documents.
-    """
-    pairs = {
-        condition: given
-        for condition in second.scores
-        if condition.testbed == "search" and condition not in first.scores
-        for given in [next((one for one in first.scores if _is_given_for(one, condition)), None)]
-        if given is not None
-    }
-    scores = _pair(first.scores, second.scores, pairs)
-    incomplete = _pair(first.incomplete, second.incomplete, pairs)
-    return (
-        replace(first, scores=scores[0], incomplete=incomplete[0]),
-        replace(second, scores=scores[1], incomplete=incomplete[1]),
-    )
-
-
-def _pair(
-    first: dict[ComparedCondition, _T],
-    second: dict[ComparedCondition, _T],
-    pairs: dict[ComparedCondition, ComparedCondition],
-) -> tuple[dict[ComparedCondition, _T], dict[ComparedCondition, _T]]:
-    """Give the values of paired conditions the same key."""
-    first, second = dict(first), dict(second)
-    for condition, given in pairs.items():
-        key = condition._replace(against=given.testbed)
-        first[key], second[key] = first[given], second.pop(condition)
-    return first, second
-
-
-def _is_given_for(given: ComparedCondition, search: ComparedCondition) -> bool:
-    """Return whether a condition that provides documents corresponds to a condition of the `search` testbed."""
-    name = search.arm.partition("=")[0]
-    testbed, noise = _GIVEN.get(name, ("noise", 0.0))
-    shares = (given.correct, search.correct) if name == "false" else (0.0, 0.0)
-    return (
-        (given.data, given.lang, given.testbed, given.arm, given.remedy)
-        == (search.data, search.lang, testbed, "related", search.remedy)
-        and given.noise == noise
-        and math.isclose(*shares, abs_tol=1e-9)
-    )
 
 
 def compare(first: Side, second: Side, min_drop: float) -> list[Comparison]:
@@ -295,33 +219,13 @@ def compare(first: Side, second: Side, min_drop: float) -> list[Comparison]:
         if shared := scores.keys() & second.scores.get(condition, {}).keys():
             row = compare_questions(condition, scores, second.scores[condition], min_drop, is_monitored=monitored)
             incomplete = first.count_incomplete(condition, shared), second.count_incomplete(condition, shared)
-            made.append(replace(_narrow(row, first, second), incomplete=incomplete))
+            made.append(replace(row, incomplete=incomplete))
     if not made:
         raise UsageError(
             f"{first.run} and {second.run} have no questions in common. Compare runs with the same data, testbeds "
             "and noise ratios."
         )
     return adjust(made)
-
-
-def hash_scores(scores: dict[ComparedQuestion, float]) -> str:
-    """Return a hash of the scores under one condition, which identifies a baseline regardless of its folder."""
-    lines = sorted(msgspec.json.encode((one.item, one.text, one.answer, score)) for one, score in scores.items())
-    return hashlib.blake2b(b"\n".join(lines), digest_size=8).hexdigest()
-
-
-def _narrow(row: Comparison, first: Side, second: Side) -> Comparison:
-    """Intersect a comparison's interval with those of the second run's `--until` decisions (see `runs.decided`)."""
-    decided = [
-        interval
-        for interval in second.decided
-        if interval.place == row.condition._asdict() and interval.base == hash_scores(first.scores[row.condition])
-    ]
-    if not decided:
-        return row
-    low, high = narrow(row.difference, decided, ALPHA)
-    p = min([row.p, *(one.alpha for one in decided if one.high < 0 and row.difference.value < 0)])
-    return replace(row, difference=row.difference._replace(low=low, high=high), p=p)
 
 
 def adjust(rows: Sequence[Comparison]) -> list[Comparison]:
@@ -397,17 +301,10 @@ def pair_scores(
     return before, after
 
 
-def compared_condition(case: Case) -> ComparedCondition:
-    """Return the condition of a case."""
-    remedy = case.profile.partition(MARK)[2]
-    return ComparedCondition(case.data, case.lang, case.testbed, case.noise, case.true_ratio, case.k, case.arm, remedy)
-
-
 def describe(condition: ComparedCondition) -> Sequence[str]:
     """Return a condition as cells of a table row: data, testbed, language, noise ratio and share of true documents."""
     ways = [condition.arm] if condition.arm != "related" else []
     ways += [condition.remedy] if condition.remedy else []
-    ways += [f"against {condition.against}"] if condition.against else []
     testbed = condition.testbed + (f" ({', '.join(ways)})" if ways else "")
     noise = "–" if condition.noise is None else f"{condition.noise:.3g}"
     return [condition.data, testbed, condition.lang, noise, f"{condition.correct:.3g}" if condition.correct else "–"]

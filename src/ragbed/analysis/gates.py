@@ -9,12 +9,9 @@ from __future__ import annotations
 
 import math
 import re
-from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
-from statistics import NormalDist
 from typing import Literal, NamedTuple, TypeAlias
 from xml.etree import ElementTree as Xml
 
@@ -23,19 +20,9 @@ from ragbed.analysis.locale import find_metric, read_words
 from ragbed.analysis.metrics import METRICS, measure
 from ragbed.analysis.metrics.cells import Cell, decided_for, interval_of
 from ragbed.analysis.run_cells import decided_in, is_monitored, read_report_cells
-from ragbed.analysis.statistics.planning import POWER
-from ragbed.analysis.statistics.rates import (
-    ALPHA,
-    LEVEL,
-    Interval,
-    quantile,
-    share_interval,
-    student,
-    trials_behind,
-    two_sided,
-)
-from ragbed.analysis.statistics.sequential import minimum_size
-from ragbed.analysis.statistics.testing import holm, lower_tail
+from ragbed.analysis.statistics.planning import POWER, rate_size
+from ragbed.analysis.statistics.rates import ALPHA, LEVEL, Interval, quantile, student, trials_behind
+from ragbed.analysis.statistics.testing import holm
 from ragbed.analysis.trials.columns import Trial, group_rows
 from ragbed.errors import UnknownName, UsageError, option
 from ragbed.runs.decided import DecidedInterval
@@ -328,37 +315,10 @@ def _p_value(cell: Cell, minimum: float) -> float:
     """Return the one-sided p-value for a rate, under the hypothesis that the true rate equals the minimum.
 
     The test is exact for a rate over independent questions: p is below 0.025 if Clopper and Pearson's 95% interval
-    lies below the minimum. It is monotone: another right answer never decreases p (see `ClusterSums.below_p`). For
-    values that are not means over questions, the number of independent questions is that implied by the interval.
+    lies below the minimum. It is monotone: another right answer never decreases p (see `ClusterSums.below_p`).
     """
-    estimate = cell.estimate
-    if estimate.value is None or estimate.value >= minimum:
-        return 1.0
-    if cell.sums is not None:
-        return cell.sums.below_p(minimum)
-    if estimate.value < 0:
-        return NormalDist().cdf(-two_sided(LEVEL) * (minimum - estimate.value) / _reach(estimate, minimum))
-    trials = _independent_trials(estimate)
-    return lower_tail(estimate.value * trials, trials, minimum)
-
-
-def _independent_trials(estimate: Estimate) -> float:
-    """Return the number of independent trials behind a rate.
-
-    Unless it is n, the number is reduced because the design effect is uncertain.
-    """
-    value, low, high = interval_of(estimate)
-    behind = Interval(value, low, high) if value < 1 else Interval(0.0, 0.0, 1 - low)  # no misses are like no hits
-    trials = trials_behind(behind, estimate.questions)
-    if math.isclose(trials, estimate.n, rel_tol=1e-6):
-        return float(estimate.n)
-    return trials / (student(LEVEL, estimate.questions) / two_sided(LEVEL)) ** 2
-
-
-def _reach(estimate: Estimate, minimum: float) -> float:
-    """Return the distance from an estimate to its confidence bound on the side of the required minimum."""
-    value, low, high = interval_of(estimate)
-    return high - value if value < minimum else value - low
+    value = cell.estimate.value
+    return 1.0 if value is None or value >= minimum or cell.sums is None else cell.sums.below_p(minimum)
 
 
 def _check(floor: Floor, cell: Cell, p: float, among: int) -> GateResult:
@@ -375,7 +335,7 @@ def _check(floor: Floor, cell: Cell, p: float, among: int) -> GateResult:
     if estimate.low >= floor.minimum or estimate.value >= floor.minimum == 1:
         doubt = "; no number of questions can confirm 100%, but one failure refutes it" if floor.minimum == 1 else ""
         return GateResult(name, "passed", message + doubt)
-    needed = _needed(partial(_decides, estimate, floor.minimum, _FALSE_ALARM / among), estimate.questions)
+    needed = _describe_needed(_needed_for_floor(estimate, floor.minimum, among), estimate.questions)
     if estimate.value >= floor.minimum:
         return GateResult(name, "passed", f"{message}; {needed} would be needed to confirm this")
     reason = f"too few questions to decide{_adjustment(among)}: {needed} would be needed"
@@ -406,55 +366,41 @@ def _check_decline(row: Comparison, min_drop: float, among: int) -> GateResult:
         return GateResult(name, "failed", f"{message}: {found}")
     if row.difference.low >= -min_drop:
         return GateResult(name, "passed", message)
-    needed = _needed(partial(_decides_decline, row, min_drop, _FALSE_ALARM / among), row.n)
+    level = LEVEL if row.difference.value >= -min_drop else 1 - 2 * _FALSE_ALARM / among
+    needed = _describe_needed(_needed_by_reach(row.difference, -min_drop, 0.5 + level / 2, row.n), row.n)
     is_below = row.difference.high < -min_drop  # the gate would fail without the adjustment for multiple tests
     doubt = f"is not significant{_adjustment(among)}" if is_below else "cannot be ruled out"
     reason = f"a drop of more than {100 * min_drop:g} {doubt}; {needed} would be needed"
     return GateResult(name, "inconclusive", f"{message}: {reason}")
 
 
-def _decides(estimate: Estimate, minimum: float, alpha: float, n: int) -> bool:
-    """Return whether n questions would probably decide a gate under this module's rules.
+def _needed_for_floor(estimate: Estimate, minimum: float, among: int) -> float:
+    """Return the approximate number of questions that would decide a gate with a probability of 80%.
 
-    This assumes that the estimate is correct, and that every question has as many trials as in the run.
-
-    Args:
-        estimate: The estimate, from a run with too few questions.
-        minimum: The minimum.
-        alpha: Level of the test. The interval that confirms a minimum is not adjusted for the number of gates.
-        n: The number of questions.
+    This assumes that the estimate is correct, and that every question has as many trials as in the run. Only the level
+    of the test is adjusted for the number of gates, not the interval that confirms a minimum.
     """
-    value = estimate.value or 0.0
-    if value < 0:  # assume that the width of the confidence interval is proportional to 1/√n
-        reach = _reach(estimate, minimum) / two_sided(LEVEL) * math.sqrt(estimate.questions / n)
-        level = 1 - alpha if value < minimum else 1 - _FALSE_ALARM
-        return abs(minimum - value) >= (quantile(level) + quantile(POWER)) * reach
-    trials = n * _independent_trials(estimate) / estimate.questions
-    if value < minimum:
-        # The tail probability increases with the number of hits, so the gate fails for every number of hits below the
-        # first one that passes.
-        hits = bisect_left(range(math.floor(trials) + 1), alpha, key=lambda hits: lower_tail(hits, trials, minimum)) - 1
-        return hits >= 0 and lower_tail(hits, trials, value) >= POWER
-    # The smallest number of hits for which the lower bound is not below the minimum.
-    counts = range(math.floor(trials) + 1)
-    hits = bisect_left(counts, minimum, key=lambda hits: share_interval(hits / trials, trials, n).low)
-    return hits <= trials and 1 - lower_tail(hits - 1, trials, value) >= POWER
+    value, low, high = interval_of(estimate)
+    level = 1 - (_FALSE_ALARM / among if value < minimum else _FALSE_ALARM)
+    if value < 0:
+        return _needed_by_reach(Interval(value, low, high), minimum, level, estimate.questions)
+    # No misses are like no hits.
+    behind = Interval(value, low, high) if value < 1 else Interval(0.0, 0.0, 1 - low)
+    return rate_size(minimum, value, level) * estimate.questions / trials_behind(behind, estimate.questions)
 
 
-def _decides_decline(row: Comparison, min_drop: float, alpha: float, n: int) -> bool:
-    """Return whether n questions would probably decide a comparison, if the true difference equals the observed one."""
-    value, low, high = row.difference
-    level, reach = (LEVEL, value - low) if value >= -min_drop else (1 - 2 * alpha, high - value)
-    spread = reach / student(LEVEL, row.n) * math.sqrt(row.n)
-    return abs(value + min_drop) * math.sqrt(n) >= (student(level, n) + quantile(POWER)) * spread
+def _needed_by_reach(interval: Interval, limit: float, level: float, n: int) -> float:
+    """Return the same if the width of the interval is proportional to 1/√n."""
+    value, low, high = interval
+    reach = (high - value if value < limit else value - low) / student(LEVEL, n)
+    return n * ((quantile(level) + quantile(POWER)) * reach / abs(value - limit)) ** 2 if value != limit else math.inf
 
 
-def _needed(is_enough: Callable[[int], bool], asked: int) -> str:
+def _describe_needed(count: float, asked: int) -> str:
     """Return the number of questions needed, as text, given that `asked` questions were too few."""
-    count = minimum_size(is_enough)
-    if count is None or count > _MOST:
+    if count > _MOST:
         return f"more than {_MOST:,} questions"
-    count = max(count, asked + 1)
+    count = max(math.ceil(count), asked + 1)
     digits = max(0, len(str(count)) - 2)  # keep two significant digits
     return f"about {math.ceil(count / 10**digits) * 10**digits:,} questions"
 

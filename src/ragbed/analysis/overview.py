@@ -193,7 +193,7 @@ class LiveTable:
 
     def begin(self, store: RunStore) -> None:
         """Take the first case and count the results of earlier sessions (see `Follower`)."""
-        self._first = [case for _, case in store.cases_after(0, 1)]
+        self._first = [case for _, case in store.cases_after(0, 1, Case)]
         self._waiting = store.result_count()
 
     def take(self, _: StoredResult) -> None:

@@ -5,29 +5,15 @@ The conditions use intervals that are valid at any stopping time, so they may be
 
 from __future__ import annotations
 
-import math
 import re
-from abc import ABC, abstractmethod
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import NamedTuple
 
 from msgspec import structs
 
-from ragbed.analysis.comparison import (
-    ComparedCondition,
-    ComparedQuestion,
-    Side,
-    compared_condition,
-    describe,
-    hash_scores,
-    name_condition,
-    open_side,
-    pair_scores,
-    read_scores,
-)
 from ragbed.analysis.gates import (
     SELECTOR,
     CellSelector,
@@ -40,16 +26,16 @@ from ragbed.analysis.gates import (
 )
 from ragbed.analysis.metrics import measure_table
 from ragbed.analysis.metrics.cells import Cell, full_place, interval_of
-from ragbed.analysis.statistics.paired import changes
-from ragbed.analysis.statistics.planning import POWER, paired_size, unpaired_size
+from ragbed.analysis.statistics.planning import POWER, rate_size
 from ragbed.analysis.statistics.rates import ALPHA, Interval, quantile, two_sided
 from ragbed.analysis.statistics.sequential import difference_sequence, minimum_size, rate_sequence
 from ragbed.analysis.trials.columns import Numbering, TrialColumns, group_trials, read_part
 from ragbed.analysis.trials.table import TrialTable
 from ragbed.errors import UsageError, option
+from ragbed.runs.call_order import order_calls
 from ragbed.runs.condition import ClusterSizes
-from ragbed.runs.decided import COMPARISON, Conclusion, DecidedInterval, DecisionState, LastInterval
-from ragbed.runs.store import RunStore, StoredResult, open_store
+from ragbed.runs.decided import Conclusion, DecidedInterval, DecisionState, LastInterval
+from ragbed.runs.store import RunStore, StoredResult
 from ragbed.schema import Case
 from ragbed.scoring.version import SCORER_VERSION
 from ragbed.testbeds import TESTBEDS
@@ -57,16 +43,11 @@ from ragbed.testbeds.prompts.strategies import MARK
 
 # A condition is inconclusive if it is still undecided after EXCESS times as many questions as a fixed plan needs.
 EXCESS = 1.3
-_BASE = 0.6  # accuracy that `ragbed.power` assumes for unpaired designs
 _DISTANCE = 0.05  # difference from a gate's minimum that a fixed plan is designed to detect
 _FIRST_LOOK = 5  # minimum number of questions before the first check; fewer questions cannot decide any condition
 _STEP = 1.02  # minimum factor by which the number of questions grows between two checks
 _WIDTH = re.compile(SELECTOR + r"\s*(?:±|\+-|\+/-)\s*(?P<points>\d+(?:\.\d+)?)\s*%?")
-_DROP = re.compile(r"compare:(?P<run>.+):\s*drop\s+(?P<points>\d+(?:\.\d+)?)\s*%?")
-_FORMS = (
-    'use "TESTBED.METRIC[@NOISE][:LANG] ± POINTS", "compare:RUN:drop POINTS%", or decided, e.g. '
-    '"noise.accuracy@0.8 ± 10"'
-)
+_FORM = 'use "TESTBED.METRIC[@NOISE][:LANG] ± POINTS" or decided, e.g. "noise.accuracy@0.8 ± 10"'
 _NOT_CALLED = "No model was called."
 
 
@@ -91,16 +72,13 @@ class PlannedClusters:
 class Plan:
     """The cells and questions that a run will measure, derived from its planned cases.
 
-    Attributes:
-        questions: Number of planned cases for each question.
-        compared: For each compared condition, each planned question with its event, or itself if it has no event.
+    `questions` is the number of planned cases for each question.
     """
 
     repeats: int
     models: int
     planned: PlannedCells = field(init=False)
     questions: defaultdict[tuple[object, ...], Counter[int]] = field(default_factory=lambda: defaultdict(Counter))
-    compared: defaultdict[ComparedCondition, dict[int, int]] = field(default_factory=lambda: defaultdict(dict))
     sizes: ClusterSizes = field(default_factory=ClusterSizes)
 
     def __post_init__(self) -> None:
@@ -110,17 +88,9 @@ class Plan:
         """Add a planned case."""
         self.planned.add(case)
         self.sizes.add(case)
-        if case.feasible:
-            unit = hash((case.question, case.answer) if case.event is None else ("event", case.event))
-            self.compared[compared_condition(case)][hash((case.item, case.question, case.answer))] = unit
-            if MARK not in case.profile:
-                question = hash(case.item if case.event is None else ("event", case.event))
-                self.questions[case.data, case.lang, case.testbed, case.noise][question] += 1
-
-    def count_compared(self, condition: ComparedCondition, questions: Iterable[ComparedQuestion]) -> int:
-        """Count the planned questions that are also in a baseline, using the rules of `pair_scores`."""
-        units = self.compared.get(condition, {})
-        return len({units.get(hash((one.item, one.text, one.answer))) for one in questions} - {None})
+        if case.feasible and MARK not in case.profile:
+            question = hash(case.item if case.event is None else ("event", case.event))
+            self.questions[case.data, case.lang, case.testbed, case.noise][question] += 1
 
     def clusters(self, cell: Cell) -> PlannedClusters:
         """Return the questions available for a planned cell, with their numbers of trials."""
@@ -138,7 +108,7 @@ class Plan:
 
 
 class Look(NamedTuple):
-    """The state of a condition for one cell or comparison of a model, based on the questions evaluated so far."""
+    """The state of a condition for one cell of a model, based on the questions evaluated so far."""
 
     key: object
     name: str
@@ -154,50 +124,6 @@ class Look(NamedTuple):
         unit = " points" if self.interval.low < 0 else " %"
         after = "1 question" if self.questions == 1 else f"{self.questions:,} questions"
         return f"{value} [{low}, {high}]{unit} after {after}"
-
-
-@dataclass(frozen=True)
-class TrialsSoFar:
-    """One model's trials so far: the run's table, and the calls to use as model number, case number and repeat."""
-
-    table: TrialTable
-    calls: set[tuple[int, int, int]]
-    largest: int  # the maximum number of planned trials per cluster and condition
-
-    @cached_property
-    def groups(self) -> Sequence[TrialColumns]:
-        """The trials by dataset, language and profile."""
-        shared = Numbering()
-        return group_trials([read_part(self.table, shared, calls=self.calls)], shared, self.largest)
-
-
-class StoppingCondition(ABC):
-    """A condition for `--until`."""
-
-    text: str
-
-    @abstractmethod
-    def check(self, plan: Plan) -> list[object]:
-        """Return the keys of all cells or comparisons that must be decided for each model.
-
-        Raises:
-            UsageError: The planned cases cannot decide the condition.
-        """
-
-    @abstractmethod
-    def look(self, trials: TrialsSoFar) -> Iterator[Look]:
-        """Yield the state of each cell or comparison that has trials."""
-
-    def need(self, size: int, where: str, is_enough: Callable[[int], bool]) -> None:
-        """Raise an error if even the best possible results cannot decide the condition."""
-        needed = minimum_size(is_enough)
-        if needed is None or size < needed:
-            count = "more than 10,000,000" if needed is None else f"at least {needed:,}"
-            raise UsageError(
-                f"{option('until', self.text)}: this condition requires {count} independent questions, but the run has "
-                f"{size:,} ({where}; questions about the same event count as one). Add more questions or, if the "
-                f"condition is a drop or a half-width, use a larger value in percentage points. {_NOT_CALLED}"
-            )
 
 
 @dataclass(frozen=True)
@@ -217,7 +143,7 @@ class _Target:
 
 
 @dataclass
-class CellCondition(StoppingCondition):
+class StoppingCondition:
     """A condition on the confidence intervals of metrics: a maximum width, or the minimum rates of all gates.
 
     `is_width` is set for a width. The error probability of gates is divided among all gates and models.
@@ -229,7 +155,11 @@ class CellCondition(StoppingCondition):
     _alpha: float = ALPHA
 
     def check(self, plan: Plan) -> list[object]:
-        """Raise an error if a metric has no confidence sequence, or if a target cannot be reached."""
+        """Return the keys of all cells that must be decided for each model.
+
+        Raises:
+            UsageError: A metric has no confidence sequence, or the planned cases cannot decide the condition.
+        """
         cells = plan.planned.cells(ALPHA)
         selected = [(target, cell) for target in self.targets for cell in self._planned(target.selector, cells)]
         if not self.is_width:
@@ -244,7 +174,15 @@ class CellCondition(StoppingCondition):
             if not self.is_width:
                 where = f"{target.selector.table}.{target.selector.metric}, {where}"
             clusters = plan.clusters(cell)
-            self.need(clusters.sizes.total(), where, lambda n: self._is_decided(target, cell, clusters, n))  # noqa: B023 - called at once
+            needed = minimum_size(partial(self._is_decided, target, cell, clusters))
+            if needed is None or clusters.sizes.total() < needed:
+                count = "more than 10,000,000" if needed is None else f"at least {needed:,}"
+                raise UsageError(
+                    f"{option('until', self.text)}: this condition requires {count} independent questions, but the run "
+                    f"has {clusters.sizes.total():,} ({where}; questions about the same event count as one). Add more "
+                    f"questions or, if the condition is a half-width, use a larger value in percentage points. "
+                    f"{_NOT_CALLED}"
+                )
         return [_key(target, cell) for target, cell in selected]
 
     def _planned(self, selector: CellSelector, cells: Sequence[Cell]) -> list[Cell]:
@@ -263,10 +201,10 @@ class CellCondition(StoppingCondition):
             intervals = [difference_sequence([0.0], [n])]
         return any(target.conclude(interval)[0] for interval in intervals)
 
-    def look(self, trials: TrialsSoFar) -> Iterator[Look]:
+    def look(self, groups: Sequence[TrialColumns]) -> Iterator[Look]:
         """Yield what the interval of each selected cell shows."""
         for target in self.targets:
-            for cell in _cells(target.selector, trials, self._alpha):
+            for cell in _cells(target.selector, groups, self._alpha):
                 interval, metric = interval_of(cell.estimate), cell.estimate.metric
                 code, words = target.conclude(interval)
                 decided = DecidedInterval(
@@ -281,10 +219,10 @@ def _key(target: _Target, cell: Cell) -> object:
     return target.selector.text, cell.key[1:], cell.estimate.metric, tuple(sorted(cell.place.items()))
 
 
-def _cells(selector: CellSelector, trials: TrialsSoFar, alpha: float) -> Sequence[Cell]:
+def _cells(selector: CellSelector, groups: Sequence[TrialColumns], alpha: float) -> Sequence[Cell]:
     cells = [
         cell
-        for group in trials.groups
+        for group in groups
         if MARK not in group.key.profile
         for cell in measure_table(selector.table, group, alpha)
     ]
@@ -294,7 +232,7 @@ def _cells(selector: CellSelector, trials: TrialsSoFar, alpha: float) -> Sequenc
         return []
 
 
-def _width(text: str, selector: CellSelector, width: float) -> CellCondition:
+def _width(text: str, selector: CellSelector, width: float) -> StoppingCondition:
     """Return a condition that is met when an interval extends at most `width` to each side of its value."""
 
     def conclude(interval: Interval) -> tuple[Conclusion, str]:
@@ -302,11 +240,12 @@ def _width(text: str, selector: CellSelector, width: float) -> CellCondition:
         reach = max(interval.high - interval.value, interval.value - interval.low)
         return ("narrow", f"within ± {100 * width:g} points") if reach <= width else ("", "")
 
-    limit = EXCESS * unpaired_size(_BASE, min(width, _BASE))
-    return CellCondition(text, [_Target(selector, text, limit, conclude)], is_width=True)
+    # A fixed plan detects a difference of this size between two rates of about one half.
+    limit = EXCESS * (two_sided(1 - ALPHA) + quantile(POWER)) ** 2 / (2 * width**2)
+    return StoppingCondition(text, [_Target(selector, text, limit, conclude)], is_width=True)
 
 
-def _gates(text: str, floors: Sequence[Floor]) -> CellCondition:
+def _gates(text: str, floors: Sequence[Floor]) -> StoppingCondition:
     """Return a condition that is met when every `--fail-under` gate has passed or failed."""
 
     def target(floor: Floor) -> _Target:
@@ -317,68 +256,10 @@ def _gates(text: str, floors: Sequence[Floor]) -> CellCondition:
                 return "below", f"below {minimum}"
             return ("not-below", f"not below {minimum}") if interval.low >= floor.minimum else ("", "")
 
-        return _Target(floor, f"{text}: {floor.text}", EXCESS * _floor_size(floor.minimum), conclude)
+        size = rate_size(floor.minimum, max(0.0, floor.minimum - _DISTANCE), 1 - ALPHA / 2)
+        return _Target(floor, f"{text}: {floor.text}", EXCESS * size, conclude)
 
-    return CellCondition(text, [target(floor) for floor in floors], is_width=False)
-
-
-def _floor_size(minimum: float) -> int:
-    """Return the number of questions a fixed-sample test needs to detect a rate 5 percentage points below a minimum."""
-    low = max(0.0, minimum - _DISTANCE)
-    reach = two_sided(1 - ALPHA) * math.sqrt(minimum * (1 - minimum)) + quantile(POWER) * math.sqrt(low * (1 - low))
-    return max(1, math.ceil((reach / _DISTANCE) ** 2))
-
-
-@dataclass
-class Drop(StoppingCondition):
-    """A condition that is met when every comparison shows a decline from the baseline or rules out a decline."""
-
-    text: str
-    base: Side
-    min_drop: float
-    _alpha: float = ALPHA
-    _hashes: dict[ComparedCondition, str] = field(default_factory=dict)
-
-    def check(self, plan: Plan) -> list[object]:
-        """Raise an error if the baseline and the run share too few questions or none at all."""
-        sizes = {condition: plan.count_compared(condition, scores) for condition, scores in self.base.scores.items()}
-        compared = {condition: size for condition, size in sizes.items() if size}
-        if not compared:
-            raise UsageError(
-                f"{option('until', self.text)}: {self.base.run} and this run have no questions in common. Compare runs "
-                f"with the same data, testbeds and noise ratios. {_NOT_CALLED}"
-            )
-        self._alpha = ALPHA / (len(compared) * plan.models)
-        self._hashes = {condition: hash_scores(self.base.scores[condition]) for condition in compared}
-        for condition, size in compared.items():
-            where = f"{', '.join(describe(condition)[:3])}, in both runs"
-            self.need(size, where, lambda n: difference_sequence([0.0], [n], self._alpha).low > -self.min_drop)
-        return list(compared)
-
-    def look(self, trials: TrialsSoFar) -> Iterator[Look]:
-        """Compare the scores on the questions answered so far with the baseline."""
-        found = read_scores(trials.table, "robust", trials.calls).values()
-        for condition, scores in (pair for model in found for pair in model.means().items()):
-            before, after = pair_scores(self.base.scores.get(condition, {}), scores)
-            if not before:
-                continue
-            moved = changes(before, after)
-            interval = difference_sequence(moved, alpha=self._alpha)
-            code, words = self._conclude(interval)
-            discordance = min(1.0, max(2 * self.min_drop, float(abs(moved).mean())))
-            limit = EXCESS * paired_size(min(self.min_drop, discordance), discordance)
-            name = f"difference in {name_condition(condition)}"
-            decided = DecidedInterval(
-                COMPARISON, "difference", {**condition._asdict()}, interval.low, interval.high, self._alpha,
-                base=self._hashes[condition], condition=self.text, conclusion=code,
-            )  # fmt: skip
-            yield Look(condition, name, len(moved), interval, words, limit, decided)
-
-    def _conclude(self, interval: Interval) -> tuple[Conclusion, str]:
-        if interval.high < 0:
-            return "worse", f"worse than {self.base.run}"
-        ruled_out = f"a drop of {100 * self.min_drop:g} points is ruled out"
-        return ("no-drop", ruled_out) if interval.low > -self.min_drop else ("", "")
+    return StoppingCondition(text, [target(floor) for floor in floors], is_width=False)
 
 
 def parse_conditions(texts: Sequence[str], floors: Sequence[Floor]) -> list[StoppingCondition]:
@@ -389,7 +270,7 @@ def parse_conditions(texts: Sequence[str], floors: Sequence[Floor]) -> list[Stop
         floors: The run's gates, for `decided`.
 
     Raises:
-        UsageError: A value has a different form or an unknown name, or a baseline is not a run.
+        UsageError: A value has a different form or an unknown name.
     """
     return [_parse(" ".join(text.split()), floors) for text in texts]
 
@@ -399,43 +280,17 @@ def _parse(text: str, floors: Sequence[Floor]) -> StoppingCondition:
         if not floors:
             raise UsageError(f"{option('until', 'decided')} requires at least one gate. Set {option('fail_under')}.")
         return _gates(text, floors)
-    if match := _DROP.fullmatch(text):
-        drop = float(match["points"]) / 100
-        if not 0 < drop <= 1:
-            raise UsageError(
-                f"{option('until', text)}: the drop must be greater than 0 and at most 100 percentage points."
-            )
-        return Drop(text, open_side(match["run"], "robust"), drop)
     match = _WIDTH.fullmatch(text)
     if match is None:
-        raise UsageError(f"{option('until', text)}: {_FORMS}.")
+        raise UsageError(f"{option('until', text)}: {_FORM}.")
     try:
         selector = parse_selector("until", text, match)
     except ValueError:
-        raise UsageError(f"{option('until', text)}: {_FORMS}.") from None
+        raise UsageError(f"{option('until', text)}: {_FORM}.") from None
     width = float(match["points"]) / 100
     if not 0 < width < 1:
         raise UsageError(f"{option('until', text)}: the half-width must be between 0 and 100 percentage points.")
     return _width(text, selector, width)
-
-
-def check_data(conditions: Sequence[StoppingCondition], settings: dict[str, str]) -> None:
-    """Check that baselines use the same data as a run with these settings.
-
-    Raises:
-        UsageError: A baseline uses a different dataset.
-    """
-    ours = {name: value for name, value in settings.items() if name.startswith("data ")}
-    for condition in conditions:
-        if isinstance(condition, Drop):
-            with open_store(condition.base.run, create=False) as store:
-                theirs = {name: value for name, value in store.settings().items() if name.startswith("data ")}
-            if not ours.items() & theirs.items():
-                named = [", ".join(name.removeprefix("data ") for name in names) for names in (theirs, ours)]
-                raise UsageError(
-                    f"{option('until', condition.text)}: {condition.base.run} uses {named[0]}, but this run uses "
-                    f"{named[1]}. Compare runs on the same dataset. {_NOT_CALLED}"
-                )
 
 
 # Monitoring
@@ -489,7 +344,7 @@ class MonitoringRule:
             self._table = TrialTable(store.path.parent, current=True)
         name, largest = store.models()[model][0], self._plan.sizes.largest(self._plan.repeats)
         expected = [(at, key) for at, keys in enumerate(self._expected or []) for key in keys]
-        order = list(store.question_order(model))
+        order = order_calls(store.connection, self._plan.repeats, by_question=True)
         self._models[name] = _ModelMonitor(name, model, self._conditions, expected, order, self._table, largest)
         self._models[name].add_stored()
 
@@ -519,7 +374,7 @@ class _ModelMonitor:
     model: str
     number: int
     conditions: Sequence[StoppingCondition]
-    expected: Sequence[tuple[int, object]]  # number of the condition and key of the cell or comparison
+    expected: Sequence[tuple[int, object]]  # number of the condition and key of the cell
     order: list[tuple[int, int]]  # case number and repeat
     table: TrialTable
     largest: int
@@ -561,9 +416,10 @@ class _ModelMonitor:
         """Yield the state of every condition after the trials so far."""
         if self._used:
             self.table.update()
-            trials = TrialsSoFar(self.table, self._used, self.largest)
+            shared = Numbering()
+            groups = group_trials([read_part(self.table, shared, calls=self._used)], shared, self.largest)
             for number, condition in enumerate(self.conditions):
-                for look in condition.look(trials):
+                for look in condition.look(groups):
                     yield (number, look.key), look
 
     def _look(self) -> None:

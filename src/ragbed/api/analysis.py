@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import closing
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from ragbed.api.calling import open_engine, with_request_options
 from ragbed.api.job_specs import CompareSpec, DiagnoseSpec, JudgeSpec, PowerSpec, RankSpec
@@ -20,181 +20,21 @@ from ragbed.io.jsonl import write_file
 from ragbed.reporting.table import Result, Table
 from ragbed.testbeds import find_testbed
 from ragbed.testbeds.settings import parse_ratio
+from ragbed.text import counted
 
 if TYPE_CHECKING:
-    from ragbed.analysis.comparison import Comparison, Flip, Ranking, Side
-    from ragbed.analysis.diagnosis.classify import DiagnosisCounts
-    from ragbed.analysis.diagnosis.records import Diagnosis
     from ragbed.analysis.gates import GateResult
     from ragbed.analysis.judging.criteria import Criterion
     from ragbed.analysis.judging.judge_run import Scope
-    from ragbed.analysis.statistics.planning import Design
     from ragbed.models.base import Sampling
-    from ragbed.schema import Case
 
+_FLIPS = 20  # Maximum number of flipped items to show; the values contain all of them.
+_ERRORS = 20  # Maximum number of errors to show; the file contains all of them.
 _VOTING_TEMPERATURE = 0.7  # Sampling temperature for a judge's votes; at 0, all votes would be identical.
 
 
-@dataclass(frozen=True, repr=False)
-class ComparisonResult(Result):
-    """A question-by-question comparison of two runs.
-
-    Attributes:
-        a: The baseline.
-        b: The run compared with the baseline.
-        rows: One comparison per condition, with p-values.
-        flips: Items whose result differs between A and B.
-        sentences: Sentences that summarise the result.
-        unpaired: Questions that appear in only one of the runs.
-        gates: Results of the `fail_if_worse` gate.
-        min_drop: Smallest drop that is reported as a decline.
-    """
-
-    a: Side
-    b: Side
-    rows: Sequence[Comparison]
-    flips: Sequence[Flip]
-    sentences: Sequence[str]
-    unpaired: int
-    gates: Sequence[GateResult] = ()
-    min_drop: float = 0.03
-
-    @property
-    def passed(self) -> bool:
-        """True if no gate failed."""
-        return all(gate.state != "failed" for gate in self.gates)
-
-    def records(self) -> Table:
-        """Return one row per condition: rates for A and B, their difference, 95% confidence interval and p-values."""
-        from ragbed.reporting.comparison_summary import tabulate_comparison
-
-        return tabulate_comparison(self.rows, self.min_drop)
-
-    def tables(self) -> list[Table]:
-        """Return the comparisons by condition and the items whose result differs."""
-        from ragbed.reporting.comparison_summary import tabulate_flips
-
-        return [self.records(), tabulate_flips(self.flips)]
-
-
-@dataclass(frozen=True, repr=False)
-class RankingResult(Result):
-    """The ranking of models on each testbed.
-
-    Attributes:
-        rankings: One ranking per testbed, with its models and model pairs.
-    """
-
-    rankings: Sequence[Ranking]
-
-    def records(self) -> Table:
-        """Return one row per testbed and model, best first, with score, 95% confidence interval and possible ranks."""
-        from ragbed.reporting.comparison_summary import tabulate_ranking
-
-        return tabulate_ranking(self.rankings)
-
-    def pairs(self) -> Table:
-        """Return one row per testbed and model pair, with the difference, its 95% confidence interval and p-values."""
-        from ragbed.reporting.comparison_summary import tabulate_pairs
-
-        return tabulate_pairs(self.rankings)
-
-    def tables(self) -> list[Table]:
-        """Return the models and the pairs of models."""
-        return [self.records(), self.pairs()]
-
-
-@dataclass(frozen=True, repr=False)
-class JudgeResult(Result):
-    """Rates based on a run's judgements.
-
-    Attributes:
-        run: The run's folder.
-        cells: Counts and rates, one row per judge, criterion and condition.
-        validations: Each judge's agreement with human labels, if there are any.
-        corrected: Rates by testbed, pooled over conditions and corrected by human labels, if there are any.
-        judge_pairs: Agreement between each pair of judges, if there are several.
-        labels: Number of labels used, and number excluded for each reason.
-        criteria: The criteria applied, each with its question for the judge.
-        sample: Number of responses written for people to label.
-        failed: Number of calls that failed; call `judge` again to retry them.
-    """
-
-    run: Path
-    cells: Table
-    judge_pairs: Table
-    criteria: Mapping[str, str]
-    validations: Table | None = None
-    corrected: Table | None = None
-    labels: Mapping[str, Any] | None = None
-    sample: int | None = None
-    failed: int = 0
-
-    def records(self) -> Table:
-        """Return one row per judge, criterion and condition."""
-        return self.cells
-
-    def tables(self) -> list[Table]:
-        """Return the rates, the agreement with labels, the corrected rates and the agreement between judges."""
-        found = (self.cells, self.validations, self.corrected, self.judge_pairs)
-        return [table for table in found if table is not None]
-
-
-@dataclass(frozen=True, repr=False)
-class DiagnosisResult(Result):
-    """The classified errors in a run.
-
-    Attributes:
-        run: The run's folder.
-        path: File with all diagnoses.
-        counts: Number of trials by outcome.
-        diagnoses: One diagnosis, including evidence, for each trial with a wrong answer.
-        cases: The cases of the diagnosed trials, keyed by name.
-        is_monitored: Whether the run had a stopping condition (`until`); if so, error shares have no confidence
-            intervals.
-    """
-
-    run: Path
-    path: Path
-    counts: DiagnosisCounts
-    diagnoses: Sequence[Diagnosis]
-    cases: Mapping[str, Case] = field(repr=False)
-    is_monitored: bool = False
-
-    def records(self) -> Table:
-        """Return the count of each error type and its share of all wrong answers, by model, testbed and language."""
-        return self._tabulate("type")
-
-    def sources(self) -> Table:
-        """Return one row per model, testbed, language and source of wrong answers."""
-        return self._tabulate("source")
-
-    def _tabulate(self, column: Literal["type", "source"]) -> Table:
-        from ragbed.api.analysis_tables import tabulate_shares
-        from ragbed.runs.display_names import read_names
-
-        return tabulate_shares(self.diagnoses, column, read_names([self.run]), is_monitored=self.is_monitored)
-
-    def tables(self) -> list[Table]:
-        """Return the error types and the sources of wrong answers."""
-        return [self.records(), self.sources()]
-
-    def of_type(self, name: str) -> list[Diagnosis]:
-        """Return the diagnoses with the given error type: E1 to E12, or `unclassified`.
-
-        Raises:
-            UnknownName: There is no such type.
-        """
-        from ragbed.analysis.diagnosis.records import NAMES
-        from ragbed.analysis.diagnosis.summary import UNCLASSIFIED
-
-        if name not in (*NAMES, UNCLASSIFIED):
-            raise UnknownName("error type", name, [*NAMES, UNCLASSIFIED])
-        return [diagnosis for diagnosis in self.diagnoses if name in (diagnosis.types or (UNCLASSIFIED,))]
-
-
 @takes(CompareSpec)
-def compare(spec: CompareSpec) -> ComparisonResult:
+def compare(spec: CompareSpec) -> Result:
     """Compare two runs, or two models in one run, question by question, using paired tests.
 
     Example:
@@ -206,32 +46,48 @@ def compare(spec: CompareSpec) -> ComparisonResult:
     """
     from ragbed.analysis import comparison
     from ragbed.analysis.gates import as_junit, check_declines
-    from ragbed.reporting.comparison_summary import state, state_incomplete, summarise
+    from ragbed.reporting.comparison_summary import (
+        state,
+        state_incomplete,
+        summarise,
+        tabulate_comparison,
+        tabulate_flips,
+    )
 
     margin = None if spec.fail_if_worse is None else float(spec.fail_if_worse)
     min_drop = float(spec.min_drop) if margin is None else margin
     names = [
         str(side if isinstance(side, str) else run_folder(side, name)) for name, side in (("a", spec.a), ("b", spec.b))
     ]
-    first, second = comparison.pair_with_given(*(comparison.open_side(name, spec.scorer) for name in names))
+    first, second = (comparison.open_side(name, spec.scorer) for name in names)
     rows = comparison.compare(first, second, min_drop)
     gates = [] if margin is None else check_declines(rows, margin)
     if spec.junit is not None and margin is not None:
         write_file(Path(spec.junit), as_junit(f"{names[1]} against {names[0]}", gates))
-    return ComparisonResult(
-        first,
-        second,
-        rows,
-        comparison.flips(first, second),
-        state(summarise(first, second, rows, min_drop)) + state_incomplete(rows),
-        comparison.count_unpaired(first, second),
-        gates,
-        min_drop,
+    flips, unpaired = comparison.flips(first, second), comparison.count_unpaired(first, second)
+    sentences = [*state(summarise(first, second, rows, min_drop)), *state_incomplete(rows)]
+    sides = [f"{side}: {one.model} in {one.run}" for side, one in (("A", first), ("B", second))]
+    notes = [f"Not compared because only one side includes them: {counted(unpaired, 'question')}."] if unpaired else []
+    failed = sum(gate.state == "failed" for gate in gates)
+    table = tabulate_comparison(rows, min_drop)
+    return Result(
+        ["\n".join([*sides, "", *sentences, ""]), table, *([tabulate_flips(flips, _FLIPS)] if spec.flips else [])],
+        [*notes, *describe_gates(gates)],
+        {"first": names[0], "second": names[1], "sentences": sentences, "rows": table, "flips": flips, "gates": gates}
+        | {"unpaired": unpaired},
+        4 if failed else 0,
     )
 
 
+def describe_gates(gates: Sequence[GateResult]) -> list[str]:
+    """Return a sentence for each gate, and one with the number that failed."""
+    failed = sum(gate.state == "failed" for gate in gates)
+    total = [f"{failed} of {counted(len(gates), 'gate')} failed."] if failed else []
+    return [f"gate {gate.state}: {gate.name}: {gate.message}" for gate in gates] + total
+
+
 @takes(RankSpec)
-def rank(spec: RankSpec) -> RankingResult:
+def rank(spec: RankSpec) -> Result:
     """Rank all models in the runs on the questions they have in common, with a paired test for each pair.
 
     Example:
@@ -241,13 +97,16 @@ def rank(spec: RankSpec) -> RankingResult:
         ['scripted/oracle', 'scripted/last-doc', 'scripted/refuser']
     """
     from ragbed.analysis.comparison import open_sides, rank_models
+    from ragbed.reporting.comparison_summary import tabulate_pairs, tabulate_ranking
 
     folders = dict.fromkeys(run_folder(run, "runs") for run in several(spec.runs, "runs"))
-    return RankingResult(rank_models([side for folder in folders for side in open_sides(folder, spec.scorer).values()]))
+    found = rank_models([side for folder in folders for side in open_sides(folder, spec.scorer).values()])
+    models, pairs = tabulate_ranking(found), tabulate_pairs(found)
+    return Result([models, pairs] if spec.pairs else [models], values={"models": models, "pairs": pairs})
 
 
 @takes(JudgeSpec)
-def judge(spec: JudgeSpec) -> JudgeResult:
+def judge(spec: JudgeSpec) -> Result:
     """Have a model judge the responses in a run. Judgements are stored, so an interrupted call can be resumed.
 
     Example:
@@ -294,31 +153,36 @@ def judge(spec: JudgeSpec) -> JudgeResult:
             names = [opened.name for opened in caller.run(plan).models]
             part = CriterionJudgements(scope, plan.folder, names, people)
             judged.append(part)
-            if any(counts.failed for counts in part.counts):
+            if any(counts.counts["failed"] for counts in part.counts):
                 _tell_error(plan.folder, names, shown)
     if people is not None:
         people.keep({unit for part in judged for unit in part.units}, {part.scope.criterion.name for part in judged})
     asks = {part.scope.criterion.name: part.scope.criterion.asks for part in judged}
     models, judges = read_names([folder]), short_names({name: None for part in judged for name in part.judges})
-    return JudgeResult(
-        folder,
-        analysis_tables.tabulate_rates([row for part in judged for row in part.rates()], asks, models, judges),
-        analysis_tables.tabulate_judge_pairs([row for part in judged for row in part.judge_pairs()], judges),
-        asks,
-        None
-        if people is None
-        else analysis_tables.tabulate_agreement(
-            [row for part in judged for row in part.validations()], judges, people.left_out
-        ),
-        None
-        if people is None
-        else analysis_tables.tabulate_corrected(
-            [row for part in judged for row in part.corrected_rates()], models, judges
-        ),
-        None if people is None else {"used": len(people.agreed), "left_out": dict(people.left_out)},
-        None if spec.sample is None or spec.out is None else write_sample(judged, spec.sample, Path(spec.out)),
-        sum(counts.failed for part in judged for counts in part.counts),
-    )
+    cells = analysis_tables.tabulate_rates([row for part in judged for row in part.rates()], asks, models, judges)
+    tables, notes = [cells], []
+    values: dict[str, Any] = {"run": str(folder), "cells": cells}
+    if people is not None:
+        agreement = [row for part in judged for row in part.validations()]
+        validations = analysis_tables.tabulate_agreement(agreement, judges, people.left_out)
+        rates = [row for part in judged for row in part.corrected_rates()]
+        corrected = analysis_tables.tabulate_corrected(rates, models, judges)
+        tables += [validations, corrected]
+        values |= {"passports": validations, "corrected": corrected}
+        values |= {"labels": {"used": len(people.agreed), "left_out": dict(people.left_out)}}
+    if spec.sample is not None and spec.out is not None:
+        written = counted(write_sample(judged, spec.sample, Path(spec.out)), "response")
+        notes.append(
+            f"{written} written to {spec.out}. Fill in the fields label (true or false) and rater, then pass the file "
+            f"to {option('labels')}."
+        )
+    if failed := sum(counts.counts["failed"] for part in judged for counts in part.counts):
+        notes.append(
+            f"Incomplete: {counted(failed, 'judgement')} failed. Rerun the command to retry those that ended in an "
+            f"error. If some were truncated, use a larger {option('max_tokens')}. If some were filtered, use another "
+            "judge."
+        )
+    return Result(tables, notes, values | {"failed": failed}, 3 if failed else 0)
 
 
 def _tell_error(folder: Path, models: Sequence[str], shown: Progress) -> None:
@@ -358,7 +222,7 @@ def _judge_sampling(criterion: Criterion, votes: int, max_tokens: int | str) -> 
 
 
 @takes(DiagnoseSpec)
-def diagnose(spec: DiagnoseSpec) -> DiagnosisResult:
+def diagnose(spec: DiagnoseSpec) -> Result:
     """Classify the errors in a run and record the evidence. All diagnoses are written to RUN/diagnose/diagnosis.jsonl.
 
     No model is called.
@@ -369,20 +233,37 @@ def diagnose(spec: DiagnoseSpec) -> DiagnosisResult:
         >>> result.records()[0]["meaning"]
         'false refusal'
     """
+    from ragbed.analysis.causes import describe_run
     from ragbed.analysis.diagnosis.classify import diagnose_run
-    from ragbed.analysis.diagnosis.summary import write_diagnoses
+    from ragbed.analysis.diagnosis.records import NAMES
+    from ragbed.analysis.diagnosis.summary import UNCLASSIFIED, write_diagnoses
     from ragbed.analysis.run_cells import is_monitored
+    from ragbed.api.analysis_tables import describe_counts, describe_diagnosis, tabulate_shares
+    from ragbed.runs.display_names import read_names
 
+    if spec.show is not None and spec.show not in (*NAMES, UNCLASSIFIED):
+        raise UnknownName("error type", spec.show, [*NAMES, UNCLASSIFIED])
     folder = run_folder(spec.run)
     with open_progress(spec.progress) as shown, closing(open_engine(spec, shown.message)) as workers:
         found = diagnose_run(folder, workers)
-    path = write_diagnoses(folder, found.diagnoses)
-    return DiagnosisResult(folder, path, found.tally, found.diagnoses, found.cases, is_monitored(folder))
+    path, names, monitored = write_diagnoses(folder, found.diagnoses), read_names([folder]), is_monitored(folder)
+    types = tabulate_shares(found.diagnoses, "type", names, is_monitored=monitored)
+    sources = tabulate_shares(found.diagnoses, "source", names, is_monitored=monitored)
+    values = {"run": str(folder), "file": str(path), "trials": found.tally, "types": types, "sources": sources}
+    parts: list[Table | str] = [types, sources]
+    notes = describe_counts(found.tally, len(found.diagnoses))
+    if spec.show is not None:
+        errors = [one for one in found.diagnoses if spec.show in (one.types or (UNCLASSIFIED,))]
+        first = errors[:_ERRORS]
+        parts = [describe_diagnosis(one, found.cases[one.case], names[one.model], spec.show) for one in first]
+        notes = [f"Showing {len(first)} of {len(errors)} errors of type {spec.show}."]
+        values["errors"] = errors
+    return Result(parts, [*describe_run(folder), *notes, f"All diagnoses were written to {path}"], values)
 
 
 @takes(PowerSpec)
 def power(spec: PowerSpec) -> Table:
-    """Compute the sample size, the smallest detectable drop or the power of a comparison.
+    """Compute the sample size, the smallest detectable drop or the power of a paired comparison.
 
     With `drop`, each row has the number of questions needed; with `items`, the smallest detectable drop; with both, the
     power.
@@ -391,28 +272,23 @@ def power(spec: PowerSpec) -> Table:
         >>> ragbed.power(drop=0.05, discordance=0.12)[0]["items"]
         398
     """
+    from ragbed.analysis.statistics.planning import PairedDesign
+
     drops = (
         [None]
         if spec.drop is None and spec.items is not None
         else _shares(DROPS if spec.drop is None else spec.drop, "drop")
     )
-    designs = _designs(spec.discordance, spec.base, spec.alpha)
+    shares = [] if spec.discordance is None else _shares(spec.discordance, "discordance")
+    designs = [PairedDesign(share, alpha=spec.alpha) for share in shares] or [
+        PairedDesign(times=times, alpha=spec.alpha) for times in (2, 3)
+    ]
     plans = [design.plan(share, spec.items, spec.power) for share in drops for design in designs]
     title = f"Detecting a difference in accuracy (alpha {spec.alpha:g}, target power {spec.power:g})"
-    return Table(map(asdict, plans), title)
+    return Table((plan._asdict() for plan in plans), title)
 
 
 DROPS = "0.03,0.05,0.1"
-
-
-def _designs(discordance: Values | None, base: Values, alpha: float) -> list[Design]:
-    from ragbed.analysis.statistics.planning import paired_design, unpaired_design
-
-    shares = [] if discordance is None else _shares(discordance, "discordance")
-    paired = [paired_design(share, alpha=alpha) for share in shares] or [
-        paired_design(times=n, alpha=alpha) for n in (2, 3)
-    ]
-    return [*paired, *(unpaired_design(share, alpha) for share in _shares(base, "base"))]
 
 
 def _shares(values: Values, parameter: str) -> list[float]:

@@ -1,15 +1,17 @@
-"""The tables of error types, of their sources, and of judgements."""
+"""The tables and texts of diagnoses and judgements."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
-from ragbed.analysis.diagnosis.records import NAMES, Diagnosis
+from ragbed.analysis.diagnosis.classify import DiagnosisCounts
+from ragbed.analysis.diagnosis.records import NAMES, Diagnosis, Evidence
 from ragbed.analysis.diagnosis.summary import PAPER_SHARES, UNCLASSIFIED, by_group, source_shares, type_shares
 from ragbed.analysis.judging.validation import MIN_LABELS, MIN_QUESTIONS, TRUSTED
 from ragbed.reporting.numbers import show_interval
 from ragbed.reporting.table import Cell, Table, compact
+from ragbed.schema import Case
 from ragbed.text import counted
 
 
@@ -88,7 +90,7 @@ def tabulate_rates(
 
 def tabulate_agreement(rows: Sequence[dict[str, Any]], judges: Mapping[str, str], left_out: Mapping[str, int]) -> Table:
     """Return each judge's agreement with human labels; `left_out` has the number of unused labels by reason."""
-    scales = {"agreed %": 100, "kappa": 1, "ac1": 1, "sensitivity %": 100, "specificity %": 100}
+    scales = {"agreed %": 100, "kappa": 1, "sensitivity %": 100, "specificity %": 100}
     shown: list[dict[str, Cell]] = [
         {"judge": judges[row["judge"]], "criterion": row["criterion"], "lang": row["lang"], "labels": row["n"]}
         | {"raters": row["raters"], "undecided": row["undecided"]}
@@ -116,11 +118,54 @@ def tabulate_corrected(rows: Sequence[dict[str, Any]], models: Mapping[str, str]
     return Table(rows, "Rates corrected by labels, all conditions together", shown)
 
 
-def tabulate_judge_pairs(rows: Sequence[dict[str, Any]], judges: Mapping[str, str]) -> Table:
-    """Return the agreement between each pair of judges."""
-    shown = [
-        {"criterion": row["criterion"], "judges": " and ".join(map(judges.__getitem__, row["judges"]))}
-        | {"judged by both": row["judged"], "decided": row["decided"], "agreed": row["agreed"]}
-        for row in rows
+def describe_counts(counts: DiagnosisCounts, wrong: int) -> list[str]:
+    """Return sentences with the number of trials, and of those that were not diagnosed."""
+    lines = [f"{counted(counts.asked, 'trial')} with documents: {counts.right:,} right and {wrong:,} wrong."]
+    if counts.without:
+        lines.append(f"{counted(counts.without, 'closed-book trial')} used only for comparison and not diagnosed.")
+    if counts.remedied:
+        lines.append(f"Not diagnosed: {counted(counts.remedied, 'trial')} with prompting strategies.")
+    if not counts.known:
+        lines.append(
+            "There are no closed-book trials, so E8 and answers from memory cannot be detected. Add the testbed "
+            "closed-book."
+        )
+    elif counts.untold:
+        lines.append(
+            f"E8 cannot be detected for {counts.untold} responses that follow a false document, because they have "
+            "no closed-book trial."
+        )
+    return lines
+
+
+def describe_diagnosis(diagnosis: Diagnosis, case: Case, model: str, kind: str) -> str:
+    """Return an error with the evidence for one of its types."""
+    answer = "; ".join(" / ".join(aliases) for aliases in case.answer)
+    lines = [
+        f"{diagnosis.case} ({model}, repeat {diagnosis.repeat})",
+        f"  question: {case.question}",
+        f"  answer:   {answer}",
+        f"  response: {diagnosis.said or '–'} (source: {diagnosis.source or 'no answer'})",
+        f"  types:    {', '.join(diagnosis.types) or '–'}",
     ]
-    return Table(rows, "Agreement between judges", shown)
+    for evidence in diagnosis.evidence:
+        if evidence.type == kind:
+            lines += [f"  {line}" for line in _describe(evidence)]
+    return "\n".join([*lines, ""])
+
+
+def _describe(evidence: Evidence) -> list[str]:
+    where = "" if evidence.document is None else f" [document {evidence.document}]"
+    lines = [f"{evidence.type}: {evidence.what}{where}"]
+    if evidence.sentence:
+        lines.append(f"    “{evidence.sentence}” ({evidence.start}–{evidence.end})")
+    details = {
+        "cue": evidence.cue,
+        "question": evidence.asked,
+        "found": evidence.found,
+        "distance": evidence.distance,
+        "sub-question": evidence.part,
+        "bound to": evidence.bound_to,
+    }
+    shown = [f"{name}: {value}" for name, value in details.items() if value is not None]
+    return [*lines, f"    {'; '.join(shown)}"] if shown else lines

@@ -91,13 +91,9 @@ class BuildResult(Result):
             | {"reasons": main_reasons(done)}
             for name, done in self.steps.items()
         ]
-        return [Table(steps, "Steps"), self.records(), _tabulate_samples(self.samples())]
-
-
-def _tabulate_samples(samples: Sequence[Sequence[str]]) -> Table:
-    columns = ("check", "question or source", "answer or reason")
-    named = [dict(zip(columns, sample, strict=True)) for sample in samples]
-    return Table(named, "Samples", columns=columns)
+        columns = ("check", "question or source", "answer or reason")
+        samples = [dict(zip(columns, sample, strict=True)) for sample in self.samples()]
+        return [Table(steps, "Steps"), self.records(), Table(samples, "Samples", columns=columns)]
 
 
 @takes(BuildSpec)
@@ -146,7 +142,7 @@ def open_client(folder: Path, caller: ModelCaller) -> BuildModelClient:
             lambda: request.cases,
             [request.model],
             sampling,
-            request.samples,
+            1,
             budget,
         )
         caller.run(plan, lambda name: f"{request.task} ({name})")
@@ -272,11 +268,11 @@ class QualityResult(Result):
         return Table(rows, f"Quality of {', '.join(self.quality.data)}: {size}", shown)
 
     def tables(self) -> list[Table]:
-        """Return the measures and, for a build, the counts of each step and samples of its questions."""
+        """Return the measures and, for a build, the counts of each step."""
         if not self.quality.steps:
             return [self.records()]
         steps = [{"step": name, "in": entered, "out": made} for name, (entered, made) in self.quality.steps.items()]
-        return [self.records(), Table(steps, "Steps"), _tabulate_samples(self.quality.samples)]
+        return [self.records(), Table(steps, "Steps")]
 
 
 @takes(QualitySpec)

@@ -12,14 +12,14 @@ from msgspec import structs
 
 from ragbed.api.data_objects import read_data
 from ragbed.api.job_specs import CasesSpec, LintSpec, SynthesisSpec
-from ragbed.api.layout import read_langs, read_layout, read_mix, split
+from ragbed.api.layout import read_langs, read_layout, split
 from ragbed.api.progress import Progress, open_progress
 from ragbed.api.specification import takes
 from ragbed.reporting.table import Result, Table, compact
 
 if TYPE_CHECKING:
     from ragbed.analysis.linting.checker import DatasetCheck
-    from ragbed.analysis.linting.rules import LintFinding
+    from ragbed.analysis.linting.rules import LintFinding, Questions
     from ragbed.data import Dataset
     from ragbed.schema import Case
     from ragbed.synth.generate import SynthManifest
@@ -91,7 +91,7 @@ class LintResult(Result):
 
     @property
     def totals(self) -> dict[str, int]:
-        """The number of findings by severity: error, warning and note."""
+        """The number of findings by severity: error and warning."""
         from ragbed.analysis.linting.checker import SEVERITIES
 
         counts = [count for report in self.reports for count in report.counts]
@@ -124,18 +124,15 @@ def lint(spec: LintSpec) -> LintResult:
         True
     """
     from ragbed.analysis.linting import DatasetCheck, choose_rules
-    from ragbed.testbeds.selection import choose_testbeds
 
     rules = choose_rules(
         None if spec.only is None else split(spec.only, "only"), [] if spec.skip is None else split(spec.skip, "skip")
     )
-    settings = read_mix(spec)
-    choose_testbeds(None, settings)  # before reading the data, reject noise ratios that no testbed accepts
-    questions: dict[str, dict[int, str]] = {}
+    questions: Questions = {}
     reports: list[DatasetCheck] = []
     with open_progress(spec.progress) as shown:
         for dataset in read_data(spec.data):
-            check = DatasetCheck(dataset, rules, settings, questions, _watch(shown, dataset))
+            check = DatasetCheck(dataset, rules, questions, _watch(shown, dataset))
             check.run(None if spec.all_ else _FINDINGS_PER_RULE)
             reports.append(check)
     return LintResult(reports)
@@ -184,23 +181,28 @@ def synthesize(spec: SynthesisSpec) -> SyntheticData:
         [6, 2, 2]
     """
     from ragbed.synth.generate import write_dataset
-    from ragbed.synth.generation_plan import GenerationPlan
+    from ragbed.synth.generation_plan import check_folder, choose_perturbations, count_items, count_supporting
+    from ragbed.synth.spec import SynthSpec
 
-    plan = GenerationPlan(
-        spec.seed,
-        spec.items,
-        spec.integration,
-        spec.counterfactual,
-        read_langs(spec.lang),
-        spec.num_docs,
-        spec.supporting,
-        spec.parts,
-        spec.tokens,
-        split(spec.perturbations, "perturbations"),
+    folder, langs, done = Path(spec.out), read_langs(spec.lang), 0
+    supports = count_supporting(spec.num_docs, spec.supporting)
+    perturbations, mixed = choose_perturbations(split(spec.perturbations, "perturbations"))
+    specs = tuple(
+        SynthSpec(
+            seed=spec.seed,
+            lang=lang,
+            supports=supports,
+            distractors=spec.num_docs - supports,
+            most_parts=spec.parts,
+            tokens=spec.tokens,
+            perturbations=perturbations,
+            mixed=mixed,
+        )
+        for lang in langs
     )
-    folder, counts, done = Path(spec.out), plan.counts(), 0
-    plan.check_folder(folder)
-    total = sum(counts.values()) * len(plan.langs)
+    counts = count_items(spec.items, spec.integration, spec.counterfactual, langs)
+    check_folder(folder, specs, counts)
+    total = sum(counts.values()) * len(langs)
     with open_progress(spec.progress) as shown:
 
         def watch(count: int) -> None:
@@ -208,5 +210,5 @@ def synthesize(spec: SynthesisSpec) -> SyntheticData:
             done += count
             shown.count("items", done, total)
 
-        made = write_dataset(plan.specs, counts, folder, workers=spec.workers, on_progress=watch)
+        made = write_dataset(specs, counts, folder, workers=spec.workers, on_progress=watch)
         return SyntheticData(folder, made)

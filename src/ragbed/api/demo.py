@@ -17,7 +17,7 @@ from ragbed.api.results import Run
 from ragbed.api.spec import DEFAULT_MODEL
 from ragbed.api.specification import takes
 from ragbed.environment import data_dir, variables
-from ragbed.errors import UsageError
+from ragbed.errors import RagbedError, UsageError
 from ragbed.testbeds import DEFAULT_TESTBEDS, TESTBEDS
 from ragbed.testbeds.settings import Settings
 
@@ -91,16 +91,14 @@ def _install_default(shown: Progress) -> str | None:
     try:
         check_reader(DEFAULT_MODEL)
     except UsageError:
-        from ragbed.api.downloads import Transfers, find_entry
-        from ragbed.data.catalog import install
+        from ragbed.api.downloads import download, find_entry
 
         entry = find_entry(DEFAULT_MODEL.rpartition("/")[2])
         shown.message(f"Downloading the weights of {DEFAULT_MODEL} ({entry.megabytes} MB) …")
-        failed = next(
-            (one.problem for one in install.download(entry, data_dir(), Transfers(shown)) if one.problem), None
-        )
-        if failed:
-            return f"{failed}. Run `ragbed data get {entry.name}` when the server can be reached."
+        try:
+            download(entry.name, progress=shown)
+        except RagbedError as error:
+            return f"{error} Run `ragbed data get {entry.name}` when the server can be reached."
     return None
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from ragbed.api.request_options import check_max_tokens
-from ragbed.api.spec import DEFAULT_MODEL, CallOptions, EngineOptions, LayoutOptions, MixOptions
+from ragbed.api.spec import DEFAULT_MODEL, CallOptions, EngineOptions, LayoutOptions
 from ragbed.api.specification import LocalFile, Spec, Values, opt, output, read_share
 from ragbed.errors import UsageError, option, refuse_unused
 
@@ -47,8 +47,22 @@ class RunsSpec(Spec):
     )
 
 
-class CompareSpec(Spec):
-    """The options of a comparison."""
+class CompareSpec(Spec, function="analysis.compare"):
+    """Compare two runs or two models question by question.
+
+    A and B are runs; RUN:MODEL selects one model of a run. Only questions with results from both sides under the same
+    condition are compared; profile, prompt, seed, model and date can differ. The output has one sentence per testbed,
+    then a table with one row per condition.
+
+    The p-values of the exact McNemar test (the sign-flip test for graded scores) are adjusted for the number of
+    comparisons (Holm). A difference is significant if p is below 0.05.
+
+    Examples:
+      ragbed compare runs/old runs/new
+      ragbed compare runs/board:openai/gpt-4o-mini runs/board:vllm/qwen --flips
+      ragbed compare runs/paper runs/robust --scorer code --json
+      ragbed compare runs/main runs/branch --fail-if-worse 5% --junit gates.xml
+    """
 
     a: RunLike = opt("The baseline: a run, or RUN:MODEL.", "A", is_argument=True, is_place=True, kw_only=False)
     b: RunLike = opt("The run to compare with the baseline.", "B", is_argument=True, is_place=True, kw_only=False)
@@ -63,6 +77,7 @@ class CompareSpec(Spec):
         read=read_share,
         default=None,
     )
+    flips: bool = opt("List the items whose result differs between A and B.", default=False)
     junit: LocalFile | None = output("JUnit XML file to write the gate results to.", "FILE", default=None)
 
     def _check(self) -> None:
@@ -70,10 +85,21 @@ class CompareSpec(Spec):
             refuse_unused("junit", f"no gate is set. Set one, e.g. {option('fail_if_worse', 0.05)}")
 
 
-class RankSpec(RunsSpec):
-    """The options of a ranking."""
+class RankSpec(RunsSpec, function="analysis.rank"):
+    """Rank the models in one or more runs, using paired tests.
+
+    Models are compared on the questions for which all of them have results under the
+    same conditions; each question counts once, with its mean score over the noise ratios. Two models share a rank
+    unless they differ significantly.
+
+    Examples:
+      ragbed rank runs/candidates
+      ragbed rank runs/gpt runs/qwen runs/llama --pairs
+      ragbed rank runs/candidates --json
+    """
 
     scorer: str = opt(f"Scorer to rank by: {_SCORERS}", "NAME", default="robust")
+    pairs: bool = opt("Also show the difference between every pair of models.", default=False)
 
 
 class ReportSpec(RunsSpec):
@@ -139,12 +165,36 @@ class ReviewSpec(Spec):
     progress: bool | Progress = True
 
 
-class JudgeSpec(CallOptions):
-    """The options of a judgement."""
+class JudgeSpec(CallOptions, function="analysis.judge"):
+    """Use a model to judge the responses in a run.
+
+    The judge sees the question and the response, both delimited so that a response cannot give the judge instructions.
+    It answers with one word from a closed list; anything else counts as unparsed. Judgements are stored in the run's
+    folder. Rerun the command to resume judging or to judge new responses.
+
+    To validate a judge, measure its agreement with human labels. --sample draws responses to label (fill in
+    "label" and "rater"), and --labels reads the labels, reports the agreement by language and corrects the rates.
+    Without labels, no rate is corrected.
+
+    Criteria:
+      refusal     declines to answer                   (Rej*; rejection)
+      flag        says that the documents are wrong    (ED*; counterfactual)
+      correct     gives the right answer, in any words
+      sufficient  the documents are sufficient to answer
+      supported   every claim is backed by a document; needs no gold answer
+      code.rej_star, code.ed_star   the paper's own judges, with the original code's prompts and parsing
+
+    Examples:
+      ragbed judge runs/qwen -m openai/gpt-4o
+      ragbed judge runs/qwen -m openai/gpt-4o -m anthropic/claude-sonnet-4-5 --criteria refusal --votes 3
+      ragbed judge runs/qwen -m openai/gpt-4o --sample 200 -o runs/qwen/labels.jsonl
+      ragbed judge runs/qwen -m openai/gpt-4o --labels runs/qwen/labels.jsonl
+      ragbed judge runs/qwen -m openai/gpt-4o --criteria correct --unsure
+    """
 
     run: RunLike = opt("The run: a `Run`, or its folder.", "RUN", is_argument=True, is_place=True, kw_only=False)
     model: ModelLike = opt(
-        "Judge model, e.g. openai/gpt-4o; several judges are compared with each other.",
+        "Judge model, e.g. openai/gpt-4o.",
         "MODEL",
         in_python="Also a function, as in `run`.",
         short="-m",
@@ -181,10 +231,29 @@ class JudgeSpec(CallOptions):
             raise UsageError(f"{option('sample', 'N')} and {option('out', 'FILE')} must be given together.")
 
 
-class DiagnoseSpec(EngineOptions):
-    """The options of a diagnosis."""
+class DiagnoseSpec(EngineOptions, function="analysis.diagnose"):
+    """Classify the errors in a run and show the evidence.
+
+    Every wrong trial is assigned the error types that apply, with the evidence (a sentence, cue or difference) and the
+    source of the wrong answer. Errors that match no type are counted as unclassified. Diagnoses are written to
+    RUN/diagnose/diagnosis.jsonl. No model is called.
+
+    Types:
+      E1 long-distance information   E2 evidence uncertainty     E3 concept confusion
+      E4 merging                     E5 ignoring                 E6 misalignment
+      E7 noise error in integration  E8 over-trust of false documents
+      E9 false refusal               E10 data error              E11 generation failure
+      E12 evidence not found
+
+    Examples:
+      ragbed diagnose runs/qwen
+      ragbed diagnose runs/qwen --show E3
+    """
 
     run: RunLike = opt("The run: a `Run`, or its folder.", "RUN", is_argument=True, is_place=True, kw_only=False)
+    show: str | None = opt(
+        "Print the errors of one type (E1 to E12, or unclassified) with their evidence.", "TYPE", default=None
+    )
     progress: bool | Progress = True
 
 
@@ -196,7 +265,6 @@ class PowerSpec(Spec):
     discordance: Values | None = opt(
         "Assumed fractions of questions whose verdict changes.", shown="two and three times the drop", default=None
     )
-    base: Values = opt("Assumed accuracy before the drop, for unpaired designs.", default="0.95,0.6")
     power: float = opt("Probability of detecting the drop.", low=0.5, high=0.999, default=0.8)
     alpha: float = opt("Significance level of the two-sided test.", low=0.0001, high=0.5, default=0.05)
 
@@ -205,19 +273,14 @@ class DownloadSpec(Spec):
     """The options of a download."""
 
     name: str = opt("A dataset or model that `ragbed data list` shows.", "NAME", is_argument=True, kw_only=False)
-    from_: LocalFile | None = opt(
-        "Copy the files from a local folder, file or wheel instead of downloading them.", "PATH", default=None
-    )
     mirror: str | None = opt(
-        "Mirror to download from: hf-mirror, jsdelivr, or the URL of a folder. Checksums are verified as usual.",
-        "NAME|URL",
-        default=None,
+        "URL of a folder to download the files from instead. Checksums are verified as usual.", "URL", default=None
     )
     progress: bool | Progress = True
 
     def _check(self) -> None:
-        if self.from_ is not None and self.mirror is not None:
-            raise UsageError(f"{option('from_')} and {option('mirror')} cannot be combined. Remove one of them.")
+        if self.mirror is not None and not self.mirror.startswith(("https://", "http://")):
+            raise UsageError(f"{option('mirror', self.mirror)} is not a URL. Use https://…")
 
 
 class CasesSpec(LayoutOptions):
@@ -226,7 +289,7 @@ class CasesSpec(LayoutOptions):
     data: DataLike = opt("Datasets, as in `run`.", "DATA", is_argument=True, is_data=True, kw_only=False)
 
 
-class LintSpec(MixOptions):
+class LintSpec(Spec):
     """The options of a check of datasets."""
 
     data: DataLike = opt(
@@ -249,27 +312,25 @@ class SynthesisSpec(Spec):
 
     out: LocalFile = opt("Output folder for the dataset files.", "DIR", short="-o", kw_only=False)
     seed: int = opt("Random seed; the same seed produces identical files.", default=0)
-    items: int = opt("Number of base items per language.", default=300)
+    items: int = opt("Number of base items per language.", low=0, default=300)
     integration: int | None = opt(
-        "Number of integration items per language.", shown="a third of the base items", default=None
+        "Number of integration items per language.", low=0, shown="a third of the base items", default=None
     )
     counterfactual: int | None = opt(
         "Number of counterfactual items per language.",
+        low=0,
         shown="a third of the base items, at most one per fact",
         default=None,
     )
     lang: Values = opt("Languages in which to generate items.", "LANGS", default="en,zh")
-    num_docs: int = opt("Number of documents per base item: 2 to 200.", default=20)
+    num_docs: int = opt("Number of documents per base item.", low=2, high=200, default=20)
     supporting: int | None = opt(
         "Number of documents per base item that contain the answer; the others are distractors on a similar topic.",
         shown="half",
         default=None,
     )
-    parts: int = opt("Maximum number of sub-answers per integration item: 2 to 5.", default=3)
-    tokens: int = opt(
-        "Approximate document length in tokens: 60, or 80 to 1500. Values between 60 and 80 are treated as 80.",
-        default=85,
-    )
+    parts: int = opt("Maximum number of sub-answers per integration item.", low=2, high=5, default=3)
+    tokens: int = opt("Approximate document length in tokens.", low=80, high=1500, default=85)
     perturbations: Values = opt(
         "Perturbations to add: none, mix (all types, in 20% of the items), or a list of names. With a list, base "
         "items are generated in minimal pairs, with and without the perturbation.",
@@ -353,7 +414,7 @@ class ExportSpec(LayoutOptions):
         kw_only=False,
     )
     to: str = opt(
-        "Output format. For items: native, rgb, parquet. For test cases: jsonl, inspect, lm-eval, hf. For the own-rag "
+        "Output format. For items: native, rgb. For test cases: jsonl, inspect, lm-eval, hf. For the own-rag "
         "testbed: corpora (a folder for each variant of the documents). For runs: jsonl, parquet, archive or rgb (the "
         "file format of the original RGB code).",
         "FORMAT",
@@ -390,8 +451,8 @@ class ImportSpec(LayoutOptions):
         kw_only=False,
     )
     from_: str = opt(
-        "Input format: rgb (result files of the original RGB code), jsonl, inspect (logs), lm-eval (samples), archive, "
-        "or traces (of a RAG system in production; the format is detected, or openinference, langfuse or columns).",
+        "Input format: rgb (result files of the original RGB code), jsonl, archive, or traces (of a RAG system in "
+        "production; the format is detected, or openinference, langfuse or columns).",
         "FORMAT",
         kw_only=False,
     )
@@ -405,8 +466,7 @@ class ImportSpec(LayoutOptions):
         default=None,
     )
     model: str | None = opt(
-        "For jsonl and lm-eval: name of the model that generated the answers. For inspect: name to use instead of "
-        "the logged model name.",
+        "For jsonl: name of the model that generated the answers.",
         "MODEL",
         short="-m",
         default=None,

@@ -76,7 +76,7 @@ def check_gates(spec: RunSpec, folder: Path) -> list[GateResult]:
 
     checked = check_run(floors, folder) if floors else []
     if spec.baseline is not None:
-        checked += compare(spec.baseline, folder, fail_if_worse=MIN_DROP).gates
+        checked += compare(spec.baseline, folder, fail_if_worse=MIN_DROP)["gates"]
     checked = with_strict(checked) if spec.strict else checked
     if spec.junit is not None:
         write_file(Path(spec.junit), as_junit(str(folder), checked))

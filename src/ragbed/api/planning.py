@@ -103,7 +103,7 @@ def plan_run(spec: RunSpec, message: Callable[[str], None] = _LOGGER.warning) ->
         | ({"search": str(settings.search)} if searched else {})
         | _stored_sampling(sampling, spec)
     )
-    rule = _open_rule(conditions, spec.repeats, len(sources), stored)
+    rule = _open_rule(conditions, spec.repeats, len(sources))
     engine = open_engine(spec, message)
     try:
         models = [_open_model(source, spec, sampling, engine, {**corpora, **searched}) for source in sources]
@@ -211,15 +211,12 @@ def _read_conditions(spec: RunSpec, floors: Sequence[Floor]) -> list[StoppingCon
     return parse_conditions(spec.conditions, floors)
 
 
-def _open_rule(
-    conditions: Sequence[StoppingCondition], repeats: int, models: int, settings: dict[str, str]
-) -> MonitoringRule | None:
-    """Return the stopping rule for a run with these settings."""
+def _open_rule(conditions: Sequence[StoppingCondition], repeats: int, models: int) -> MonitoringRule | None:
+    """Return the stopping rule for a run."""
     if not conditions:
         return None
-    from ragbed.analysis.stopping import MonitoringRule, check_data
+    from ragbed.analysis.stopping import MonitoringRule
 
-    check_data(conditions, settings)
     return MonitoringRule(conditions, repeats, models)
 
 

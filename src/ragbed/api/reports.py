@@ -157,9 +157,10 @@ def read_report(runs: Sequence[Path], names: Sequence[str], scorer: str, models:
         for condition in conditions_in(run)
     )
     monitored = [is_monitored(run) for run in runs]
-    messages = []
+    messages, results = [], 0
     for name, run, stops in zip(names, runs, monitored, strict=True):
         finished, planned = count_results(run)
+        results += finished
         if finished < planned and not stops:  # a monitored run may stop before all cases have a result
             counts = {"finished": f"{finished:,}", "planned": f"{planned:,}"}
             messages.append(("page.unfinished", {"run": name, **counts}))
@@ -170,7 +171,14 @@ def read_report(runs: Sequence[Path], names: Sequence[str], scorer: str, models:
             received = f"{datetime.fromtimestamp(oldest, UTC):%Y-%m-%d}"
             messages.append(("page.cached", {"run": name, "count": f"{count:,}", "oldest": received}))
     causes = tuple(summary for run in runs for summary in read_causes(run, models.labels))
-    return replace(report, is_monitored=any(monitored), messages=tuple(messages), conditions=conditions, causes=causes)
+    return replace(
+        report,
+        is_monitored=any(monitored),
+        messages=tuple(messages),
+        conditions=conditions,
+        causes=causes,
+        results=results,
+    )
 
 
 def write_report_page(

@@ -17,7 +17,7 @@ from ragbed.schema import Lang
 if TYPE_CHECKING:
     import pandas
 
-    from ragbed.api.analysis import ComparisonResult
+    from ragbed.reporting.table import Result
     from ragbed.runs.status import Status
 
 _ERROR_COLUMNS = ("model", "case", "repeat", "kind", "message", "traceback")
@@ -194,7 +194,9 @@ class Run:
             >>> run.records()[0]["score.correct"]
             True
         """
-        return Table(map(_flat, self.trials()), f"Trials of {self.folder}")
+        from ragbed.runs.trials import flatten_trial
+
+        return Table(map(flatten_trial, self.trials()), f"Trials of {self.folder}")
 
     def to_pandas(self) -> pandas.DataFrame:
         """Return a DataFrame with one row per trial.
@@ -206,7 +208,7 @@ class Run:
         """
         return self.records().to_pandas()
 
-    def compare(self, other: Run | str | Path, *, scorer: str = "robust", min_drop: float = 0.03) -> ComparisonResult:
+    def compare(self, other: Run | str | Path, *, scorer: str = "robust", min_drop: float = 0.03) -> Result:
         """Compare this run (as A) with another run (as B), question by question; see `ragbed.compare`.
 
         Example:
@@ -283,9 +285,3 @@ def _split_error(error: str) -> dict[str, str | None]:
     first, _, trace = error.partition("\n")
     kind, _, message = first.partition(": ")
     return {"kind": kind, "message": message, "traceback": trace or None}
-
-
-def _flat(trial: dict[str, Any]) -> dict[str, Any]:
-    scores, usage = trial.pop("scores") or {}, trial.pop("usage") or {}
-    tokens = {f"tokens_{name}": usage.get(name) for name in ("in", "out", "reasoning", "cached")}
-    return trial | tokens | {f"score.{name}": value for name, value in scores.items()}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from functools import cache, partial
+from functools import cache
 from typing import TYPE_CHECKING
 
 from ragbed.errors import UsageError, option
@@ -17,17 +17,13 @@ if TYPE_CHECKING:
     from ragbed.api.spec import RunSpec
     from ragbed.data import Dataset
     from ragbed.models.base import Model
-    from ragbed.testbeds.search.corpora import MakeIndex, SearchCorpus
-    from ragbed.testbeds.search.settings import IndexKind
+    from ragbed.testbeds.search.corpora import SearchCorpus
     from ragbed.testbeds.settings import Settings
 
 # Seed for generating the synthetic news that is added to reach large corpus sizes. Another seed would change the
 # corpora, but not their names.
 _SEED = 20_231_218
 _ITEMS = 1_000
-# The encoder for dense indexes. `e5` retrieves a larger share of the relevant passages, but would take an
-# hour to encode 10,000 passages (DEPENDENCIES.md).
-_ENCODER = "e5-static"
 
 
 def read_search(spec: RunSpec, names: Sequence[str] | None, settings: Settings) -> Settings:
@@ -46,10 +42,11 @@ def read_search(spec: RunSpec, names: Sequence[str] | None, settings: Settings) 
 
 def open_search_corpora(datasets: Iterable[Dataset], settings: Settings) -> dict[tuple[str, str], SearchCorpus]:
     """Return the search corpora by dataset name and ID; each index is built when its corpus is first searched."""
+    from ragbed.retrieval.passage_index import LexicalIndex
+
     corpora = corpora_of(datasets, settings)
-    make_index = index_maker(settings.search.index)
     for corpus in corpora.values():
-        corpus.open(make_index, generated_sentences, settings.search.calls)
+        corpus.open(LexicalIndex, generated_sentences, settings.search.calls)
     return corpora
 
 
@@ -85,21 +82,6 @@ def check_search_models(models: Sequence[Model], spec: RunSpec, settings: Settin
             raise UsageError(
                 f"{model.name} does not support tool calls with this provider. Use {option('search', 'protocol=text')}."
             )
-
-
-def index_maker(kind: IndexKind) -> MakeIndex:
-    """Return the function that builds an index of the given kind.
-
-    Raises:
-        UsageError: The encoder is not installed.
-    """
-    from ragbed.retrieval.passage_index import DenseIndex, LexicalIndex
-
-    if kind == "lexical":
-        return LexicalIndex
-    from ragbed.retrieval import open_encoder
-
-    return partial(DenseIndex, encoder=open_encoder(_ENCODER))
 
 
 @cache

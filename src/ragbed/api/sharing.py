@@ -161,7 +161,7 @@ class ImportResult:
 
 @takes(ImportSpec)
 def import_results(spec: ImportSpec) -> ImportResult:
-    """Import an archive, external answers, or results from the original code or another harness as a run.
+    """Import an archive, external answers, traces, or results from the original code as a run.
 
     Example:
         >>> run = ragbed.run("scripted/oracle", "ragbed-mini-en_base", limit=2, testbeds="noise", out="runs/original")

@@ -173,7 +173,7 @@ class CallOptions(EngineOptions):
     )
     max_calls: int | None = requests("Maximum number of requests to send.", low=1, is_rare=True, default=None)
     cache: Literal["auto", "reuse", "off"] = requests(
-        "Reuse cached responses; auto excludes other runs' responses from models without an identity.",
+        "Reuse cached responses; auto excludes models without an identity.",
         is_rare=True,
         default="auto",
     )
@@ -321,8 +321,7 @@ class RunSpec(LayoutOptions, CallOptions):
     )
     until: Texts = requests(
         "Stop once every condition is met. A condition is a target precision for a rate, e.g. "
-        "'noise.accuracy@0.8 ± 10' (in percentage points); a test for a drop relative to another run, e.g. "
-        "'compare:runs/base:drop 5%'; or 'decided' (every gate passed or failed).",
+        "'noise.accuracy@0.8 ± 10' (in percentage points), or 'decided' (every gate passed or failed).",
         "CONDITION",
         is_repeatable=True,
         default=(),

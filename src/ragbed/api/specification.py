@@ -19,6 +19,7 @@ from types import NoneType, UnionType
 from typing import (
     Annotated,
     Any,
+    ClassVar,
     Final,
     Literal,
     NamedTuple,
@@ -205,9 +206,17 @@ class OptionField(NamedTuple):
     field_specifiers=(opt, what, context, sampling, requests, distributed, output),
 )
 class Spec:
-    """The base of all specifications: frozen dataclasses whose values are checked when one is created."""
+    """The base of all specifications: frozen dataclasses whose values are checked when one is created.
 
-    def __init_subclass__(cls) -> None:
+    Attributes:
+        function: The function of `ragbed.api` that does the job, e.g. `analysis.compare`. The docstring of a
+            specification is the help of its command.
+    """
+
+    function: ClassVar[str] = ""
+
+    def __init_subclass__(cls, function: str = "") -> None:
+        cls.function = function
         dataclass(frozen=True, kw_only=True)(cls)
 
     def __post_init__(self) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
-from typing import Generic, Literal, Self, TypeAlias, TypeVar
+from typing import Generic, Self, TypeAlias, TypeVar
 
 import msgspec
 
@@ -158,7 +158,6 @@ class Draft(Question, frozen=True, kw_only=True):
     """A question that passed the rules but has not been verified yet."""
 
     id: str  # hash of the language and the question
-    origin: Literal["article", "known"]  # from an article, or from the generator's own knowledge (counterfactual items)
     context: str = ""  # title and headings of the section
     section: tuple[int, int] = (0, 0)  # character offsets of the section in the article's text
     sentence: str = ""  # the sentence of the section that states the answer
@@ -192,7 +191,7 @@ class FetchedPage(Record, frozen=True, kw_only=True):
 
 
 class Candidate(Record, frozen=True, kw_only=True):
-    """A passage or snippet for a question."""
+    """A passage for a question."""
 
     text: str
     url: str
@@ -200,12 +199,11 @@ class Candidate(Record, frozen=True, kw_only=True):
     page: str | None = None
     date: str | None = None
     licence: str | None = None
-    score: float | None = None  # similarity computed by the encoder; None for snippets
-    is_snippet: bool = False
+    score: float | None = None  # similarity computed by the encoder
 
 
 class Ranked(Record, frozen=True, kw_only=True):
-    """A question's passages, nearest first, followed by its search snippets."""
+    """A question's passages, nearest first."""
 
     question: str
     candidates: tuple[Candidate, ...]

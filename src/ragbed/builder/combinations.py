@@ -15,7 +15,6 @@ from ragbed.builder.model_calls import make_case, write_prompt
 from ragbed.builder.pools import read_verified
 from ragbed.builder.question_rules import is_given_away
 from ragbed.builder.questions import ask_for_fields
-from ragbed.builder.recipe import wanted_of
 from ragbed.builder.statements import find_anchors, find_answer, find_years, share_of
 from ragbed.retrieval.near_duplicates import Distinct
 from ragbed.schema import Answer, Passage, Question, Reject
@@ -38,13 +37,13 @@ _Pools: TypeAlias = Mapping[str, Sequence[Passage]]
 
 def make_combinations(build: Build) -> Iterator[Combination | Reject]:
     """Yield combined questions, starting with the most similar pairs of questions in each language."""
-    wanted = {lang: wanted_of(build.recipe, "integration", lang) for lang in build.recipe.langs}
-    if not any(wanted.values()):
+    count = build.recipe.wanted.integration
+    if not count:
         return
     verified = read_verified(build)
     drafts = [draft for name, draft in verified.drafts.items() if not verified.probes[name].is_known]
-    for lang, count in wanted.items():
-        own = [draft for draft in drafts if draft.lang == lang] if count else []
+    for lang in build.recipe.langs:
+        own = [draft for draft in drafts if draft.lang == lang]
         pairs, rejects = _choose(own, verified.pools, build, ceil(count * build.recipe.questions.surplus))
         yield from rejects
         yield from _join(build, pairs)

@@ -15,7 +15,6 @@ from ragbed.builder.build_context import Build, Draft, Edited, Falsehood, reject
 from ragbed.builder.model_calls import make_case, spell, write_prompt
 from ragbed.builder.pools import read_verified
 from ragbed.builder.questions import ask_for_fields
-from ragbed.builder.recipe import wanted_of
 from ragbed.builder.responses import read_blocks
 from ragbed.builder.statements import AnswerMention, find_answer, spans_of
 from ragbed.schema import Answer, Case, Passage, Question, Reject
@@ -33,13 +32,13 @@ _UNTOUCHED = {"inside", "figure"}  # mentions found by these rules are not repla
 
 def make_falsehoods(build: Build) -> Iterator[Falsehood | Reject]:
     """Yield false answers to questions that most reference models can answer, so that models can detect the errors."""
-    wanted = {lang: wanted_of(build.recipe, "counterfactual", lang) for lang in build.recipe.langs}
-    if not any(wanted.values()):
+    count = build.recipe.wanted.counterfactual
+    if not count:
         return
     verified = read_verified(build)
     known = {name for name in verified.drafts if verified.probes[name].is_known}
     drafts = list(build.read("questions", Draft))
-    for lang, count in wanted.items():
+    for lang in build.recipe.langs:
         others = [(draft, set(to_terms(draft.question))) for draft in drafts if draft.lang == lang]
         own = [draft for draft, _ in others if draft.id in known][: ceil(count * build.recipe.questions.surplus)]
         texts = ({"QUERY": draft.question, "ANSWER": spell(draft.answer)} for draft in own)

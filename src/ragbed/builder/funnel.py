@@ -13,7 +13,6 @@ from ragbed.builder.build_context import AcceptedQuestion, Build, Draft, Probe, 
 from ragbed.builder.items import KINDS
 from ragbed.builder.pipeline import Done, State
 from ragbed.builder.questions import drafts_wanted
-from ragbed.builder.recipe import wanted_of
 from ragbed.errors import option
 from ragbed.io.jsonl import read_lines
 from ragbed.schema import Article, Item, Lang, Reject
@@ -30,7 +29,6 @@ _ADVICE = {
     "round-trip": "The checking model disagrees with the answers; set checks.model to a larger model.",
     "not-stated": "The checking model finds the questions imprecise; try a larger generator or checks.model.",
     "known": "The facts are widely known; add documents that are newer than the models, or that are not public.",
-    "unknown": "The generator does not know the answers; counterfactual items need well-known facts.",
     "few-supports": "Few passages state the answers; lower pools.supports.",
     "few-distracts": "There are too few passages on the same subject; add documents, or lower pools.distracts.",
     "one-source": "Answers are stated by one source only; set pools.sources = 1.",
@@ -61,7 +59,7 @@ def compare_delivery(build: Build, state: State) -> list[Delivery]:
     found = []
     for lang in build.recipe.langs:
         for kind, name in KINDS.items():
-            wanted, count = wanted_of(build.recipe, name, lang), made[f"{lang}-{kind}"]
+            wanted, count = getattr(build.recipe.wanted, name), made[f"{lang}-{kind}"]
             if wanted:
                 reason = _explain(build, state, lang, kind) if count < wanted else ""
                 found.append(Delivery(file=f"{lang}_{kind}.jsonl", wanted=wanted, made=count, reason=reason))
@@ -115,7 +113,7 @@ def _explain(build: Build, state: State, lang: Lang, kind: str) -> str:
         )
     else:
         advice = find_loss(state)
-        if len(drafts) >= drafts_wanted(build, lang):
+        if len(drafts) >= drafts_wanted(build.recipe):
             advice += " Not all articles were used: increase questions.surplus."
         else:
             advice += " All articles were used: add documents, or increase questions.per_section."

@@ -11,7 +11,6 @@ from ragbed.builder.build_context import Build, Combination, Draft, Falsehood, r
 from ragbed.builder.combinations import merge_pools
 from ragbed.builder.pools import VerifiedQuestions, of_stance, read_verified
 from ragbed.builder.question_rules import is_alias
-from ragbed.builder.recipe import wanted_of
 from ragbed.builder.statements import WEAK, find_answer
 from ragbed.data import kind_of
 from ragbed.schema import Answer, Item, Passage, Question, Reject
@@ -74,7 +73,7 @@ def make_items(build: Build) -> Iterator[Item | Reject]:
     for lang in recipe.langs:
         for kind, name in KINDS.items():
             own = [item for item in checked if item.lang == lang and kind_of(item) == name]
-            yield from _pick(own, f"{lang}-{kind}", wanted_of(recipe, name, lang))
+            yield from _pick(own, f"{lang}-{kind}", getattr(recipe.wanted, name))
 
 
 def file_of(item: Item) -> str:

@@ -6,7 +6,7 @@ Prompts are read from files, external text is fenced, and each call is a case in
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
@@ -31,7 +31,6 @@ PROMPTS = (
     "clear",
     "states",
     "reader",
-    "known",
     "combinations",
     "falsehoods",
     "fence",
@@ -55,15 +54,13 @@ class Request:
     task: str
     model: str
     cases: Sequence[Case]
-    samples: int = 1
-    temperature: float = 0.0
     max_tokens: int = 256
     choices: tuple[str, ...] = ()  # the only allowed verdicts, if the server can enforce them
     schema: dict[str, Any] | None = None  # the JSON schema of the response, if the server can enforce it
 
 
-# A function that calls a model and returns the completions for every case, keyed by case name.
-Ask: TypeAlias = Callable[[Request], Mapping[str, Sequence[Completion]]]
+# A function that calls a model and returns the completion for every case, keyed by case name.
+Ask: TypeAlias = Callable[[Request], Mapping[str, Completion]]
 
 
 def write_prompt(
@@ -157,13 +154,13 @@ class BuildModelClient:
         self._folder, self._call, self._make_budget = folder, call, make_budget
         self._spending: dict[Path, Budget] = {}
 
-    def __call__(self, request: Request) -> Mapping[str, Sequence[Completion]]:
-        """Return the completions for all cases, calling the model for cases that are new or have failed before."""
+    def __call__(self, request: Request) -> Mapping[str, Completion]:
+        """Return the completion for every case, calling the model for cases that are new or have failed before."""
         if not request.cases:
             return {}
         sampling = self._adapt(
             Sampling(
-                temperature=request.temperature,
+                temperature=0.0,
                 max_tokens=request.max_tokens,
                 choices=request.choices,
                 schema=request.schema,
@@ -173,11 +170,12 @@ class BuildModelClient:
         # Each combination of model and settings has its own folder, to keep the responses separate.
         digest = hashlib.sha256(f"{request.model} {sampling.key()}".encode()).hexdigest()[:8]
         folder = self._folder / f"{request.task}-{digest}"
-        found = _group(_results(folder), request)
-        if not _is_complete(found, request):
+        wanted = {case.case for case in request.cases}
+        found = _completions(_results(folder), wanted)
+        if found.keys() != wanted or any(completion.outcome == "error" for completion in found.values()):
             budget = self._budget(folder, request.model)
             self._call(folder, request, sampling, budget)
-            found = _group(_results(folder) if budget is None else self._counted(folder), request)
+            found = _completions(_results(folder) if budget is None else self._counted(folder), wanted)
         return found
 
     def _budget(self, folder: Path, model: str) -> Budget | None:
@@ -222,16 +220,5 @@ def _results(folder: Path) -> Iterator[StoredResult]:
             yield from store.results()
 
 
-def _group(results: Iterable[StoredResult], request: Request) -> dict[str, list[Completion]]:
-    found: dict[str, list[Completion]] = {case.case: [] for case in request.cases}
-    for result in results:
-        if result.case.case in found and result.repeat < request.samples:
-            found[result.case.case].append(result.completion)
-    return found
-
-
-def _is_complete(found: Mapping[str, Sequence[Completion]], request: Request) -> bool:
-    return all(
-        len(completions) == request.samples and all(completion.outcome != "error" for completion in completions)
-        for completions in found.values()
-    )
+def _completions(results: Iterable[StoredResult], wanted: Set[str]) -> dict[str, Completion]:
+    return {result.case.case: result.completion for result in results if result.case.case in wanted}

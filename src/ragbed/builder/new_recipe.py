@@ -6,7 +6,7 @@ import json
 import re
 import shutil
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from math import ceil, sqrt
 from pathlib import Path
@@ -17,7 +17,7 @@ from msgspec.structs import replace as changed
 
 from ragbed.builder.build_context import Build
 from ragbed.builder.funnel import find_loss
-from ragbed.builder.model_calls import Ask, Request
+from ragbed.builder.model_calls import Request
 from ragbed.builder.passages import MAX_TOKENS, count_tokens
 from ragbed.builder.pipeline import run_steps
 from ragbed.builder.recipe import RecipeCounts, RecipeSource
@@ -30,7 +30,6 @@ from ragbed.environment import data_dir
 from ragbed.errors import UsageError
 from ragbed.io.locations import open_regular
 from ragbed.models.checks import CHECKS
-from ragbed.runs.prices import find_price
 from ragbed.schema import Article, Completion, Item, Lang
 from ragbed.text import storable_name
 
@@ -157,7 +156,7 @@ def write_recipe(
         f"langs = {json.dumps(langs)}",
         'about = ""  # topic of the questions; may be empty',
         "",
-        "[wanted]  # items per language; for different numbers: { en = 10, zh = 5 }",
+        "[wanted]  # items per language",
         f"base = {items}  # noise robustness and rejection",
         "integration = 0",
         "counterfactual = 0  # only questions that the generator can answer alone",
@@ -218,7 +217,6 @@ class RecipeTrial(Struct, frozen=True, kw_only=True):
         items: Number of items that passed every check.
         expected: Estimated number of items in the whole build, with a 95% interval from `low` to `high`.
         calls: Estimated number of model calls in the whole build.
-        dollars: Estimated cost; None if the price or the number of tokens is unknown.
         loss: The step that rejected most questions, and what to change.
         examples: Questions and answers of a few items.
     """
@@ -230,38 +228,8 @@ class RecipeTrial(Struct, frozen=True, kw_only=True):
     low: int
     high: int
     calls: int
-    dollars: float | None
     loss: str
     examples: tuple[tuple[str, str], ...] = ()
-
-
-class _CountingAsk:
-    """A function that calls models and counts the calls and tokens per model."""
-
-    def __init__(self, ask: Ask) -> None:
-        self._ask = ask
-        self.calls: dict[str, int] = {}
-        self.usage: dict[str, dict[str, int]] = {}
-
-    def __call__(self, request: Request) -> Mapping[str, Sequence[Completion]]:
-        found = self._ask(request)
-        usage = self.usage.setdefault(request.model, {"in": 0, "out": 0})
-        for completions in found.values():
-            self.calls[request.model] = self.calls.get(request.model, 0) + len(completions)
-            for completion in completions:
-                for name in usage:
-                    usage[name] += (completion.usage or {}).get(name, 0)
-        return found
-
-    def dollars(self) -> float | None:
-        """Return the cost of all calls, or None if a price or the token usage is unknown."""
-        total = 0.0
-        for model, calls in self.calls.items():
-            price, usage = find_price(model), self.usage[model]
-            if price is None or not usage["in"]:
-                return None
-            total += calls * float(price({name: count // calls for name, count in usage.items()}))
-        return total
 
 
 def try_recipe(build: Build, documents: Path, count: int, total: int) -> RecipeTrial:
@@ -275,20 +243,25 @@ def try_recipe(build: Build, documents: Path, count: int, total: int) -> RecipeT
     """
     sample = build.folder / "documents"
     _copy_sample(documents, sample, max(_TRIED, count))
-    each, ask = ceil(count / len(build.recipe.langs)), _CountingAsk(build.ask)
+    each, calls = ceil(count / len(build.recipe.langs)), 0
+
+    def ask(request: Request) -> Mapping[str, Completion]:
+        nonlocal calls
+        calls += len(request.cases)
+        return build.ask(request)
+
     small = changed(
         build.recipe,
         sources=(RecipeSource(kind="folder", place=str(sample)),),
         wanted=RecipeCounts(base=_WANTED),
         questions=changed(build.recipe.questions, articles=each),
     )
-    build = replace(build, folder=build.folder / "build", recipe=small, ask=ask)
-    state = run_steps(build, None, lambda _name, _done, _was_done: None)
-    items = list(build.read("items", Item))
-    tried = sum(min(each, found) for found in Counter(one.lang for one in build.read("articles", Article)).values())
+    trial = replace(build, folder=build.folder / "build", recipe=small, ask=ask)
+    state = run_steps(trial, None, lambda _name, _done, _was_done: None)
+    items = list(trial.read("items", Item))
+    tried = sum(min(each, found) for found in Counter(one.lang for one in trial.read("articles", Article)).values())
     factor = total / max(1, tried)
     spread = 1.96 * sqrt(max(1, len(items)))  # the number of items per document is roughly Poisson-distributed
-    dollars = ask.dollars()
     return RecipeTrial(
         documents=tried,
         drafts=state.steps["questions"].made + sum(state.steps["questions"].rejected.values()),
@@ -296,8 +269,7 @@ def try_recipe(build: Build, documents: Path, count: int, total: int) -> RecipeT
         expected=round(len(items) * factor),
         low=max(0, round((len(items) - spread) * factor)),
         high=round((len(items) + spread) * factor),
-        calls=round(sum(ask.calls.values()) * factor),
-        dollars=None if dollars is None else dollars * factor,
+        calls=round(calls * factor),
         loss=find_loss(state),
         examples=tuple((item.question, item.answer[0][0]) for item in items[:3]),
     )

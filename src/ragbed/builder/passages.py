@@ -14,17 +14,13 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterator
-from itertools import islice
 from math import ceil
 from typing import NamedTuple
 
-from ragbed.builder.build_context import Build, FetchedPage
 from ragbed.schema import Article, Chunk
 from ragbed.text import split_sentences
 
 MAX_TOKENS = 300  # maximum length of a passage in tokens, as in the paper (section "Data construction")
-SPLITTER_VERSION = 2  # increase it when articles are split differently, so that stored passages are recreated
-_ARTICLES_PER_JOB = 32
 _CLAUSE_ENDS = "，、；：,;:—"
 _ONE_EACH = r"\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff"
 HEADING = re.compile(r"^[ \t]*(#{1,6})[ \t]+(.+?)[ \t#]*$", re.MULTILINE)
@@ -44,28 +40,6 @@ class _Piece(NamedTuple):
 def count_tokens(text: str) -> int:
     """Return the number of tokens in a text."""
     return len(_TOKEN.findall(text))
-
-
-def make_passages(build: Build) -> Iterator[Chunk]:
-    """Yield the passages of every page. A page that was found under two URLs is split only once."""
-    articles, most = _distinct_articles(build), build.recipe.ranking.tokens
-    jobs = ((batch, most) for batch in iter(lambda: list(islice(articles, _ARTICLES_PER_JOB)), []))
-    for chunks in build.engine.spread(_split_all, jobs):
-        yield from chunks
-
-
-def _distinct_articles(build: Build) -> Iterator[Article]:
-    seen: set[str] = set()
-    for number, page in enumerate(build.read("pages", FetchedPage)):
-        build.watch("passages", number, None)
-        if page.article.id not in seen:
-            seen.add(page.article.id)
-            yield page.article
-
-
-def _split_all(job: tuple[list[Article], int]) -> list[Chunk]:
-    articles, most = job
-    return [chunk for article in articles for chunk in split_article(article, most)]
 
 
 class ArticleSection(NamedTuple):

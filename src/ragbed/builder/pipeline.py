@@ -26,7 +26,6 @@ from ragbed.builder.counterfactuals import make_falsehoods
 from ragbed.builder.item_checks import make_checks
 from ragbed.builder.items import make_items
 from ragbed.builder.model_calls import closed_book_hash, prompt_hash
-from ragbed.builder.passages import make_passages
 from ragbed.builder.pools import make_answers, make_pools
 from ragbed.builder.question_checks import make_probes, make_review
 from ragbed.builder.questions import make_questions
@@ -36,7 +35,7 @@ from ragbed.errors import MALFORMED_JSON, DataError, UnknownName
 from ragbed.io.jsonl import read_lines, write_whole
 from ragbed.schema import Reject
 
-_CODE = 12  # version of the steps; increase it when any step creates different records from the same input
+_CODE = 13  # version of the steps; increase it when any step creates different records from the same input
 _STATE = "done.json"
 # Outcomes that may differ in another build, because a model, an engine or a host failed. The next build repeats every
 # step with such an outcome.
@@ -69,9 +68,10 @@ STEPS: dict[str, BuildStep] = {
     "questions": BuildStep(
         make_questions,
         ("articles",),
-        lambda recipe: (recipe.generator, recipe.about, recipe.seed, recipe.langs, recipe.questions, recipe.wanted,
-                        recipe.search.engine),
-        ("questions", "json", "lines", "known", "again", "fence"),
+        lambda recipe: (
+            recipe.generator, recipe.about, recipe.seed, recipe.langs, recipe.questions, recipe.wanted
+        ),
+        ("questions", "json", "lines", "again", "fence"),
     ),
     "review": BuildStep(
         make_review,
@@ -88,9 +88,8 @@ STEPS: dict[str, BuildStep] = {
         make_hits, ("probes", "questions", "articles"), lambda recipe: recipe.search
     ),
     "pages": BuildStep(make_pages, ("hits", "articles"), lambda recipe: recipe.search.engine),
-    "passages": BuildStep(make_passages, ("pages",), lambda recipe: recipe.ranking.tokens),
     "ranking": BuildStep(
-        make_ranking, ("questions", "hits", "pages", "passages"), lambda recipe: (recipe.ranking, recipe.search.engine)
+        make_ranking, ("questions", "hits", "pages"), lambda recipe: recipe.ranking
     ),
     "stances": BuildStep(
         make_pools,

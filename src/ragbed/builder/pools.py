@@ -25,7 +25,6 @@ from ragbed.builder.question_checks import VERDICTS, ask_checker, reader_case, s
 from ragbed.builder.recipe import RecipePools
 from ragbed.builder.responses import is_nothing
 from ragbed.builder.statements import STANCES, WEAK, agrees, find_answer, label_passage, states_answer
-from ragbed.retrieval.local_index import host_of
 from ragbed.retrieval.near_duplicates import find_near, unspaced
 from ragbed.schema import Case, Labelling, Passage, Question, Reject
 from ragbed.text import squeezed
@@ -128,7 +127,6 @@ def _passage(candidate: Candidate, labelling: Labelling) -> Passage:
         url=candidate.url,
         title=candidate.title or None,
         date=candidate.date,
-        snippet_of=candidate.url if candidate.is_snippet else None,
         page=candidate.page,
         licence=candidate.licence,
     )
@@ -157,12 +155,12 @@ def make_answers(build: Build) -> Iterator[AcceptedQuestion | Reject]:
     responses = ask_checker(build, "reader", unique_cases(one.case for one in complete))
     others: dict[str, tuple[str, Case]] = {}  # by question: another answer, and the call that checks it
     for one in complete:
-        completion = responses[one.case.case][0]
+        completion = responses[one.case.case]
         if completion.outcome == "ok" and (found := _find_other(one, (completion.reply or "").strip())):
             others[one.draft.id] = found
     confirmed = ask_checker(build, "states", unique_cases(case for _, case in others.values()), VERDICTS)
     for one in complete:
-        completion = responses[one.case.case][0]
+        completion = responses[one.case.case]
         other, case = others.get(one.draft.id, ("", None))
         if completion.outcome != "ok":
             reason = completion.error or WITHOUT_REPLY[completion.outcome]
@@ -172,7 +170,7 @@ def make_answers(build: Build) -> Iterator[AcceptedQuestion | Reject]:
         elif agrees(one.draft, completion.reply or ""):
             reason = f"the model finds {one.draft.answer[0][0]!r} in the distracting passages alone"
             yield reject(ANSWERS_STEP, one.draft.question, "in-distractors", reason)
-        elif case is not None and says_yes(confirmed[case.case]):
+        elif case is not None and says_yes(confirmed[case.case].reply or ""):
             yield reject(
                 ANSWERS_STEP, one.draft.question, "other-answer", f"another passage gives another answer: {other!r}"
             )
@@ -194,7 +192,7 @@ def _find_other(one: _Complete, reply: str) -> tuple[str, Case] | None:
 def source_of(passage: Passage) -> str:
     """Return the source of a passage: the host of its web page, or its file name."""
     url = passage.url or ""
-    return host_of(url) or url
+    return url.split("/")[2] if "://" in url else url
 
 
 def usable_passages(draft: Question, passages: Sequence[Passage], most: int) -> tuple[Passage, ...]:

@@ -17,11 +17,8 @@ from ragbed import __version__
 from ragbed.analysis.statistics.rates import wilson
 from ragbed.analysis.statistics.testing import upper_bound
 from ragbed.builder.build_context import listed_files
-from ragbed.builder.counterfactuals import check_edit, check_fake
-from ragbed.builder.funnel import draw_samples
 from ragbed.builder.pipeline import read_state
-from ragbed.builder.pools import find_shortcuts
-from ragbed.builder.statements import STANCES, contains_answer, label_again
+from ragbed.builder.statements import STANCES, label_again
 from ragbed.data import Dataset, kind_of
 from ragbed.data.catalog import open_data
 from ragbed.errors import MALFORMED_JSON, DataError, UsageError
@@ -30,12 +27,10 @@ from ragbed.io.locations import read_regular
 from ragbed.retrieval.near_duplicates import find_near
 from ragbed.schema import Item, Lang
 
-Unit: TypeAlias = Literal["share", "count", "number"]
 Passed: TypeAlias = Literal["passed", "failed", "not measured", "no gate"]
 # Maximum number of passages to relabel. Relabelling this many takes about two minutes; the report states how many
 # were relabelled.
 MAX_LABELLED = 50_000
-_ENOUGH = 5  # number of passages that fill a prompt in the paper
 
 
 class Measure(Struct, frozen=True):
@@ -45,9 +40,8 @@ class Measure(Struct, frozen=True):
     meaning: str
     reference: str = ""  # RGB's value, or the reason why there is none
     gate: str | None = None  # limit for the value, e.g. "≥ 99%"
-    unit: Unit = "number"
     value: float | None = None  # None if the value cannot be measured; `note` states why
-    hits: int | None = None  # numerator of a share
+    hits: int | None = None  # numerator of a share; None for other values
     n: int = 0  # denominator, or sample size
     low: float | None = None  # lower limit of the 95% Wilson interval for a share
     high: float | None = None
@@ -56,39 +50,16 @@ class Measure(Struct, frozen=True):
 
     def share(self, hits: int, n: int, note: str = "") -> Measure:
         """Return the measure with the value of a share and its confidence interval; the value is None if n is 0."""
-        _, low, high = wilson(hits, n) if n else (None, None, None)
-        return replace(self._with("share", hits / n if n else None, n, note), hits=hits, low=low, high=high)
-
-    def count(self, value: int, n: int, note: str = "") -> Measure:
-        """Return the measure with the value of a count out of n; the value is None if n is 0."""
-        return self._with("count", value if n else None, n, note)
-
-    def number(self, value: float | None, n: int, note: str = "") -> Measure:
-        """Return the measure with the value of a plain number."""
-        return self._with("number", value, n, note)
-
-    def _with(self, unit: Unit, value: float | None, n: int, note: str) -> Measure:
+        value, low, high = wilson(hits, n) if n else (None, None, None)
         passed: Passed = "no gate"
         if self.gate is not None:
-            sign, bound = self.gate.split()
-            limit = float(bound.rstrip("%")) / (100 if bound.endswith("%") else 1)
+            sign, bound = self.gate.rstrip("%").split()
             compare = {"≥": operator.ge, "≤": operator.le, "=": operator.eq}[sign]
-            passed = "not measured" if value is None else "passed" if compare(value, limit) else "failed"
-        return replace(self, unit=unit, value=value, n=n, passed=passed, note=note)
+            is_met = n > 0 and compare(hits / n, float(bound) / 100)
+            passed = "not measured" if not n else "passed" if is_met else "failed"
+        return replace(self, value=value, hits=hits, n=n, low=low, high=high, passed=passed, note=note)
 
 
-_HOLDS = Measure(
-    "label fidelity, supporting",
-    "supporting passages that contain the answer, ignoring case",
-    "zh_refine 2,566/2,571; en_fact 395/395; zh_fact 418/418",
-    "≥ 99%",
-)
-_LACKS = Measure(
-    "label fidelity, distracting",
-    "distracting passages that do not contain the answer",
-    "zh_refine 5,142/5,144; en_fact 594/594; zh_fact 530/530",
-    "≥ 99.9%",
-)
 _GIVES = Measure(
     "label agreement, supporting",
     "supporting passages that state the answer by ragbed's rule: in some form, asserted, and near the question's words",
@@ -101,37 +72,11 @@ _CLEAR = Measure(
     "by the same rule zh_refine 5,110/5,144, en_fact 517/594",
     "≥ 99%",
 )
-_TELLS = Measure(
-    "answers in questions", "questions that contain their answer", "0 in the Chinese files and en_fact",
-    "= 0",
-)  # fmt: skip
-_AGAIN = Measure(
-    "repeated questions",
-    "questions that also appear in an earlier item; minimal pairs of synthetic items do not count",
-    "0 within a file; 15 questions of zh_int are also in zh",
-    "= 0",
-)
 _KNOWN = Measure(
     "answers found without documents",
     "base and integration items that a reference model answered without documents during the build",
     "not published for base items",
     "≤ 10%",
-)
-_GATED = Measure(
-    "known counterfactual items",
-    "counterfactual items that a reference model answered without documents, so that it can detect the error",
-    "the paper uses models that know 70% of them",
-    "= 100%",
-)
-_SIZE = Measure(
-    "pool size",
-    "median number of supporting and distracting passages per item",
-    "zh_refine 10–42 (median 26); zh_int 18–80; en_fact 6–10; zh_fact 3–10",
-)
-_FILLS = Measure(
-    "fills every ratio",
-    "items with at least 5 supporting and 5 distracting passages",
-    "zh_refine 100%; en_fact 38% and 72%; zh_fact 41% and 63%",
 )
 _LENGTHS: dict[Lang, Measure] = {
     "en": Measure("passage length (en)", "median number of words", "en_fact 28"),
@@ -143,30 +88,6 @@ _DUPLICATES = Measure(
     "zh_refine 1,070/7,715 = 13.9%; zh_int 941/5,762 = 16.3%; en_fact 5/989; zh_fact 11/948",
     "≤ 2%",
 )
-_CROSS = Measure(
-    "cross-label duplicates",
-    "distracting passages that are near-duplicates of a supporting one",
-    "zh_refine 95; zh_int 61",
-    "= 0",
-)
-_SHORTCUTS = Measure(
-    "integration shortcuts",
-    "supporting passages of integration items that state all parts of the answer",
-    "zh_int 13 of 1,578 by these rules, 7 of them confirmed by reading",
-    "= 0",
-)
-_FAKES = Measure(
-    "unusable false answers",
-    "false answers that are equal to the true answer, contain it or are contained in it, or of another kind or size",
-    "zh_fact 1 identical, 2 superstrings; en_fact 0",
-    "= 0",
-)
-_EDITS = Measure(
-    "unusable edits",
-    "edited passages that are unchanged, still contain the true answer in some form, or do not give the false one",
-    "en_fact 17 of 395 by these rules; zh_fact 2 that still contain the true answer",
-    "= 0",
-)
 
 
 class ItemMeasures:
@@ -175,9 +96,7 @@ class ItemMeasures:
     def __init__(self) -> None:
         self.items = self.passages = 0
         self._counts: Counter[str] = Counter()
-        self._sizes: list[int] = []
         self._lengths: dict[Lang, list[int]] = {"en": [], "zh": []}
-        self._seen: set[int] = set()  # hashes of the questions seen so far
 
     def add(self, item: Item, *, is_probed: bool) -> None:
         """Add one item.
@@ -187,89 +106,37 @@ class ItemMeasures:
             is_probed: Whether models were asked the question without documents when the dataset was built.
         """
         self.items += 1
-        question = " ".join(item.question.split())
-        is_told = all(any(alias.lower() in question.lower() for alias in aliases) for aliases in item.answer)
-        self._counts["told"] += is_told
-        self._counts["again"] += hash(question) in self._seen and item.twin is None
-        self._seen.add(hash(question))
-        kind = kind_of(item)
-        group = "gated" if kind == "counterfactual" else "fresh"
-        self._counts[group] += is_probed or bool(item.known_by)
-        self._counts[f"{group} known"] += bool(item.known_by)
-        self._add_passages(item)
-        if self.passages < MAX_LABELLED:
-            self._add_labels(item)
-        self.passages += len(item.passages)
-        if kind == "integration":
-            supports = [passage.text for passage in item.passages if passage.stance == "supports"]
-            self._counts["evidence"] += len(supports)
-            self._counts["shortcuts"] += len(find_shortcuts(item, supports))
-        if kind == "counterfactual" and item.fake is not None:
-            self._add_edits(item)
-
-    def _add_passages(self, item: Item) -> None:
+        if kind_of(item) != "counterfactual":
+            self._counts["probed"] += is_probed or bool(item.known_by)
+            self._counts["known"] += bool(item.known_by)
         pooled = [passage for passage in item.passages if passage.stance != "contradicts"]
-        near = find_near([passage.text for passage in pooled])
-        supports = {place for place, passage in enumerate(pooled) if passage.stance == "supports"}
-        self._sizes.append(len(pooled))
-        self._counts["filled"] += min(len(supports), len(pooled) - len(supports)) >= _ENOUGH
-        for place, passage in enumerate(pooled):
-            self._lengths[item.lang].append(len(passage.text) if item.lang == "zh" else len(passage.text.split()))
-            self._counts["copies"] += any(other < place for other in near[place])
-            self._counts["crossed"] += place not in supports and bool(near[place] & supports)
-
-    def _add_labels(self, item: Item) -> None:
-        for passage in item.passages:
-            stance = passage.stance
-            if stance == "contradicts":
-                continue
-            self._counts[stance] += 1
+        for place, near in enumerate(find_near([passage.text for passage in pooled])):
+            text = pooled[place].text
+            self._lengths[item.lang].append(len(text) if item.lang == "zh" else len(text.split()))
+            self._counts["copies"] += any(other < place for other in near)
+        for passage in pooled if self.passages < MAX_LABELLED else ():
+            self._counts[passage.stance] += 1
             self._counts["reviewed"] += passage.reviewed
-            holds = contains_answer(item, passage.text)
-            self._counts[f"{stance} plain"] += passage.reviewed or holds == (stance == "supports")
-            self._counts[f"{stance} support"] += passage.reviewed or STANCES[label_again(item, passage).label] == stance
-
-    def _add_edits(self, item: Item) -> None:
-        fake = tuple(tuple(alias.strip() for alias in aliases) for aliases in item.fake or ())
-        self._counts["fakes"] += 1
-        self._counts["bad fakes"] += bool(check_fake(item, fake))
-        for passage in item.passages:
-            if passage.stance == "contradicts" and passage.edit_of is not None:
-                self._counts["edits"] += 1
-                original = item.passages[passage.edit_of].text
-                self._counts["bad edits"] += bool(check_edit(item, fake, original, passage.text))
+            is_right = passage.reviewed or STANCES[label_again(item, passage).label] == passage.stance
+            self._counts[f"{passage.stance} right"] += is_right
+        self.passages += len(item.passages)
 
     def labels(self) -> Iterator[Measure]:
-        """Yield the measures of labels, questions and prior knowledge."""
+        """Yield the measures of labels and prior knowledge."""
         counts = self._counts
         people = f"{counts['reviewed']:,} labels set by people count as correct" if counts["reviewed"] else "by rules"
-        yield _HOLDS.share(counts["supports plain"], counts["supports"])
-        yield _LACKS.share(counts["distracts plain"], counts["distracts"])
-        yield _GIVES.share(counts["supports support"], counts["supports"], people)
-        yield _CLEAR.share(counts["distracts support"], counts["distracts"], people)
-        yield _TELLS.count(counts["told"], self.items)
-        yield _AGAIN.count(counts["again"], self.items)
-        unknown = "" if counts["fresh"] + counts["gated"] else "unknown for this dataset; run the closed-book testbed"
-        yield _KNOWN.share(counts["fresh known"], counts["fresh"], unknown)
-        if counts["gated"]:
-            yield _GATED.share(counts["gated known"], counts["gated"])
+        yield _GIVES.share(counts["supports right"], counts["supports"], people)
+        yield _CLEAR.share(counts["distracts right"], counts["distracts"], people)
+        unknown = "" if counts["probed"] else "unknown for this dataset; run the closed-book testbed"
+        yield _KNOWN.share(counts["known"], counts["probed"], unknown)
 
     def pools(self) -> Iterator[Measure]:
-        """Yield the measures of lengths and duplicates, and those of integration and counterfactual items."""
-        counts, pooled = self._counts, sum(self._sizes)
-        spread = f"{min(self._sizes)}–{max(self._sizes)}" if self._sizes else ""
-        yield _SIZE.number(median(self._sizes) if self._sizes else None, self.items, spread)
-        yield _FILLS.share(counts["filled"], self.items)
+        """Yield the measures of lengths and duplicates."""
         for lang, lengths in self._lengths.items():
             if lengths:
-                yield _LENGTHS[lang].number(median(lengths), len(lengths), f"longest {max(lengths):,}")
-        yield _DUPLICATES.share(counts["copies"], pooled)
-        yield _CROSS.count(counts["crossed"], pooled)
-        if counts["evidence"]:
-            yield _SHORTCUTS.count(counts["shortcuts"], counts["evidence"])
-        if counts["fakes"]:
-            yield _FAKES.count(counts["bad fakes"], counts["fakes"])
-            yield _EDITS.count(counts["bad edits"], counts["edits"])
+                note = f"longest {max(lengths):,}"
+                yield replace(_LENGTHS[lang], value=median(lengths), n=len(lengths), note=note)
+        yield _DUPLICATES.share(self._counts["copies"], sum(map(len, self._lengths.values())))
 
 
 class Quality(Struct, frozen=True, kw_only=True):
@@ -281,8 +148,6 @@ class Quality(Struct, frozen=True, kw_only=True):
     passages: int
     families: dict[str, tuple[Measure, ...]]
     steps: dict[str, tuple[int, int]] = {}  # numbers of input and output records, by build step
-    # For each sample: "accepted" or the failed check, the question, and the answer or the reason for the rejection.
-    samples: tuple[tuple[str, str, str], ...] = ()
 
     @property
     def failed(self) -> list[Measure]:
@@ -294,16 +159,10 @@ def show_value(measure: Measure) -> str:
     """Format a measure's value."""
     if measure.value is None:
         return "–"
-    if measure.unit == "share":
-        return f"{measure.value:.1%}"
-    if measure.unit == "count":
-        return f"{measure.value:,.0f}"
-    # Omit the thousands separator, because the value may be a year.
-    return f"{measure.value:.0f}" if measure.value >= 10 else f"{measure.value:.3g}"
+    return f"{measure.value:,.0f}" if measure.hits is None else f"{measure.value:.1%}"
 
 
 PLACE = Path("review") / "reviewed.json"
-_SHOWN = 10  # maximum number of questions to show in each group (accepted, rejected)
 
 
 class ReviewSample(Struct, frozen=True, kw_only=True):
@@ -402,8 +261,7 @@ def measure_quality(
 def measure(data: str) -> Quality:
     """Measure a dataset or a build folder; for a build, include its step counts and review results."""
     datasets, steps = _open(data)
-    quality = measure_quality(datasets, steps, read_reviewed(Path(data)))
-    return msgspec.structs.replace(quality, samples=tuple(draw_samples(Path(data), _SHOWN))) if steps else quality
+    return measure_quality(datasets, steps, read_reviewed(Path(data)))
 
 
 def quality_values(quality: Quality) -> dict[str, Any]:

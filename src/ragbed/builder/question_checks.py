@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from ragbed.builder.build_context import AcceptedQuestion, Build, Draft, Probe, Problem, RecordIndex, reject
 from ragbed.builder.model_calls import WITHOUT_REPLY, Request, closed_book, make_case, spell, unique_cases, write_prompt
-from ragbed.builder.recipe import checker_of, reference_models, wanted_of
+from ragbed.builder.recipe import checker_of, reference_models
 from ragbed.builder.statements import agrees
 from ragbed.schema import Article, Case, Completion, Reject
 from ragbed.scoring.robust import score
@@ -21,7 +21,6 @@ from ragbed.testbeds.prompts.verdict import find_verdict
 
 REVIEW_STEP = "review"
 VERDICTS = ("yes", "no")
-_TEMPERATURE = 0.7  # at temperature 0, all votes would be identical
 PROBES_STEP = "probes"
 
 
@@ -35,23 +34,20 @@ class _Cases(NamedTuple):
 
 
 def make_review(build: Build) -> Iterator[AcceptedQuestion | Reject]:
-    """Yield the questions that pass all checks. Questions from the generator's own knowledge have no text to check."""
-    left, rejected = [], list[Reject]()
+    """Yield the questions that pass all checks."""
+    rejected = list[Reject]()
     with RecordIndex(build, "articles", Article) as index:
         places = {article.id: offset for offset, article in index.scan()}
-        for draft in build.read("questions", Draft):
-            if draft.origin == "known":
-                yield AcceptedQuestion(question=draft.id)
-            else:
-                left.append(_cases_of(draft, index.read(places[draft.article or ""]).text))
+        drafts = build.read("questions", Draft)
+        left = [_cases_of(draft, index.read(places[draft.article or ""]).text) for draft in drafts]
     for name, problem_of in (("clear", _find_unclear), ("reader", _find_disagreement), ("states", _find_unstated)):
         cases = unique_cases(getattr(one, name) for one in left)
         choices = VERDICTS if name == "states" else ()  # small models first have to name the subject, then decide
         responses = ask_checker(build, name, cases, choices)
         passed = []
         for one in left:
-            completions = responses[getattr(one, name).case]
-            problem = _find_failure(completions) or problem_of(one.draft, completions)
+            completion = responses[getattr(one, name).case]
+            problem = _find_failure(completion) or problem_of(one.draft, completion.reply or "")
             if problem is None:
                 passed.append(one)
             else:
@@ -63,12 +59,9 @@ def make_review(build: Build) -> Iterator[AcceptedQuestion | Reject]:
 
 def ask_checker(
     build: Build, task: str, cases: Sequence[Case], choices: tuple[str, ...] = ()
-) -> Mapping[str, Sequence[Completion]]:
-    """Call the checking model, several times per case if the recipe asks for votes."""
-    votes = build.recipe.checks.votes
-    temperature = _TEMPERATURE if votes > 1 else 0.0
-    request = Request(task, checker_of(build.recipe), cases, votes, temperature, choices=choices)
-    return build.ask(request) if cases else {}
+) -> Mapping[str, Completion]:
+    """Call the checking model."""
+    return build.ask(Request(task, checker_of(build.recipe), cases, choices=choices)) if cases else {}
 
 
 def reader_case(draft: Draft, documents: str) -> Case:
@@ -83,10 +76,9 @@ def states_case(draft: Draft, documents: str, answer: str) -> Case:
     return make_case("states", draft.lang, write_prompt(draft.lang, "states", texts))
 
 
-def says_yes(completions: Sequence[Completion]) -> bool:
-    """Check that more than half of the responses say yes."""
-    yes = sum(find_verdict(completion.reply or "", VERDICTS) == "yes" for completion in completions)
-    return 2 * yes > len(completions)
+def says_yes(reply: str) -> bool:
+    """Check that the verdict in a response is yes."""
+    return find_verdict(reply, VERDICTS) == "yes"
 
 
 def _cases_of(draft: Draft, text: str) -> _Cases:
@@ -95,53 +87,46 @@ def _cases_of(draft: Draft, text: str) -> _Cases:
     return _Cases(draft, clear, reader_case(draft, passage), states_case(draft, passage, spell(draft.answer)))
 
 
-def _find_failure(completions: Sequence[Completion]) -> Problem | None:
-    failed = next((one for one in completions if one.outcome != "ok"), None)
-    if failed is None:
+def _find_failure(completion: Completion) -> Problem | None:
+    if completion.outcome == "ok":
         return None
-    return failed.outcome, f"the call to the checking model failed: {failed.error or WITHOUT_REPLY[failed.outcome]}"
+    reason = completion.error or WITHOUT_REPLY[completion.outcome]
+    return completion.outcome, f"the call to the checking model failed: {reason}"
 
 
-def _find_unclear(draft: Draft, completions: Sequence[Completion]) -> Problem | None:
-    if says_yes(completions):
+def _find_unclear(draft: Draft, reply: str) -> Problem | None:
+    if says_yes(reply):
         return None
     return "unclear", f"somebody who has not seen the text would not understand {draft.question!r}"
 
 
-def _find_disagreement(draft: Draft, completions: Sequence[Completion]) -> Problem | None:
-    replies = [(completion.reply or "").strip() for completion in completions]
-    if 2 * sum(agrees(draft, reply) for reply in replies) > len(replies):
+def _find_disagreement(draft: Draft, reply: str) -> Problem | None:
+    if agrees(draft, reply.strip()):
         return None
-    return "round-trip", f"from the text, the model answers {replies[0][:80]!r} instead of {draft.answer[0][0]!r}"
+    return "round-trip", f"from the text, the model answers {reply.strip()[:80]!r} instead of {draft.answer[0][0]!r}"
 
 
-def _find_unstated(draft: Draft, completions: Sequence[Completion]) -> Problem | None:
-    if says_yes(completions):
+def _find_unstated(draft: Draft, reply: str) -> Problem | None:
+    if says_yes(reply):
         return None
     return "not-stated", f"the text does not state {draft.answer[0][0]!r} as the answer to exactly {draft.question!r}"
 
 
 def make_probes(build: Build) -> Iterator[Probe | Reject]:
     """Yield the models that answer each question without documents. Reject questions that should not be known."""
-    gate, models = build.recipe.gate, reference_models(build.recipe)
+    models = reference_models(build.recipe)
     passed = {record.question for record in build.read("review", AcceptedQuestion)}
     cases = [(draft, _case(draft)) for draft in build.read("questions", Draft) if draft.id in passed]
-    temperature = _TEMPERATURE if gate.samples > 1 else 0.0
     requested = [case for _, case in cases]
-    responses = {
-        model: build.ask(Request(PROBES_STEP, model, requested, gate.samples, temperature)) for model in models
-    }
+    responses = {model: build.ask(Request(PROBES_STEP, model, requested)) for model in models}
     for draft, case in cases:
-        samples = {model: responses[model][case.case] for model in models}
-        if failed := next((one for some in samples.values() for one in some if one.outcome == "error"), None):
+        completions = {model: responses[model][case.case] for model in models}
+        if failed := next((one for one in completions.values() if one.outcome == "error"), None):
             yield reject(PROBES_STEP, draft.question, "error", f"the call to a model failed: {failed.error}")
             continue
-        known_by = tuple(model for model, completions in samples.items() if _knows(case, completions))
+        known_by = tuple(model for model, completion in completions.items() if _knows(case, completion))
         probe = Probe(question=draft.id, known_by=known_by, asked=tuple(models))
-        if draft.origin == "known" and not probe.is_known:
-            reason = f"most models do not answer {draft.answer[0][0]!r} without documents"
-            yield reject(PROBES_STEP, draft.question, "unknown", reason)
-        elif probe.is_known and not wanted_of(build.recipe, "counterfactual", draft.lang):
+        if probe.is_known and not build.recipe.wanted.counterfactual:
             reason = f"most models answer {draft.answer[0][0]!r} without documents"
             yield reject(PROBES_STEP, draft.question, "known", reason)
         else:
@@ -153,7 +138,6 @@ def _case(draft: Draft) -> Case:
     return case_of("build", PROBES_STEP, draft.lang, messages, question=draft.question, answer=draft.answer)
 
 
-def _knows(case: Case, completions: Sequence[Completion]) -> bool:
-    """Check that most responses are correct; a response that the provider filtered counts as incorrect."""
-    correct = (score(case, one.reply or "")["correct"] is True for one in completions if one.outcome == "ok")
-    return 2 * sum(correct) > len(completions)
+def _knows(case: Case, completion: Completion) -> bool:
+    """Check that a response is correct; one that the provider filtered counts as incorrect."""
+    return completion.outcome == "ok" and score(case, completion.reply or "")["correct"] is True

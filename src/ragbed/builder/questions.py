@@ -1,4 +1,4 @@
-"""Have a model write questions about articles, and about what it knows itself; reject those that break a rule.
+"""Have a model write questions about articles, and reject those that break a rule.
 
 For each section of an article, the model gets the title, the headings and the text. It returns questions, the answers
 as they stand in the text, and the sentences that state them.
@@ -18,7 +18,7 @@ from ragbed.builder.build_context import Build, Draft, Problem, RecordIndex, rej
 from ragbed.builder.model_calls import WITHOUT_REPLY, Request, make_case, unique_cases, write_prompt
 from ragbed.builder.passages import split_sections
 from ragbed.builder.question_rules import find_faults, fold_words, form_in, locate_quote
-from ragbed.builder.recipe import wanted_of
+from ragbed.builder.recipe import Recipe
 from ragbed.builder.responses import SCHEMA, read_blocks
 from ragbed.models.providers.dialects import enforces_schema
 from ragbed.schema import Article, Case, Completion, Lang, Question, Reject
@@ -95,23 +95,17 @@ def make_questions(build: Build) -> Iterator[Draft | Reject]:
         order = sorted((hashlib.sha256(key.encode()).digest(), lang, offset) for key, lang, offset in keys)
         for lang in build.recipe.langs:
             offsets = [offset for _, own, offset in order if own == lang][: build.recipe.questions.articles]
-            language = _Language(build, lang, index, offsets)
-            yield from _from_articles(language)
-            # Without a web search, there are no documents for questions from the generator's own knowledge, so
-            # counterfactual items can use only base questions that the generator can answer.
-            if wanted_of(build.recipe, "counterfactual", lang) and build.recipe.search.engine != "local":
-                yield from _from_knowledge(language)
+            yield from _from_articles(_Language(build, lang, index, offsets))
 
 
-def drafts_wanted(build: Build, lang: Lang) -> int:
-    """Return the number of drafts needed in a language."""
-    counts = {kind: wanted_of(build.recipe, kind, lang) for kind in ("base", "integration", "counterfactual")}
-    most = max(counts["base"], 2 * counts["integration"], counts["counterfactual"])
-    return ceil(build.recipe.questions.surplus * most)
+def drafts_wanted(recipe: Recipe) -> int:
+    """Return the number of drafts needed per language."""
+    wanted = recipe.wanted
+    return ceil(recipe.questions.surplus * max(wanted.base, 2 * wanted.integration, wanted.counterfactual))
 
 
 def _from_articles(language: _Language) -> Iterator[Draft | Reject]:
-    enough, done = drafts_wanted(language.build, language.lang), 0
+    enough, done = drafts_wanted(language.build.recipe), 0
     while done < len(language.offsets) and len(language.drafts) < enough:
         missing = ceil((enough - len(language.drafts)) / language.build.recipe.questions.per_section)
         batch = language.articles(done, done + max(missing, _MIN_BATCH))
@@ -179,7 +173,6 @@ def draft_question(block: dict[str, str], article: Article, section: tuple[int, 
         lang=lang,
         answer=((stated,) if squeezed(stated) == squeezed(answer) else (stated, answer),),
         article=article.id,
-        origin="article",
         context=context,
         section=section,
         sentence=sentence,
@@ -189,26 +182,6 @@ def draft_question(block: dict[str, str], article: Article, section: tuple[int, 
 
 def _hash(question: str, lang: Lang) -> str:
     return hashlib.sha256(f"{lang}\0{fold_words(question, lang)}".encode()).hexdigest()[:12]
-
-
-def _from_knowledge(language: _Language) -> Iterator[Draft | Reject]:
-    lang = language.lang
-    enough = ceil(language.build.recipe.questions.surplus * wanted_of(language.build.recipe, "counterfactual", lang))
-    models = list(language.drafts.values())[:enough]
-    cases = [make_case("known", lang, write_prompt(lang, "known", {"QUERY": draft.question})) for draft in models]
-    responses = ask_for_fields(language.build, "known", cases)
-    for draft, case in zip(models, cases, strict=True):
-        blocks, what = responses[case.case], f"like {draft.question}"
-        if not isinstance(blocks, list):
-            yield reject(STEP, what, *blocks)
-            continue
-        block = blocks[0] if blocks else {}
-        question, answer = block.get("question", "").strip(), block.get("answer", "").strip().rstrip("。.")
-        problem = next(find_faults(question, answer, lang), None)
-        known = Draft(
-            id=_hash(question, lang), question=question, lang=lang, answer=((answer,),), origin="known"
-        )  # fmt: skip
-        yield language.accept(problem or known, what)
 
 
 def _prompt(build: Build, part: _Part) -> str:
@@ -241,7 +214,7 @@ def ask_for_fields(build: Build, task: str, cases: Sequence[Case], alone: str = 
             max_tokens=build.recipe.questions.max_tokens,
             schema=SCHEMA if is_structured else None,
         )
-        return {name: completions[0] for name, completions in build.ask(request).items()} if requested else {}
+        return dict(build.ask(request)) if requested else {}
 
     first = ask(cases)
     retries = {

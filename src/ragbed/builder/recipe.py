@@ -27,11 +27,11 @@ class _Part(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 class RecipeCounts(_Part, frozen=True, kw_only=True):
-    """The number of items per kind: the same for every language, or a number per language (`{ en = 10, zh = 5 }`)."""
+    """The number of items per kind and language."""
 
-    base: int | dict[Lang, int] = 20
-    integration: int | dict[Lang, int] = 0
-    counterfactual: int | dict[Lang, int] = 0
+    base: int = 20
+    integration: int = 0
+    counterfactual: int = 0
 
 
 class RecipeSource(_Part, frozen=True, kw_only=True):
@@ -55,29 +55,21 @@ class RecipeChecks(_Part, frozen=True, kw_only=True):
     """The model that checks the questions."""
 
     model: str | None = None  # by default, the generator; a second, larger model finds more errors
-    votes: int = 1  # number of responses per check; the majority decides
 
 
 class RecipeGate(_Part, frozen=True, kw_only=True):
     """The models that must not know the answers; for counterfactual items, they must know them."""
 
     models: tuple[str, ...] = ()  # reference models for closed-book calls; by default, the generator
-    samples: int = 1  # number of responses per model and question; the majority decides
 
 
 class RecipeSearch(_Part, frozen=True, kw_only=True):
     """The settings for finding documents for a question."""
 
     engine: str = "local"
-    # The local engine's encoder for semantic search, or an empty string for lexical search only. It encodes every page,
-    # so it should be faster than the ranking encoder, which encodes only the search results.
-    encoder: str = "e5-static"
     hits: int = 10  # maximum number of pages per question, as in the paper
     after: str | None = None
     before: str | None = None
-    include: tuple[str, ...] = ()
-    exclude: tuple[str, ...] = ()
-    quota: int | None = None  # maximum total number of calls to the search engine
 
 
 class RecipeRanking(_Part, frozen=True, kw_only=True):
@@ -142,12 +134,6 @@ def read_recipe(path: Path) -> Recipe:
     return recipe
 
 
-def wanted_of(recipe: Recipe, kind: str, lang: Lang) -> int:
-    """Return how many items of a kind the recipe requests in a language."""
-    count: int | dict[Lang, int] = getattr(recipe.wanted, kind)
-    return count if isinstance(count, int) else count.get(lang, 0)
-
-
 def encoder_of(recipe: Recipe, lang: Lang) -> str:
     """Return the encoder that ranks passages in a language."""
     return recipe.ranking.encoders.get(lang, recipe.ranking.encoder)
@@ -190,9 +176,8 @@ def _check(path: Path, recipe: Recipe) -> None:
     find_engine(recipe.search.engine)
     if not re.fullmatch(r"[\w.-]{1,80}", recipe.name) or not recipe.name.strip("."):
         raise DataError(path, f"{recipe.name!r} is not valid; use only letters, digits, -, _ and .", field="name")
-    searching = (recipe.search.encoder,) if recipe.search.encoder else ()
-    for encoder in (*searching, *(encoder_of(recipe, lang) for lang in recipe.langs)):
-        find_encoder(encoder)
+    for lang in recipe.langs:
+        find_encoder(encoder_of(recipe, lang))
     days = {"since": recipe.since, "search.after": recipe.search.after, "search.before": recipe.search.before}
     for name, day in days.items():
         check_day(day, f"{path}: {name}")
@@ -204,13 +189,11 @@ def _check_numbers(path: Path, recipe: Recipe) -> None:
         raise DataError(path, f"{recipe.seed} is too large; the maximum is {_MAX_NUMBER:,}", field="seed")
     for table in ("wanted", "questions", "checks", "gate", "search", "ranking", "pools"):
         for field, value in structs.asdict(getattr(recipe, table)).items():
-            least = 0 if table in ("wanted", "pools") or field == "quota" else 1
-            for number in value.values() if isinstance(value, dict) else (value,):
-                if isinstance(number, int | float) and not least <= number <= _MAX_NUMBER:  # this also rejects NaN
-                    problem = f"{number} is not a number from {least:,} to {_MAX_NUMBER:,}"
-                    raise DataError(path, problem, field=f"{table}.{field}")
-    kinds = recipe.wanted.__struct_fields__
-    if not any(wanted_of(recipe, kind, lang) for kind in kinds for lang in recipe.langs):
+            least = 0 if table in ("wanted", "pools") else 1
+            if isinstance(value, int | float) and not least <= value <= _MAX_NUMBER:  # this also rejects NaN
+                problem = f"{value} is not a number from {least:,} to {_MAX_NUMBER:,}"
+                raise DataError(path, problem, field=f"{table}.{field}")
+    if not any(structs.astuple(recipe.wanted)):
         raise DataError(
             path, "must contain at least one number above 0; otherwise no items are built", field="[wanted]"
         )

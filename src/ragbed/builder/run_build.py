@@ -97,9 +97,7 @@ def write_files(build: Build) -> dict[str, str]:
 def write_lock(build: Build, state: State, files: Mapping[str, str]) -> None:
     """Write the lock of a finished build to its folder."""
     seed = msgspec.json.encode(build.recipe) + str(state.begun).encode()
-    encoders: dict[str, str] = {lang: encoder_of(build.recipe, lang) for lang in build.recipe.langs}
-    if build.recipe.search.engine == "local" and build.recipe.search.encoder:
-        encoders["search"] = build.recipe.search.encoder
+    encoders = {lang: encoder_of(build.recipe, lang) for lang in build.recipe.langs}
     lock = Lock(
         ragbed=__version__,
         begun=state.begun.isoformat(),

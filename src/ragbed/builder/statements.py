@@ -1,8 +1,7 @@
 """Decide whether a text states the answer to a question, and where.
 
 `label_passage` is the one function that decides it: the text must contain the answer in some form, assert it, and be
-about the question's subject. `contains_answer` is RGB's rule: a document that contains the answer supports it.
-`agrees` compares a response with the answer.
+about the question's subject. `agrees` compares a response with the answer.
 
 Answers are compared by value, so that "12 percent" equals "12%" and "$44bn" equals "44 billion dollars".
 """
@@ -26,7 +25,7 @@ from ragbed.scoring.robust.assertion import judge_mention
 from ragbed.scoring.robust.gold import Gold, GoldSlot, prepare
 from ragbed.scoring.robust.match import FoldedResponse, Mention, find_mentions
 from ragbed.scoring.robust.normalise import fold, origins
-from ragbed.text import holds_answer, plain, split_sentences, term_pattern
+from ragbed.text import plain, split_sentences, term_pattern
 
 _LATIN = re.compile(r"[a-z]+(?:'[a-z]+)?|[0-9]+(?:[.,][0-9]+)*")
 _RUN = re.compile(r"[a-z]+|[0-9]+(?:\.[0-9]+)?|[\u4e00-\u9fff]+")
@@ -267,12 +266,6 @@ class _View(NamedTuple):
         if not wanted or wanted & find_years(self.read()):
             return wanted, frozenset()
         return wanted, find_years(self.read(around))
-
-
-def contains_answer(item: Item, text: str) -> bool:
-    """Apply RGB's rule: a supporting passage contains every part of the answer (or a part, for integration items)."""
-    found = (holds_answer(plain(text), (aliases,)) for aliases in item.answer)
-    return any(found) if kind_of(item) == "integration" else all(found)
 
 
 def label_passage(question: Question, text: str, *, title: str = "", fake: Answer | None = None) -> Labelling:

@@ -19,7 +19,7 @@ import click
 from ragbed import __version__
 from ragbed.cli import renames
 from ragbed.cli.console import say
-from ragbed.cli.options import write_sections
+from ragbed.cli.options import JobCommand, write_sections
 from ragbed.errors import RagbedError, UsageError, explain_failed_write
 
 if TYPE_CHECKING:
@@ -33,6 +33,8 @@ GROUPS = {
     "Setup": ("demo", "doctor"),
 }
 """The commands in the groups and the order of the help."""
+SPECS = {"compare": "CompareSpec", "rank": "RankSpec", "diagnose": "DiagnoseSpec", "judge": "JudgeSpec"}
+"""The specifications of the commands that print the result of their function."""
 COMMANDS = tuple(name for names in GROUPS.values() for name in names)
 
 
@@ -45,6 +47,8 @@ class _Group(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
         if cmd_name not in self.commands:
             return None
+        if spec := SPECS.get(cmd_name):
+            return JobCommand(spec, cmd_name)
         name = f"{cmd_name}_" if iskeyword(cmd_name) else cmd_name
         command: click.Command = getattr(import_module(f"ragbed.cli.{name}"), name)
         return command

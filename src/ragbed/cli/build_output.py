@@ -23,28 +23,22 @@ def show_survey(survey: Survey) -> str:
 
 
 def show_trial(trial: RecipeTrial) -> list[str]:
-    """Return sentences with the result of a trial: the yield, the estimate, the cost and the main loss."""
+    """Return sentences with the result of a trial: the yield, the estimate and the main loss."""
     documents = counted(trial.documents, "document")
     lines = [f"Trial on {documents}: {trial.drafts} questions written, {counted(trial.items, 'item')} passed."]
     lines += [f"  {question} — {answer}" for question, answer in trial.examples]
-    cost = "" if trial.dollars is None else f", about ${trial.dollars:.2f}"
     lines.append(
         f"Estimate for all documents: about {trial.expected} items (95% interval {trial.low:,} to {trial.high:,}), "
-        f"{trial.calls:,} model calls{cost}."
+        f"{trial.calls:,} model calls."
     )
     return [*lines, trial.loss] if trial.loss else lines
 
 
 def show_wanted(recipe: Mapping[str, Any]) -> str:
-    """Describe how many items of each kind a recipe requests, by language."""
-    wanted, langs = recipe["wanted"], recipe["langs"]
-    counts = {
-        lang: ", ".join(f"{n[lang] if isinstance(n, dict) else n} {kind}" for kind, n in wanted.items())
-        for lang in langs
-    }
-    if len(langs) > 1 and len(set(counts.values())) == 1:
-        return f"for each of {', '.join(langs)}: {counts[langs[0]]}"
-    return "; ".join(f"{lang}: {count}" for lang, count in counts.items())
+    """Describe how many items of each kind a recipe requests per language."""
+    each = "each of " if len(recipe["langs"]) > 1 else ""
+    counts = ", ".join(f"{count} {kind}" for kind, count in recipe["wanted"].items())
+    return f"for {each}{', '.join(recipe['langs'])}: {counts}"
 
 
 def print_funnel(result: BuildResult, *, to_stderr: bool) -> None:

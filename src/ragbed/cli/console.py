@@ -6,7 +6,7 @@ import os
 import shlex
 import shutil
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,7 +17,7 @@ from ragbed.text import printable, storable_name
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from ragbed.reporting.table import Table
+    from ragbed.reporting.table import Result, Table
 
 _PIPE_WIDTH = 1_000  # Output width for pipes in characters, large enough that tables are never wrapped.
 
@@ -59,12 +59,17 @@ def print_json(summary: object) -> None:
     import msgspec
 
     try:
-        encoded = msgspec.json.encode(summary)
+        encoded = msgspec.json.encode(summary, enc_hook=_plain)
     except UnicodeEncodeError:  # file names are not necessarily valid UTF-8
-        encoded = msgspec.json.encode(_with_storable_names(msgspec.to_builtins(summary)))
+        encoded = msgspec.json.encode(_with_storable_names(msgspec.to_builtins(summary, enc_hook=_plain)))
     sys.stdout.flush()
     sys.stdout.buffer.write(encoded + b"\n")
     sys.stdout.buffer.flush()
+
+
+def _plain(value: object) -> object:
+    """Return a table as a list of rows, and a path as text."""
+    return list(value) if isinstance(value, Sequence) else str(value)
 
 
 def _with_storable_names(value: object) -> object:
@@ -104,6 +109,29 @@ def print_tables(tables: Iterable[Table], *, to_stderr: bool = False) -> None:
         print_table(table, to_stderr=to_stderr)
     for line in dict.fromkeys([*list_meanings(shown), *(note for table in given for note in table.notes)]):
         say(line)
+
+
+def show_result(result: Result, *, to_json: bool) -> None:
+    """Print a result, and exit with its code. With `to_json`, its values are the standard output."""
+    from ragbed.reporting.table import Table, list_meanings
+
+    tables, is_first = result.tables(), True
+    for part in result.parts:
+        if isinstance(part, str):
+            click.echo(printable(part), err=to_json)
+        elif part.headings:
+            if not is_first:
+                click.echo(err=to_json)
+            print_table(part, to_stderr=to_json)
+        is_first = is_first and not isinstance(part, Table)
+    for line in dict.fromkeys([*list_meanings(tables), *(note for table in tables for note in table.notes)]):
+        say(line)
+    for line in result.notes:
+        say(line)
+    if to_json:
+        print_json(result.values)
+    if result.exit_code:
+        raise click.exceptions.Exit(result.exit_code)
 
 
 def print_lines(lines: Iterable[str], *, to_stderr: bool = False) -> None:

@@ -78,12 +78,13 @@ def _write_report(runs: list[Path], langs: Sequence[Lang], target: Path) -> None
     """Print the summary of the report in the languages of the data, and write the HTML report."""
     from ragbed.analysis.locale import read_words
     from ragbed.api.reports import read_report, write_report_page
-    from ragbed.reporting.summary import summarise
+    from ragbed.reporting.summary import join_findings, summarise
 
     report = read_report(runs, [str(run) for run in runs], "robust")
     for lang in langs:
-        for one in summarise([cell for cell in report.shown if cell.key.lang == lang], "robust", read_words(lang)):
-            console().print(f"{one.model}: {one.text}", soft_wrap=not console().is_terminal)
+        words, cells = read_words(lang), [cell for cell in report.shown if cell.key.lang == lang]
+        for model, texts in join_findings(summarise(cells, "robust", words), words).items():
+            console().print(f"{model}: {' '.join(texts.values())}", soft_wrap=not console().is_terminal)
     write_report_page(report, runs, None, target)
     console().print(f"\nHTML report: {target}", soft_wrap=True)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import platform
-from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from ragbed.cli.console import activation, print_json, print_lines, print_tables
@@ -41,7 +40,7 @@ def doctor(spec: DoctorSpec, *, json: Json = False) -> None:
     print_lines([_describe_cache(found)], to_stderr=json)
     if json:
         checks = {"models": found.models, "extras": found.extras, "presets": found.presets, "plugins": found.plugins}
-        cache = asdict(found.cache) | {"problem": found.cache_problem, "removed": found.removed}
+        cache = found.cache._asdict() | {"problem": found.cache_problem, "removed": found.removed}
         print_json({**found.versions, **checks, "cache": cache})
 
 

@@ -1,4 +1,4 @@
-"""`ragbed import`: import results from the original code or other harnesses, or answers produced elsewhere."""
+"""`ragbed import`: import results from the original code, or answers produced elsewhere."""
 
 from __future__ import annotations
 
@@ -24,16 +24,14 @@ def import_(spec: ImportSpec, *, json: Json = False) -> None:
 
     A result file of the original code states its settings in its name. Its cases are generated with --profile code-2024
     unless you choose code-2023, and matched by id, question and answer. JSON lines ({"case", "reply"} or {"item",
-    "noise", "reply"}) and logs from Inspect AI and lm-evaluation-harness, which must have used the same prompts, are
-    matched to the cases that the options select, or to those of an exported testbed. Entries that match no case are
-    listed, and cases without an entry count as errors. An archive contains its cases and needs no -d.
+    "noise", "reply"}) are matched to the cases that the options select, or to those of an exported testbed. Entries
+    that match no case are listed, and cases without an entry count as errors. An archive contains its cases and needs
+    no -d.
 
     \b
     Examples:
       ragbed import results/prediction_en_*.json --from rgb -d en_refine -o runs/original
       ragbed import answers.jsonl --from jsonl -m mine/rag -d zh_refine --testbeds noise -o runs/mine
-      ragbed import logs/*.eval --from inspect -d my_testbed -o runs/inspect
-      ragbed import results/samples_*.jsonl --from lm-eval -m hf/qwen -d my_testbed -o runs/lm-eval
       ragbed import qwen.zip --from archive -o runs/qwen
       ragbed import traces.jsonl --from traces -o runs/live
     """

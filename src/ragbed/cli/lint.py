@@ -20,15 +20,14 @@ if TYPE_CHECKING:
 def lint(spec: LintSpec, *, json: Json = False) -> None:
     """Check datasets item by item, and suggest fixes.
 
-    The exit code is 1 if there are errors. As in `ragbed export`, --num-docs, --noise and --true-ratio set
-    the mix of documents that each item must be able to provide.
+    The exit code is 1 if there are errors.
 
     \b
     Examples:
       ragbed lint zh_refine.json
       ragbed lint mine.jsonl --only record
-      ragbed lint en_fact.json --num-docs 10 --noise 0,0.2,0.4 --only mix --all
-      ragbed lint zh_int.json --skip markup,single-form --json
+      ragbed lint en_fact.json --only near-duplicate --all
+      ragbed lint zh_int.json --skip short-gold,key-phrases --json
     """
     from ragbed.api import datasets
 
@@ -78,7 +77,6 @@ def _describe(result: LintResult, *, all_shown: bool) -> str:
     advice = {
         "error": "Fix the errors first: `ragbed run` refuses the dataset.",
         "warning": "Check the warnings: they may make scores wrong.",
-        "note": "Nothing needs fixing.",
         None: "No problems found." if has_rules else "All records are valid.",
     }[gravest]
     more = " List all findings of a rule with --only RULE --all." if gravest and not all_shown else ""

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import inspect
 import os
+import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import MISSING, fields
 from functools import cached_property
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias, cast, get_type_hints
 
@@ -14,7 +17,8 @@ import click
 from click.core import ParameterSource
 
 from ragbed.api.specification import GROUPS, OUTPUT, Opt, OptionField, Spec, fields_of, read_field
-from ragbed.errors import INTERFACE, Interface, UsageError, did_you_mean
+from ragbed.cli.console import say
+from ragbed.errors import INTERFACE, Interface, Stopped, UsageError, did_you_mean
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -184,6 +188,47 @@ def _speaking(interface: Interface) -> Iterator[None]:
         yield
     finally:
         INTERFACE.reset(token)
+
+
+class JobCommand(Command):
+    """A command that calls the function of a specification and prints its result.
+
+    Args:
+        spec: Name of the specification in `ragbed.api.job_specs`, whose docstring is the help.
+        name: Name of the command.
+    """
+
+    def __init__(self, spec: str, name: str) -> None:
+        from ragbed.api import job_specs
+
+        self._spec: type[Spec] = getattr(job_specs, spec)
+        # Click would wrap the lines of a section without the marker.
+        text = re.sub(r"\n\n([A-Z]\w+:\n)", r"\n\n\b\n\1", inspect.cleandoc(self._spec.__doc__ or ""))
+        click.Command.__init__(self, name, callback=self._call, help=text)
+        del self.params
+
+    @cached_property
+    def _fields(self) -> tuple[type[Spec] | None, list[OptionField], list[OptionField]]:
+        """The specification, its fields, and the options that only the command has."""
+        json = read_field("json", Json, default=False)
+        return self._spec, list(fields_of(self._spec).values()), [] if json is None else [json]
+
+    def _call(self, **typed: Any) -> None:  # noqa: ANN401 - values as click returns them
+        from ragbed.cli.console import show_result
+        from ragbed.cli.console_progress import ConsoleProgress
+
+        _, shared, _ = self._fields
+        given = {field.name: _read(field, typed[field.name]) for field in shared if _is_set(field)}
+        if "progress" in {field.name for field in fields(cast("Any", self._spec))}:
+            given["progress"] = ConsoleProgress()
+        spec, (module, _, name) = self._spec(**given), self._spec.function.partition(".")
+        try:
+            result = getattr(import_module(f"ragbed.api.{module}"), name).start(spec)
+        except (KeyboardInterrupt, Stopped):
+            if "cache" in given or hasattr(spec, "cache"):
+                say("Stopped. Finished calls are kept; rerun the same command to resume.")
+            raise
+        show_result(result, to_json=typed["json"])
 
 
 def write_sections(formatter: click.HelpFormatter, sections: Mapping[str, Records]) -> None:

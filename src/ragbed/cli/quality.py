@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 def quality(spec: QualitySpec, *, json: Json = False) -> None:
     """Measure the quality of a dataset or a build folder.
 
-    Each value is shown with RGB's value and its gate; for a build, also the counts of each step, and accepted and
-    rejected questions. The exit code is 4 if a gate fails.
+    Each value is shown with RGB's value and its gate; for a build, also the counts of each step. The exit code is 4 if
+    a gate fails.
 
     \b
     Examples:

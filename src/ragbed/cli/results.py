@@ -11,14 +11,13 @@ from typing import TYPE_CHECKING
 import click
 
 from ragbed.cli.console import print_json, print_table, print_tables, quoted, say
-from ragbed.cli.gates import say_unchecked
+from ragbed.errors import GateFailed, UsageError
 from ragbed.text import counted
 
 if TYPE_CHECKING:
     from ragbed.analysis.overview import ConditionRow
     from ragbed.api.spec import RunSpec
     from ragbed.runs.execution import Job
-    from ragbed.runs.forecast import Forecast
 
 
 def tell_cached(count: int, oldest: int) -> str:
@@ -192,7 +191,11 @@ def print_forecasts(job: Job, *, to_json: bool) -> None:
     names = short_names([model.name for model in job.models], job.names)
     rows = [
         {"model": names[row.model], "calls": row.calls}
-        | {"input tokens": row.tokens_in, "output tokens": row.tokens_out, "cost": _show_cost(row)}
+        | {
+            "input tokens": row.tokens_in,
+            "output tokens": row.tokens_out,
+            "cost": "–" if row.dollars is None else f"{row.dollars:.2f} $",
+        }
         | {"minutes": "< 0.1" if row.minutes < 0.1 else f"{row.minutes:.1f}"}
         for row in forecasts
     ]
@@ -208,12 +211,6 @@ def print_forecasts(job: Job, *, to_json: bool) -> None:
         print_json({"forecasts": forecasts})
 
 
-def _show_cost(row: Forecast) -> str:
-    if row.dollars is None or row.dollars_low is None or row.dollars_high is None:
-        return "–"
-    return f"{row.dollars:.2f} $ [{row.dollars_low:.2f}, {row.dollars_high:.2f}]"
-
-
 def print_decisions(job: Job) -> None:
     """Print the results of the --until conditions."""
     from ragbed.api.jobs import read_decisions
@@ -222,3 +219,38 @@ def print_decisions(job: Job) -> None:
         say("Intervals are valid at any stopping time (--until), so they are wider than ordinary intervals.")
     for decision in read_decisions(job):
         say(f"until {decision.state}: {decision.name}: {decision.message}")
+
+
+def tell_gates(spec: RunSpec, folder: Path, *, has_errors: bool) -> None:
+    """Check the gates of a run in which every case has a result, and print the results.
+
+    Args:
+        spec: The run's options.
+        folder: Folder of the run.
+        has_errors: Whether cases ended in an error. A gate may fail or have no value for this reason alone, so this is
+            only printed.
+
+    Raises:
+        GateFailed: A gate failed.
+    """
+    from ragbed.api.analysis import describe_gates
+    from ragbed.api.jobs import check_gates
+
+    try:
+        gates = check_gates(spec, folder)
+        lines = describe_gates(gates)
+        failed = any(gate.state == "failed" for gate in gates)
+        for line in lines[:-1] if failed else lines:
+            say(line)
+        if failed:
+            raise GateFailed(lines[-1])
+    except (GateFailed, UsageError) as failure:
+        if not has_errors:
+            raise
+        say(f"{failure} The errors may be the cause, so the exit code is 3.")
+
+
+def say_unchecked(gates: Sequence[str]) -> None:
+    """Print that the gates, if there are any, were not checked."""
+    if gates:
+        say("The gates were not checked, because some cases have no result.")

@@ -11,7 +11,6 @@ from msgspec.structs import replace
 
 from ragbed.api.specification import REQUESTS, WHAT, Opt
 from ragbed.cli.console import print_json, quoted, say
-from ragbed.cli.gates import say_unchecked, tell_run_gates
 from ragbed.cli.options import Json, command
 from ragbed.errors import UnknownName
 
@@ -61,7 +60,7 @@ def run(
       ragbed run -m hf/Qwen/Qwen2.5-7B-Instruct -d en_refine --engine ray --replicas 8 --gpus-per-replica 1
     """
     from ragbed.api.planning import plan_run
-    from ragbed.cli.results import exit_if_pending, print_decisions, print_forecasts, tell_incomplete
+    from ragbed.cli.results import exit_if_pending, print_decisions, print_forecasts, tell_gates, tell_incomplete
 
     scorers = _read_scorers(scorer)
     with closing(plan_run(spec, say)) as job:
@@ -76,7 +75,7 @@ def run(
     if job.rule is None:
         exit_if_pending(job.folder, cells, spec.gates)
     errors, truncated = tell_incomplete(job.folder, cells, job.settings["max_tokens"])
-    tell_run_gates(spec, job.folder, has_errors=errors > 0)
+    tell_gates(spec, job.folder, has_errors=errors > 0)
     if errors or truncated:
         raise click.exceptions.Exit(3)
 
@@ -87,6 +86,7 @@ def _evaluate(job: Job, spec: RunSpec) -> list[ConditionRow]:
     from ragbed.api.jobs import execute
     from ragbed.api.progress import open_progress
     from ragbed.cli.console_progress import resumable
+    from ragbed.cli.results import say_unchecked
     from ragbed.runs.budget import BudgetSpent
     from ragbed.runs.circuit_breaker import CircuitOpen, RequestsRejected
 

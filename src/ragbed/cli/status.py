@@ -106,11 +106,6 @@ def _notes(found: Status) -> Iterator[str]:
             yield f"{model.name}: {tell_cached(model.cached, model.oldest_cached)}"
         if len(model.served) > 1:
             yield describe_served(model.name, model.served)
-        if len(model.fingerprints) > 1:
-            yield (
-                f"The server for {model.name} reported several values of system_fingerprint: "
-                f"{', '.join(model.fingerprints)}. Its weights or settings may have changed during the run."
-            )
         if model.sent is not None and model.sent.get("negotiated"):
             yield (
                 f"The server for {model.name} does not accept the default parameters. In requests to it, "

@@ -23,7 +23,7 @@ def synth(spec: SynthesisSpec, *, json: Json = False) -> None:
     Examples:
       ragbed synth --seed 7 --items 300 -o news
       ragbed synth --items 100 --lang en --perturbations sibling,hedge -o pairs
-      ragbed synth --items 1000000 --lang zh --num-docs 10 --tokens 60 --integration 0 --counterfactual 0 -o zh
+      ragbed synth --items 1000000 --lang zh --num-docs 10 --tokens 80 --integration 0 --counterfactual 0 -o zh
     """
     from ragbed.api import datasets
 

@@ -19,7 +19,6 @@ import msgspec
 from ragbed.data import native, rgb
 from ragbed.data.decode import decode_line
 from ragbed.data.language import SAMPLE, detect_language
-from ragbed.data.parquet import ENDING, read_rows
 from ragbed.errors import DataError, option
 from ragbed.io.jsonl import read_lines
 from ragbed.io.pins import pin_of
@@ -141,7 +140,7 @@ def read_file(path: Path, lang: Lang | None = None) -> Iterator[Line]:
     seen: set[str] = set()
     number = 0
     try:
-        for number, line in _read_records(path):
+        for number, line in read_lines(path):
             try:
                 spelling = spelling or _detect_format(path, number, line)
                 lang = lang or _need_language(path, number)
@@ -167,15 +166,11 @@ def read_file(path: Path, lang: Lang | None = None) -> Iterator[Line]:
             yield Line(1, DataError(path, "is empty; expected one JSON object per line"), 0, spelling)
 
 
-def _read_records(path: Path) -> Iterator[tuple[int, bytes]]:
-    return read_rows(path) if path.name.endswith(ENDING) else read_lines(path)
-
-
 def _detected(path: Path) -> str | None:
     """Return the language of a file's questions, or None if its items have languages of their own or are invalid."""
     questions = []
     try:
-        for _, line in islice(_read_records(path), SAMPLE):
+        for _, line in islice(read_lines(path), SAMPLE):
             if question := _QUESTION.decode(line).query:
                 questions.append(question)
     except (DataError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError):

@@ -58,11 +58,7 @@ class ExportTarget:
     def folder(self) -> Path:
         """Return the location as a local folder, for formats that write several files."""
         if not isinstance(self.place, Path):
-            raise UsageError(
-                f"{option('to', self.to)} writes several files, which cannot be written to a URL. Write them to a "
-                "local "
-                "folder, then copy the folder."
-            )
+            raise UsageError(f"{option('to', self.to)} writes several files. Use the path of a new folder.")
         return self.place
 
     def write_file(self, datasets: Sequence[Dataset], write: Callable[[IO[bytes]], Written]) -> Written:
@@ -90,10 +86,9 @@ def is_item_format(to: str) -> bool:
     Raises:
         UnknownName: There is no such format for datasets.
     """
-    items = [*FORMATS, "parquet"]
-    if to not in (known := [*items, "jsonl", *DATA_FOLDERS]):
+    if to not in (known := [*FORMATS, "jsonl", *DATA_FOLDERS]):
         raise UnknownName("format", to, known)
-    return to in items
+    return to in FORMATS
 
 
 def export_items(datasets: Sequence[Dataset], target: ExportTarget, layout_options: Sequence[str]) -> Written:
@@ -113,8 +108,6 @@ def export_items(datasets: Sequence[Dataset], target: ExportTarget, layout_optio
             "separately."
         )
     dataset = datasets[0]
-    if to == "parquet":
-        return target.write_file(datasets, lambda sink: parquet.write_items(dataset, sink))
     written = Written("items")
 
     def write(sink: IO[bytes]) -> Written:

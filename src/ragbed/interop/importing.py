@@ -10,13 +10,13 @@ from ragbed.data import Dataset
 from ragbed.data.catalog import published_settings
 from ragbed.errors import UsageError, option, refuse_unused
 from ragbed.interop.exports.frozen import read_frozen, read_part
-from ragbed.runs.importing import AnswerSource, LmEvalSamples, PlainFiles, open_inspect, open_rgb, without_totals
+from ragbed.runs.importing import AnswerSource, PlainFiles, open_rgb, without_totals
 from ragbed.schema import Case
 from ragbed.testbeds.selection import choose_testbeds, generate_cases, stored_options
 from ragbed.testbeds.settings import Settings
 
 TRACES = ("traces", "openinference", "langfuse", "columns")
-IMPORT_FORMATS = ("rgb", "jsonl", "inspect", "lm-eval", "archive", *TRACES)
+IMPORT_FORMATS = ("rgb", "jsonl", "archive", *TRACES)
 
 
 @dataclass(frozen=True)
@@ -37,15 +37,11 @@ class AnswerFiles:
             raise UsageError(
                 f"{option('from_', 'rgb')} requires a dataset in {option('data')}, not an exported testbed."
             )
-        if self.form == "inspect":
-            return open_inspect(self.paths, self.model, cases)
         if self.model is None:
             raise UsageError(
                 f"{option('from_', self.form)} requires the name of the model that produced the answers. Add "
                 f"{option('model', 'NAME')}."
             )
-        if self.form == "lm-eval":
-            return [LmEvalSamples(self.paths, self.model, self.form, cases)]
         return [PlainFiles(self.paths, self.model, "imported", cases)]
 
 

@@ -51,7 +51,7 @@ class Bench:
 
         gates = check_run([parse_floor(floor) for floor in fail_under], run.folder) if fail_under else []
         if baseline is not None:
-            gates += compare(baseline, run, fail_if_worse=MIN_DROP).gates
+            gates += compare(baseline, run, fail_if_worse=MIN_DROP)["gates"]
         _conclude(with_strict(gates) if strict else gates)
 
 

@@ -23,22 +23,18 @@ from ragbed.errors import UnknownName, UsageError, nearest_name, option
 from ragbed.io.retry import RetryPolicy
 from ragbed.models.base import Model, Sampling
 from ragbed.models.presets import Preset
-from ragbed.models.providers.dialects import COMPATIBLE, CompatibleProvider, any_provider, find_urls
-from ragbed.models.providers.pacing import Pacer
+from ragbed.models.providers.dialects import COMPATIBLE, CompatibleProvider, any_provider, find_url
 from ragbed.models.secrets import ApiKey, without_credentials
 from ragbed.plugins import find_part
 from ragbed.text import storable_name
 
 if TYPE_CHECKING:
     from ragbed.data.corpus import Corpora
-    from ragbed.models.providers.http_model import ServiceConfig
     from ragbed.models.systems import FunctionSystem
 
 # Maximum number of concurrent connections. Each connection uses a file descriptor, a task and resources on the server,
 # and more connections would not increase any server's throughput.
 _MAX_CONNECTIONS = 4_096
-# Default maximum number of connections per server; adaptive concurrency determines how many are useful.
-_DEFAULT_CONNECTIONS = 64
 
 
 class ModelConfig(Struct, frozen=True):
@@ -108,30 +104,6 @@ class ModelConfig(Struct, frozen=True):
             raise UsageError(f"{name} contains characters that are not allowed in an API key. Copy the key again.")
         return ApiKey(value)
 
-    def service(
-        self, name: str, remote: str, urls: Sequence[str], key: ApiKey | None, variable: str, *, is_custom: bool = False
-    ) -> ServiceConfig:
-        """Return the connection settings for a model that is called over HTTP.
-
-        Args:
-            name: The model string.
-            remote: The model's name on the server.
-            urls: Base URLs.
-            key: The API key.
-            variable: The environment variable that holds the key.
-            is_custom: Whether the URLs are the user's rather than the provider's own.
-        """
-        from ragbed.models.providers.http_model import ServiceConfig
-
-        pacer = Pacer(
-            self.connections or _DEFAULT_CONNECTIONS * len(urls),
-            slow_s=self.retry_policy.attempt_s / 2 if self.connections is None else None,
-            per_s=None if self.per_minute is None else self.per_minute / 60,
-            tokens_per_s=None if self.tokens_per_minute is None else self.tokens_per_minute / 60,
-            servers=len(urls),
-        )
-        return ServiceConfig(name, remote, urls, key, pacer, f"the key ({variable})", self, is_custom)
-
 
 def _compatible(name: str) -> Callable[[ModelConfig], Model]:
     """Return a function that opens models from the named provider, which must be listed in `dialects.py`."""
@@ -145,7 +117,7 @@ def _compatible(name: str) -> Callable[[ModelConfig], Model]:
 def _openai_api(config: ModelConfig) -> Model:
     """Open a model on any OpenAI-compatible server.
 
-    `<NAME>_BASE_URL` contains one or more URLs, separated by commas, and `<NAME>_API_KEY` contains the key.
+    `<NAME>_BASE_URL` contains the URL, and `<NAME>_API_KEY` contains the key.
     """
     name, _, remote = config.model.partition("/")
     if not name or not remote:
@@ -156,14 +128,15 @@ def _openai_api(config: ModelConfig) -> Model:
 
 
 def _open_compatible(config: ModelConfig, provider: CompatibleProvider, name: str, remote: str) -> Model:
+    from ragbed.models.providers.http_model import ServiceConfig
     from ragbed.models.providers.openai import OpenAIModel
 
     is_custom = bool(config.environ.get(provider.base, "").strip())
     variable = next((key for key in provider.key if config.environ.get(key, "").strip()), provider.key[0])
     key = config.key(*provider.key, needed=provider.needs_key and (not is_custom or not provider.url), model=name)
-    urls = find_urls(provider, config.environ)
-    has_own_urls = is_custom and [url.rstrip("/") for url in urls] != [(provider.url or "").rstrip("/")]
-    service = config.service(name, remote, urls, key, variable, is_custom=has_own_urls)
+    url = find_url(provider, config.environ)
+    has_own_url = is_custom and url.rstrip("/") != provider.url.rstrip("/")
+    service = ServiceConfig(config, name, remote, url, key, variable, is_custom=has_own_url)
     is_official = name.startswith("openai/") and not is_custom
     if name.startswith("openai/") and is_custom:
         # With a custom base URL, the server is not OpenAI's and may support only the older parameter `max_tokens`.
@@ -173,12 +146,13 @@ def _open_compatible(config: ModelConfig, provider: CompatibleProvider, name: st
 
 def _anthropic(config: ModelConfig) -> Model:
     from ragbed.models.providers.anthropic import AnthropicModel
+    from ragbed.models.providers.http_model import ServiceConfig
 
     default, variable = "https://api.anthropic.com", "ANTHROPIC_API_KEY"
     url = config.environ.get("ANTHROPIC_BASE_URL") or default
     name, is_custom = f"anthropic/{config.model}", url.rstrip("/") != default
     key = config.key(variable, needed=True, model=name)
-    return AnthropicModel(config.service(name, config.model, [url], key, variable, is_custom=is_custom))
+    return AnthropicModel(ServiceConfig(config, name, config.model, url, key, variable, is_custom))
 
 
 def _hf(config: ModelConfig) -> Model:
@@ -197,11 +171,9 @@ def _hf(config: ModelConfig) -> Model:
 def _scripted(config: ModelConfig) -> Model:
     from ragbed.models.scripted import AGENTS, SCRIPTS, ScriptedModel, SearchAgent
 
-    if config.model in AGENTS:
-        return SearchAgent(config.model)
-    if config.model not in SCRIPTS:
+    if config.model not in (*SCRIPTS, *AGENTS):
         raise UnknownName("scripted model", config.model, (*SCRIPTS, *AGENTS))
-    return ScriptedModel(config.model)
+    return SearchAgent(config.model) if config.model in AGENTS else ScriptedModel(config.model)
 
 
 def _baseline(config: ModelConfig) -> Model:
@@ -221,12 +193,13 @@ def _llamacpp(config: ModelConfig, provider: str = "llamacpp") -> Model:
 
 def _http(config: ModelConfig) -> Model:
     """Open the RAG system at the URL in a model string, e.g. `http/https://…` or `http/localhost:8080/ask`."""
+    from ragbed.models.providers.http_model import ServiceConfig
     from ragbed.models.systems import HttpSystem
 
     url = config.model if "://" in config.model else f"http://{config.model}"
     key = config.key("HTTP_API_KEY", needed=False)
     name = without_credentials(f"http/{config.model}")
-    return HttpSystem(config.service(name, name, [url], key, "HTTP_API_KEY"), config.corpora)
+    return HttpSystem(ServiceConfig(config, name, name, url, key, "HTTP_API_KEY"), config.corpora)
 
 
 def _python(config: ModelConfig) -> Model:
@@ -321,19 +294,8 @@ def parse_model(spec: str) -> tuple[str, str, Callable[[ModelConfig], Model]]:
     return provider, model, open_provider
 
 
-# Patterns for the start of a model's name, each with the provider that serves such models.
-_FAMILIES = (
-    (r"(chat)?gpt|o[1345](-|$)|davinci", "openai"),
-    (r"claude", "anthropic"),
-    (r"gemini", "gemini"),
-    (r"deepseek", "deepseek"),
-    (r"qw[eq]n?", "dashscope"),
-    (r"(chat)?glm", "zhipu"),
-    (r"(mi[sx]tral|ministral|magistral|codestral)", "mistral"),
-)
-_COMPANIES = {"google": "gemini", "claude": "anthropic", "gpt": "openai", "alibaba": "dashscope", "zhipuai": "zhipu"}
-# Companies that are not built-in providers and not organizations on Hugging Face, but whose servers have OpenAI's API.
-_COMPATIBLE = ("deepinfra", "fireworks", "minimax", "moonshot", "perplexity", "stepfun", "volcengine", "xai")
+# Starts of models' names, each with the provider of such models.
+_FAMILIES = {"gpt": "openai", "claude": "anthropic", "gemini": "gemini", "deepseek": "deepseek", "mistral": "mistral"}
 _LIKENESS = 0.7  # minimum similarity (0 to 1) between a mistyped provider name and a known one
 
 
@@ -352,25 +314,14 @@ def suggest_model(spec: str, providers: Sequence[str]) -> str | None:
     if spec.endswith(".gguf"):
         return f"llamacpp/{spec}"
     first, separator, rest = re.match(r"([^/:]*)([/:]?)(.*)", spec).groups()  # type: ignore[union-attr]  # always matches
-    if rest and (provider := _nearest_provider(first.lower(), providers)):
+    if rest and (provider := nearest_name(first.lower(), providers, _LIKENESS)):
         return f"{provider}/{rest}"
     if separator == "/":
         return f"hf/{spec}" if first and rest else None  # probably a Hugging Face repository
     if separator == ":":
         return f"ollama/{spec}"  # probably a model with a tag, e.g. qwen2.5:7b
-    for pattern, provider in _FAMILIES:
-        if re.match(pattern, spec.lower()):
-            return f"{provider}/{spec}" if provider in providers else f"openai-api/{provider}/{spec}"
-    return None
-
-
-def _nearest_provider(name: str, providers: Sequence[str]) -> str | None:
-    if name in _COMPATIBLE:
-        return f"openai-api/{name}"
-    company = _COMPANIES.get(name)
-    if company in providers:
-        return company
-    return nearest_name(name, providers, _LIKENESS)
+    family = next((start for start in _FAMILIES if spec.lower().startswith(start)), None)
+    return None if family is None else f"{_FAMILIES[family]}/{spec}"
 
 
 _OPTIONS = {name: name for name in ("thinking", "reasoning_effort", "extra_body")} | {"seed": "seed_model"}

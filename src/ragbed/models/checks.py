@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 
 from ragbed.errors import UsageError
 from ragbed.models.local.llamacpp import find_weights
-from ragbed.models.providers.dialects import COMPATIBLE, find_urls
+from ragbed.models.providers.dialects import COMPATIBLE, find_url
 
 _CONNECT_S = 0.5
 _INSTALL_LLAMACPP = "pip install 'ragbed[llamacpp]'"
@@ -37,16 +37,11 @@ def _always(_environ: Environ) -> BackendCheck:
     return BackendCheck(True, "included with ragbed")
 
 
-def _scripted(_environ: Environ) -> BackendCheck:
-    from ragbed.models.scripted import SCRIPTS  # noqa: PLC0415  # a check imports its back end only when it runs
-
-    return BackendCheck(True, f"included with ragbed: {', '.join(SCRIPTS)}")
-
-
-def _key(variable: str, environ: Environ) -> BackendCheck:
-    if environ.get(variable, "").strip():
-        return BackendCheck(True, f"{variable} is set")
-    return BackendCheck(False, f"{variable} is not set", f"export {variable}=…")
+def _variable(environ: Environ, *names: str) -> BackendCheck:
+    """Check that one of the environment variables is set."""
+    found = next((name for name in names if environ.get(name, "").strip()), None)
+    return BackendCheck(found is not None, f"{found or names[0]} is {'set' if found else 'not set'}",
+                        "" if found else f"export {names[0]}=…")  # fmt: skip
 
 
 def _compatible(name: str, environ: Environ) -> BackendCheck:
@@ -55,15 +50,11 @@ def _compatible(name: str, environ: Environ) -> BackendCheck:
     if provider.command:
         return _local_server(provider.base, provider.url, provider.command, environ)
     try:
-        find_urls(provider, environ)
+        find_url(provider, environ)
     except UsageError as problem:
-        variable = str(problem).partition(" ")[0]
-        return BackendCheck(False, f"{variable} is not set", f"export {variable}=…")
-    is_custom = bool(provider.url and environ.get(provider.base, "").strip())
-    found = next((key for key in provider.key if environ.get(key, "").strip()), "")
-    if is_custom or found:
-        return BackendCheck(True, f"{provider.base if is_custom else found} is set")
-    return _key(provider.key[0], environ)
+        return _variable(environ, str(problem).partition(" ")[0])
+    own = (provider.base,) if provider.url else ()
+    return _variable(environ, *(own if environ.get(provider.base, "").strip() else ()), *provider.key)
 
 
 def _openai_api(environ: Environ) -> BackendCheck:
@@ -80,7 +71,7 @@ def _openai_api(environ: Environ) -> BackendCheck:
 def _local_server(variable: str, default: str, command: str, environ: Environ) -> BackendCheck:
     """Check that a server accepts connections, without sending a request."""
     try:
-        url = urlsplit((environ.get(variable) or default).split(",")[0].strip())
+        url = urlsplit((environ.get(variable) or default).strip())
         port = url.port or (443 if url.scheme == "https" else 80)
         host = url.hostname if url.scheme in ("http", "https") else None
     except ValueError:
@@ -138,7 +129,7 @@ def _version(name: str) -> str:
 
 CHECKS: dict[str, Callable[[Environ], BackendCheck]] = {
     **{name: partial(_compatible, name) for name in COMPATIBLE},
-    "anthropic": partial(_key, "ANTHROPIC_API_KEY"),
+    "anthropic": lambda environ: _variable(environ, "ANTHROPIC_API_KEY"),
     "openai-api": _openai_api,
     "hf": _hf,
     "llamacpp": partial(_packages, ("xllamacpp",), _INSTALL_LLAMACPP),
@@ -147,7 +138,7 @@ CHECKS: dict[str, Callable[[Environ], BackendCheck]] = {
     "python": _always,
     "replay": _always,
     "baseline": _always,
-    "scripted": _scripted,
+    "scripted": _always,
 }
 
 # The purpose and packages of each optional extra; the extras for models are in CHECKS instead.

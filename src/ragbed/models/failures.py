@@ -22,22 +22,6 @@ no code.
 | exception | an evaluated Python function raised an exception or did not return text | no |
 | filter | blocked by the provider's content filter; the outcome is `filtered` instead of `error` | no |
 | length | the token limit was used up before the answer; the outcome is `truncated` instead of `error` | no |
-
-The bodies of errors:
-
-| Server | Body |
-|---|---|
-| OpenAI, Azure, DeepSeek, Groq, vLLM | `{"error": {"message", "type", "param", "code"}}`, also without `error` |
-| Anthropic | `{"type": "error", "error": {"type", "message"}}` |
-| Gemini | `{"error": {"code", "status", "message", "details": [{"@type", …}]}}`, also as the only item of a list |
-| DashScope, SiliconFlow, Bedrock | `{"code", "message"}` |
-| Mistral, FastAPI | `{"detail": [{"type", "loc", "msg"}]}` |
-| xAI | `{"code", "error"}`, in which `code` is a sentence |
-| OpenRouter | `{"error": {"code", "message", "metadata": {"raw", "reasons", "provider_name"}}}` |
-| MiniMax | `{"base_resp": {"status_code", "status_msg"}}`, with HTTP status 200; or as OpenAI or Anthropic |
-
-Pacing and retries are implemented here because no HTTP client or retry library covers several servers and billed
-responses that cannot be used.
 """
 
 from __future__ import annotations
@@ -99,7 +83,7 @@ class Failure(Exception):
 _BY_CODE: dict[Kind, frozenset[str]] = {
     "filter": frozenset({
         "content_filter", "content_policy_violation", "responsibleaipolicyviolation", "data_inspection_failed",
-        "datainspectionfailed", "content_filtered", "moderation_blocked", "new_sensitive", "1026", "1027", "1301",
+        "datainspectionfailed", "content_filtered", "moderation_blocked", "1301",
         "sensitivecontentdetected", "inputtextsensitivecontentdetected", "outputtextsensitivecontentdetected",
         "censorship_blocked",
     }),
@@ -126,7 +110,6 @@ _PER_MINUTE = ("error-code#token-limit", "allocated quota exceeded, please incre
 _AMBIGUOUS = frozenset({400, 402, 403, 404, 413, 422, 429, 451, 500})
 # Phrases that identify errors for which some servers send no code.
 _BY_WORDS: tuple[tuple[Kind, frozenset[int], tuple[str, ...]], ...] = (
-    # MiniMax sends status 500 if the balance is used up.
     # Fireworks sends status 412 if the spending limit is reached.
     ("quota", frozenset({400, 403, 412, 429, 500}), (
         "credit balance is too low", "insufficient balance", "billing_hard_limit", "insufficient credits",
@@ -135,8 +118,9 @@ _BY_WORDS: tuple[tuple[Kind, frozenset[int], tuple[str, ...]], ...] = (
         "spending cap", "credits are depleted", "today's quota", "free trial quota",
     )),
     ("filter", frozenset({400, 403, 451}), (
-        "input was flagged", "flagged by moderation", "flagged as potentially violating", "content exists risk",
-        "blocked by content filtering policy", "contentpolicyviolationerror", "content violates usage guidelines",
+        "input was flagged", "input flagged", "flagged by moderation", "flagged as potentially violating",
+        "content exists risk", "blocked by content filtering policy", "contentpolicyviolationerror",
+        "content violates usage guidelines",
     )),
     # OpenAI and Azure send this error instead of a response if a model has used up the token limit with reasoning.
     ("length", frozenset({400, 422, 500}), (
@@ -187,7 +171,7 @@ def from_status(status: int, body: str, wait_s: float | None = None) -> Failure:
             "protocol", f"HTTP {status}: the server redirects to another URL; set the base URL to the final URL"
         )
     error = read_error(body)
-    kind = _kind(error.status or status, error)
+    kind = _kind(status, error)
     wait_s = wait_s if error.wait_s is None else max(error.wait_s, wait_s or 0.0)
     return Failure(kind, detail, again=kind in _AGAIN, wait_s=wait_s if kind in _AGAIN else None, error=error)
 
@@ -195,8 +179,6 @@ def from_status(status: int, body: str, wait_s: float | None = None) -> Failure:
 def _kind(status: int, error: ServerError) -> Kind:
     lower = error.message.lower()
     if status in _AMBIGUOUS:
-        if error.is_flagged:
-            return "filter"
         if status == 429 and error.is_daily:
             return "quota"
         if status == 429 and any(phrase in lower for phrase in _PER_MINUTE):
@@ -274,8 +256,8 @@ def _decode_leniently(text: str) -> Any:  # noqa: ANN401 - a server may send any
 
 # Errors that servers report.
 
-_CODE_FIELDS = ("code", "type", "status", "reason", "__type", "status_code")
-_MESSAGE_FIELDS = ("message", "msg", "detail", "raw", "status_msg")
+_CODE_FIELDS = ("code", "type", "status", "reason", "__type")
+_MESSAGE_FIELDS = ("message", "msg", "detail", "raw")
 _NESTED = (
     "error",
     "innererror",
@@ -287,13 +269,7 @@ _NESTED = (
     "violations",
     "raw",
     "message",
-    "base_resp",
 )
-# HTTP statuses that correspond to MiniMax's codes: https://platform.minimax.io/docs/api-reference/errorcode
-_MINIMAX = {
-    "1000": 500, "1001": 408, "1002": 429, "1004": 401, "1008": 402, "1024": 500, "1026": 400, "1027": 400, "1039": 429,
-    "1041": 429, "1042": 400, "2013": 400, "2045": 429, "2049": 401, "2056": 402,
-}  # fmt: skip
 _MAX_DEPTH = 10
 _MAX_PARTS = 100
 _SEPARATOR = re.compile("[-_]")
@@ -309,8 +285,6 @@ class ServerError(msgspec.Struct, frozen=True):
         message: All messages, from the outermost to the innermost.
         wait_s: The pause that the server requests, in seconds.
         is_daily: Whether a daily quota is used up.
-        is_flagged: Whether a moderation service lists reasons.
-        status: The HTTP status that corresponds to MiniMax's code, which replaces the status of the response.
     """
 
     codes: frozenset[str] = frozenset()
@@ -318,8 +292,6 @@ class ServerError(msgspec.Struct, frozen=True):
     message: str = ""
     wait_s: float | None = None
     is_daily: bool = False
-    is_flagged: bool = False
-    status: int | None = None
 
 
 def read_error(body: str) -> ServerError:
@@ -339,20 +311,7 @@ def read_error(body: str) -> ServerError:
         message=" ".join(dict.fromkeys(texts)) or body,
         wait_s=max(waits, default=None),
         is_daily=any(_is_daily(str(value)) for part in parts for value in part.values()),
-        is_flagged=any(part.get("reasons") and "flagged_input" in part for part in parts),
-        status=next(filter(None, (read_minimax_status(part.get("base_resp")) for part in parts)), None),
     )
-
-
-def read_minimax_status(base_resp: object, unknown: int | None = None) -> int | None:
-    """Return the HTTP status that corresponds to the code in MiniMax's field `base_resp`.
-
-    Args:
-        base_resp: The field, in which the code 0 means success.
-        unknown: The status for other codes.
-    """
-    code = base_resp.get("status_code") if isinstance(base_resp, dict) else None
-    return None if code in (None, 0, "0") else _MINIMAX.get(str(code), unknown)
 
 
 def _is_daily(text: str) -> bool:

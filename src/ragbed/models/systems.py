@@ -14,8 +14,7 @@ import sys
 import time
 import traceback
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, Protocol, runtime_checkable
@@ -125,38 +124,29 @@ class FunctionCall:
 
     def __init__(self, function: Callable[..., Any], shown: str, only: str = "") -> None:
         self.function, self.shown = function, shown
-        self._positional, self._names, self._required = list[str](), set[str](), set[str]()
+        self._names: dict[str, str] = {}  # what each parameter receives
+        self._required = set[str]()
         try:
             parameters = list(inspect.signature(function).parameters.values())
-        except (TypeError, ValueError):  # some functions written in C have no signature
-            self._positional = [only or "question"]
-            return
+        except (TypeError, ValueError) as error:  # some functions written in C have no signature
+            raise self._problem(str(error)) from None
         unknown = []
         for one in parameters:
-            is_required = one.default is one.empty and one.kind not in (one.VAR_POSITIONAL, one.VAR_KEYWORD)
             if one.kind is one.VAR_KEYWORD:
-                self._names |= {"question", "documents", "search", "lang", "k", "corpus"}
-            elif one.name not in _PARAMETERS:
-                unknown += [one] if is_required else []
-            elif one.kind is one.POSITIONAL_ONLY:
-                self._positional.append(one.name)
-            else:
-                self._names.add(one.name)
-                self._required |= {one.name} if is_required else set()
-        if not {"question", "case", "prompt"}.isdisjoint(self._known):
-            only = ""
-        elif only and not unknown:  # e.g. a function with only *arguments
-            unknown = [one for one in parameters if one.kind not in (one.KEYWORD_ONLY, one.VAR_KEYWORD)][:1]
-        if only and len(unknown) == 1 and unknown[0].kind is not inspect.Parameter.KEYWORD_ONLY:
-            self._positional = [only]
+                self._names |= {name: name for name in ("question", "documents", "search", "lang", "k", "corpus")}
+            elif one.kind is not one.VAR_POSITIONAL:
+                is_known, is_required = one.name in _PARAMETERS, one.default is one.empty
+                self._names |= {one.name: one.name} if is_known else {}
+                self._required |= {one.name} if is_known and is_required else set()
+                unknown += [one.name] if is_required and not is_known else []
+        has_question = not {"question", "case", "prompt"}.isdisjoint(self._names)
+        if only and not has_question and len(unknown) == 1:
+            self._names[unknown[0]] = only
+            self._required.add(only)
         elif unknown:
-            raise self._problem(f"its parameter {unknown[0].name!r} is unknown")
-        elif {"question", "case", "prompt"}.isdisjoint(self._known):
+            raise self._problem(f"its parameter {unknown[0]!r} is unknown")
+        elif not has_question:
             raise self._problem("it has no parameter for the question")
-
-    @property
-    def _known(self) -> set[str]:
-        return {*self._positional, *self._names}
 
     def _problem(self, problem: str) -> UsageError:
         return UsageError(
@@ -167,17 +157,17 @@ class FunctionCall:
     @property
     def takes_prompt(self) -> bool:
         """Whether the function receives a prompt like a language model, not a question."""
-        return "prompt" in {*self._positional, *self._required}
+        return "prompt" in self._required
 
     def receives(self, provided: Provides) -> bool:
         """Return whether the function can receive what a testbed provides."""
-        needed = {"documents", "search", "prompt"} & {*self._positional, *self._required}
         available = {"documents", "search"} & {provided} | ({"prompt"} if provided != "search" else set())
-        return needed <= available and not self._known.isdisjoint((*_RECEIVERS[provided], "prompt"))
+        is_covered = {"documents", "search", "prompt"} & self._required <= available
+        return is_covered and not {*self._names.values()}.isdisjoint((*_RECEIVERS[provided], "prompt"))
 
     def knows_variant(self) -> bool:
         """Return whether the function learns in which variant of its corpus to search."""
-        return not self._known.isdisjoint(("case", "corpus"))
+        return not {*self._names.values()}.isdisjoint(("case", "corpus"))
 
     def check(self, provided: Provides) -> None:
         """Check that the function can receive what a testbed provides.
@@ -202,8 +192,8 @@ class FunctionCall:
 
     def call(self, case: Case, tool: SearchTool | None) -> Any:  # noqa: ANN401 - whatever the function returns
         """Call the function for a case."""
-        arguments = {name: self._value(name, case, tool) for name in self._names if self._is_passed(name, case, tool)}
-        return self.function(*(self._value(name, case, tool) for name in self._positional), **arguments)
+        passed = {name: value for name, value in self._names.items() if self._is_passed(value, case, tool)}
+        return self.function(**{name: self._value(value, case, tool) for name, value in passed.items()})
 
     def _is_passed(self, name: str, case: Case, tool: SearchTool | None) -> bool:
         """Return whether to pass an argument; an optional one is left out if the case does not provide it."""
@@ -316,9 +306,9 @@ class HttpSystem(HttpModel):
         super().__init__(service)
         self._corpora = corpora
         self.advice = (
-            f"Use curl to send a question and a list of documents to {without_secrets(self._bases[0])}; "
+            f"Use curl to send a question and a list of documents to {without_secrets(self._base)}; "
             "docs/how-to/evaluate-your-rag.md describes the expected response. If the system requires a key, "
-            f"check {service.to_check}."
+            f"check the key ({service.variable})."
         )
 
     def _body(self, case: Case, max_tokens: int) -> Mapping[str, object]:  # noqa: ARG002  # a system has its own limit
@@ -328,7 +318,7 @@ class HttpSystem(HttpModel):
         """Return an empty string, because a server does not report the version of its code."""
         return ""
 
-    def _parser(self, case: Case, max_tokens: int | None = None) -> Callable[[bytes], Completion]:  # noqa: ARG002
+    def _parser(self, case: Case) -> Callable[[bytes], Completion]:
         return lambda content: read_answer(decode_json(content, _DECODER, "JSON"), case, self._corpora)
 
 
@@ -498,7 +488,7 @@ def _await_result(result: object) -> object:
 
 
 def load_function(spec: str, provider: str) -> Callable[..., Any]:
-    """Import the function that `module:function` names; the current folder is searched first.
+    """Import the function that `module:function` names, in an installed package or the current folder.
 
     Raises:
         UsageError: The module cannot be imported, or has no such function.
@@ -510,12 +500,11 @@ def load_function(spec: str, provider: str) -> Callable[..., Any]:
             f"{model}: the module or function name is missing. Use {provider}/<module>:<function>, e.g. "
             f"{provider}/my_rag:{'make' if provider == 'factory' else 'answer'}."
         )
-    if module.endswith(".py"):
-        dotted = module.removesuffix(".py").strip("./").replace("/", ".")
-        raise UsageError(f"{model}: the module name must not end in .py. Use {provider}/{dotted}:{function}")
+    folder = str(Path.cwd())
+    if folder not in sys.path:  # last, so that no file takes precedence over a package that ragbed imports
+        sys.path.append(folder)
     try:
-        with _current_folder_first():
-            found = getattr(importlib.import_module(module), function, None)
+        found = getattr(importlib.import_module(module), function, None)
     except ModuleNotFoundError as error:
         if error.name and not f"{module}.".startswith(f"{error.name}."):
             raise UsageError(f"{model}: {module} imports {error.name}, which is not installed. Install it.") from None
@@ -531,20 +520,3 @@ def load_function(spec: str, provider: str) -> Callable[..., Any]:
     if not callable(found):
         raise UsageError(f"{model}: {module} has no function {function!r}. Check the name.")
     return found  # type: ignore[no-any-return]
-
-
-@contextmanager
-def _current_folder_first() -> Iterator[None]:
-    """Put the current folder first on `sys.path`, as Python does for scripts, and move it to the end on exit.
-
-    The user's function may import modules from this folder when it is called, but they must not take precedence over
-    the installed packages that ragbed imports.
-    """
-    folder = str(Path.cwd())
-    sys.path.insert(0, folder)
-    try:
-        yield
-    finally:
-        sys.path.remove(folder)
-        if folder not in sys.path:
-            sys.path.append(folder)

@@ -111,9 +111,7 @@ def state_incomplete(rows: Sequence[Comparison]) -> list[str]:
     """Return a sentence about the errors and the truncated and filtered responses of each side that has any."""
     sentences = []
     for at, side in enumerate("AB"):
-        # A row that compares `search` with another condition of A repeats the counts of that condition.
-        own = [row for row in rows if side == "B" or not row.condition.against] or rows
-        totals = [sum(counts) for counts in zip(*(row.incomplete[at] for row in own), strict=True)]
+        totals = [sum(counts) for counts in zip(*(row.incomplete[at] for row in rows), strict=True)]
         if parts := [counted(total, noun) for total, noun in zip(totals, _INCOMPLETE, strict=True) if total]:
             sentences.append(f"{side} has {', '.join(parts)}.")
     return sentences
@@ -176,7 +174,6 @@ def _name(one: Summary, among: Sequence[Summary]) -> str:
     if len({other.k for other in others if other.testbed == condition.testbed}) > 1:
         name += f" with {condition.k} documents"
     name += f", {_show_arm(condition)}" if condition.arm != "related" else ""
-    name += f", against {condition.against}" if condition.against else ""
     return name + (f", {condition.remedy} prompt" if condition.remedy else "")
 
 

@@ -12,14 +12,12 @@ from ragbed.analysis.metrics.cells import Cell
 from ragbed.analysis.metrics.knowledge import PRIORS
 from ragbed.analysis.metrics.length import PARTS
 from ragbed.reporting.pages.charts import (
-    Bar,
     Chart,
     ChartRow,
     ChartTexts,
     CurvePoint,
     Series,
     StackSegment,
-    bars,
     curves,
     heat,
     safe_name,
@@ -61,25 +59,29 @@ def make_figures(cells: Sequence[Cell], scorer: str, words: Locale) -> list[Char
 
 
 def draw_error_types(diagnoses: Sequence[RunDiagnosis], words: Locale) -> Iterator[Chart]:
-    """Yield one chart of error types per dataset, with a group for each type and a bar for each model."""
+    """Yield one chart per dataset with the share of each error type in each model's wrong answers."""
     names = words.section("errors")
     datasets: dict[str, dict[str, list[RunDiagnosis]]] = {}
     for one in diagnoses:
         datasets.setdefault(one.case.data, {}).setdefault(one.label, []).append(one)
     for data, models in datasets.items():
-        drawn: dict[str, list[Bar]] = {name: [] for name in names}
-        for model, found in models.items():
-            is_monitored = any(one.is_monitored for one in found)
-            for share in type_shares([one.diagnosis for one in found], is_monitored=is_monitored):
-                drawn[share.name].append(Bar(model, share.share.value, *share.share.bounds, share.n))
-        groups = [
-            (names[name] if name == UNCLASSIFIED else f"{name} {names[name]}", shares)
-            for name, shares in drawn.items()
-            if any(bar.value for bar in shares)
+        shares = [
+            {
+                share.name: share.share.value
+                for share in type_shares([one.diagnosis for one in found], is_monitored=False)
+            }
+            for found in models.values()
         ]
-        title = words("figures.errors.title", data=data)
-        texts = ChartTexts(title, words("figures.errors.desc"), words("figures.errors.type"))
-        yield bars(f"errors-{safe_name(data)}", texts, groups)
+        rows = [
+            ChartRow(text if name == UNCLASSIFIED else f"{name} {text}", [found.get(name, 0.0) for found in shares])
+            for name, text in names.items()
+            if any(found.get(name) for found in shares)
+        ]
+        columns = [f"{model} (n = {len(found)})" for model, found in models.items()]
+        texts = ChartTexts(
+            words("figures.errors.title", data=data), words("figures.errors.desc"), words("figures.errors.type")
+        )
+        yield heat(f"errors-{safe_name(data)}", texts, columns, rows)
 
 
 def _panels(cells: Sequence[Cell], table: str) -> dict[Panel, dict[str, list[Cell]]]:
@@ -101,8 +103,8 @@ def _curves(cells: Sequence[Cell], table: str, words: Locale) -> Iterator[Chart]
     for panel, models in _panels(cells, table).items():
         series = []
         for model, own in models.items():
-            bands = _of(own, "accuracy_band") or _of(own, "accuracy")
-            points = sorted(_point(cell.place.get("noise"), cell.estimate) for cell in _known(bands))
+            known = _known(_of(own, "accuracy"))
+            points = sorted(_point(cell.place.get("noise"), cell.estimate) for cell in known)
             level = closed.get(own[0].key)
             if points:
                 series.append(Series(model, tuple(points), None if level is None else _point(0.0, level)))
@@ -194,9 +196,9 @@ def _length(cells: Sequence[Cell], words: Locale) -> Iterator[Chart]:
     for panel, conditions in panels.items():
         series, rows = [], []
         for name, own in conditions.items():
-            bands = _known(_of(own, "accuracy_band"))
-            points = tuple(sorted(_point(cell.place.get("k"), cell.estimate) for cell in bands))
-            series += [Series(name, points)] if points else []
+            known = _known(_of(own, "accuracy"))
+            points = tuple(sorted(_point(cell.place.get("k"), cell.estimate) for cell in known))
+            series += [Series(name, points)] if len(points) > 1 else []
             by_part = {(cell.place.get("k"), cell.place.get("slot")): cell.estimate.value
                        for cell in _of(own, "accuracy_by_part")}  # fmt: skip
             for k in dict.fromkeys(k for k, _ in by_part):
@@ -258,7 +260,10 @@ def _texts(words: Locale, figure: str, panel: Panel, **axes: str) -> ChartTexts:
     of = "figures.of" if panel.k else "figures.of_one" if figure == "noise" else "figures.of_all"
     setting = words(of, data=data, k=panel.k, profile=panel.profile)
     title = words(f"figures.{figure}.title", of=setting)
-    return ChartTexts(title, words(f"figures.{figure}.desc"), words("figures.model"), **axes)
+    desc = words(f"figures.{figure}.desc")
+    if figure in ("noise", "abstention", "integration", "position"):
+        desc += ("" if words.lang == "zh" else " ") + words("figures.usual")
+    return ChartTexts(title, desc, words("figures.model"), **axes)
 
 
 def _name(figure: str, panel: Panel) -> str:

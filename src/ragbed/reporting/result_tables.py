@@ -9,7 +9,7 @@ from ragbed.analysis.locale import Locale
 from ragbed.reporting.numbers import show_number
 from ragbed.reporting.pages.charts.layout import format_share
 from ragbed.reporting.table import Table
-from ragbed.runs.decided import COMPARISON, DecidedInterval, narrow
+from ragbed.runs.decided import DecidedInterval, narrow
 from ragbed.scoring.version import SCORER_VERSION
 
 _PLACE = ("data", "lang", "profile", "noise", "k", "arm", "correct", "slot")
@@ -45,7 +45,7 @@ def _interval(low: float, high: float, questions: int, words: Locale) -> str:
 
 def _measured(one: DecidedInterval) -> str:
     """Return the cell's metric and condition, e.g. `noise.accuracy, en_refine, en, noise 0.8`."""
-    metric = f"{one.place.get('testbed', one.table)}.{'accuracy' if one.table == COMPARISON else one.metric}"
+    metric = f"{one.table}.{one.metric}"
     shown = {name: one.place.get(name) for name in _PLACE}
     named = [
         str(value) if name in ("data", "lang", "profile", "arm") else f"{name} {value:.3g}"
@@ -76,7 +76,7 @@ def decision_record(one: DecidedInterval) -> dict[str, object]:
     return {
         "table": "until", "model": one.model,
         **place, **whole,
-        "metric": f"{one.place.get('testbed', one.table)}.{one.metric}",
+        "metric": f"{one.table}.{one.metric}",
         "value": None if last is None else last.value,
         "low": None if last is None else last.low,
         "high": None if last is None else last.high,

@@ -1,36 +1,36 @@
-"""The leaderboard, with a row per model, and the summary of a report, with a paragraph per model and language."""
+"""The leaderboard, with a row per model, and the findings of a report: one sentence each, the biggest failure first."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from ragbed.analysis.locale import Locale
 from ragbed.analysis.metrics.cells import Cell
-from ragbed.reporting.numbers import FEW, RowCounts, count_cases
+from ragbed.reporting.numbers import FEW
 from ragbed.schema import Estimate
 from ragbed.testbeds.prompts.strategies import MARK
 
 
 class LeaderboardColumn(NamedTuple):
-    """A leaderboard column. For metrics with several noise ratios, `end` selects the `first` or `last` ratio."""
+    """A leaderboard column. Of several noise ratios, it shows the lowest or, if `is_last`, the highest."""
 
     name: str
     table: str
     metric: str
-    end: str = ""
+    is_last: bool = False
 
 
 COLUMNS = (
-    LeaderboardColumn("noise_first", "noise", "accuracy", "first"),
-    LeaderboardColumn("noise_last", "noise", "accuracy", "last"),
+    LeaderboardColumn("noise_first", "noise", "accuracy"),
+    LeaderboardColumn("noise_last", "noise", "accuracy", is_last=True),
     LeaderboardColumn("noise_mean", "noise", "auc"),
     LeaderboardColumn("refuses", "rejection", "refusal_recall"),
     LeaderboardColumn("refuses_wrongly", "rejection", "false_refusal"),
-    LeaderboardColumn("integration", "integration", "accuracy", "first"),
-    LeaderboardColumn("false_right", "counterfactual", "accuracy", "first"),
-    LeaderboardColumn("misled", "counterfactual", "misled_at_all", "first"),
+    LeaderboardColumn("integration", "integration", "accuracy"),
+    LeaderboardColumn("false_right", "counterfactual", "accuracy"),
+    LeaderboardColumn("misled", "counterfactual", "misled_at_all"),
     LeaderboardColumn("closed_book", "closed-book", "accuracy"),
 )
 
@@ -52,10 +52,8 @@ class LeaderboardRow:
     data: list[str] = field(default_factory=list)
     cells: dict[str, Estimate] = field(default_factory=dict)
 
-    @property
-    def counts(self) -> RowCounts:
-        """Return the numbers of cases, failed, truncated and filtered ones, as ranges over the cells."""
-        return count_cases(self.cells.values())
+
+_ByData: TypeAlias = dict[str, dict[str, Estimate]]
 
 
 def make_standings(cells: Sequence[Cell], scorer: str) -> list[LeaderboardRow]:
@@ -64,20 +62,36 @@ def make_standings(cells: Sequence[Cell], scorer: str) -> list[LeaderboardRow]:
     Datasets for different abilities share a row. If two datasets test the same ability, e.g. the refined and the
     original files, the second one gets a separate row. All values of a dataset are in the same row.
     """
-    shown = [
-        cell
-        for cell in cells
-        if cell.scorer == scorer and cell.scope == "all" and not cell.place.get("arm") and not cell.place.get("correct")
-    ]
-    found: dict[LeaderboardEntry, dict[str, dict[str, Estimate]]] = {}
+    found: dict[LeaderboardEntry, _ByData] = {}
+    shown = list(_usual(cells, scorer))
+    # Closed-book cells have no document count, so they are shown in the noise testbed's rows for the same data.
+    documents = dict.fromkeys((cell.key, cell.place.get("k")) for cell in shown if cell.table == "noise")
     for column in COLUMNS:
-        for entrant, data, estimate in _find(shown, column):
-            found.setdefault(entrant, {}).setdefault(data, {})[column.name] = estimate
-    ranked = [pair for entrant, datasets in found.items() for pair in enumerate(_make_rows(entrant, datasets))]
-    return [row for _, row in sorted(ranked, key=lambda pair: (pair[1].entrant.lang, pair[0]))]
+        for cell in sorted(shown, key=lambda cell: (cell.place.get("noise") or 0.0) * (-1 if column.is_last else 1)):
+            if (cell.table, cell.estimate.metric) != (column.table, column.metric):
+                continue
+            for k in [cell.place["k"]] if cell.place.get("k") else [k for key, k in documents if key == cell.key]:
+                entrant = LeaderboardEntry(cell.key.model, cell.key.lang, cell.key.profile, k or 0)
+                row = found.setdefault(entrant, {}).setdefault(cell.key.data, {})
+                # Ratios at which all cases are infeasible have no value.
+                if column.name not in row or row[column.name].value is None:
+                    row[column.name] = cell.estimate
+    order = {cell.key: number for number, cell in reversed([*enumerate(shown)])}
+    models = dict.fromkeys(key.model for key in sorted(order, key=order.__getitem__))
+    ranks = {model: number for number, model in enumerate(models)}
+    rows = [row for entrant, datasets in found.items() for row in _make_rows(entrant, datasets)]
+    return sorted(rows, key=lambda row: (row.entrant.lang, ranks[row.entrant.model]))
 
 
-def _make_rows(entrant: LeaderboardEntry, datasets: dict[str, dict[str, Estimate]]) -> list[LeaderboardRow]:
+def _usual(cells: Iterable[Cell], scorer: str) -> Iterator[Cell]:
+    """Yield the cells for all questions, with the default distractors and without true documents."""
+    for cell in cells:
+        is_usual = not cell.place.get("arm") and not cell.place.get("correct")
+        if (cell.scorer, cell.scope) == (scorer, "all") and is_usual:
+            yield cell
+
+
+def _make_rows(entrant: LeaderboardEntry, datasets: _ByData) -> list[LeaderboardRow]:
     """Put each dataset into the first row that has none of its columns, or into a new row."""
     rows: list[LeaderboardRow] = []
     for data, cells in datasets.items():
@@ -90,134 +104,126 @@ def _make_rows(entrant: LeaderboardEntry, datasets: dict[str, dict[str, Estimate
     return rows
 
 
-def _find(cells: Sequence[Cell], column: LeaderboardColumn) -> Iterator[tuple[LeaderboardEntry, str, Estimate]]:
-    """Yield a column's value for each model and dataset."""
-    # Closed-book cells have no document count, so they are shown in the noise testbed's rows for the same data.
-    documents = dict.fromkeys((cell.key, cell.place.get("k")) for cell in cells if cell.table == "noise")
-    found: dict[LeaderboardEntry, dict[str, list[tuple[float, Estimate]]]] = {}
-    for cell in cells:
-        if (cell.table, cell.estimate.metric) == (column.table, column.metric):
-            ks = [cell.place["k"]] if cell.place.get("k") else [k for key, k in documents if key == cell.key]
-            for k in ks:
-                entrant = LeaderboardEntry(cell.key.model, cell.key.lang, cell.key.profile, k or 0)
-                points = found.setdefault(entrant, {}).setdefault(cell.key.data, [])
-                points.append((cell.place.get("noise") or 0.0, cell.estimate))
-    index = -1 if column.end == "last" else 0
-    for entrant, datasets in found.items():
-        for data, points in datasets.items():
-            # Ratios at which all cases are infeasible have no value.
-            measured = [point for point in points if point[1].value is not None]
-            yield entrant, data, sorted(measured or points, key=lambda point: point[0])[index][1]
+class Finding(NamedTuple):
+    """A sentence about one model.
 
-
-_HALF = 0.5
-
-
-class Paragraph(NamedTuple):
-    """A paragraph about one model; `lang` is the data language, or empty if the model has data in only one language."""
+    Attributes:
+        model: The model.
+        lang: The language of the data in words, or empty if the model has data in only one language.
+        text: The sentence.
+        failure: The share of failures that it reports; 0 for a remark.
+        testbed: The testbed whose trials show the failure.
+        verdicts: The verdicts or outcomes of these trials.
+    """
 
     model: str
     lang: str
     text: str
+    failure: float = 0.0
+    testbed: str = ""
+    verdicts: tuple[str, ...] = ()
 
 
-def summarise(cells: Sequence[Cell], scorer: str, words: Locale) -> list[Paragraph]:
-    """Return one paragraph for each model and data language, with models in leaderboard order."""
-    rows: dict[str, dict[str, list[LeaderboardRow]]] = {}
+_HALF = 0.5
+_WRONG = ("incorrect", "partial")
+
+
+def summarise(cells: Sequence[Cell], scorer: str, words: Locale) -> list[Finding]:
+    """Return what a report says about each model and data language, the biggest failure first."""
+    rows: dict[tuple[str, str], list[LeaderboardRow]] = {}
     for row in make_standings(cells, scorer):
-        rows.setdefault(row.entrant.model, {}).setdefault(row.entrant.lang, []).append(row)
-    paragraphs = []
-    for model, by_lang in rows.items():
-        for lang, standings in by_lang.items():
-            plain = [row for row in standings if MARK not in row.entrant.profile]
-            row = max(plain or standings, key=_measured)
-            sentences = [*_sentences(row, _noise_cells(cells, scorer, row), words)]
-            if not sentences:
-                continue
-            if len(plain) > 1:
-                others = "summary.others" if row.entrant.k else "summary.others_one"
-                sentences.append(words(others, data=", ".join(row.data), k=row.entrant.k))
-            name = words(f"summary.lang.{lang}") if len(by_lang) > 1 else ""
-            paragraphs.append(Paragraph(model, name, ("" if words.lang == "zh" else " ").join(sentences)))
+        rows.setdefault(row.entrant[:2], []).append(row)
+    findings: list[Finding] = []
+    for (model, lang), standings in rows.items():
+        plain = [row for row in standings if MARK not in row.entrant.profile]
+        # The row with the most values represents its model.
+        row = max(plain or standings, key=lambda row: sum(cell.value is not None for cell in row.cells.values()))
+        name = words(f"summary.lang.{lang}") if len({lang for one, lang in rows if one == model}) > 1 else ""
+        found = [Finding(model, name, *one) for one in _find(row, [*_usual(cells, scorer)], words)]
+        if found and len(plain) > 1:
+            others = "summary.others" if row.entrant.k else "summary.others_one"
+            found.append(Finding(model, name, words(others, data=", ".join(row.data), k=row.entrant.k)))
+        findings += found
+    return sorted(findings, key=lambda one: -one.failure)
+
+
+def join_findings(findings: Iterable[Finding], words: Locale) -> dict[str, dict[str, str]]:
+    """Return a paragraph for each model and language of the data."""
+    paragraphs: dict[str, dict[str, str]] = {}
+    for one in findings:
+        texts = paragraphs.setdefault(one.model, {})
+        texts[one.lang] = ("" if words.lang == "zh" else " ").join(filter(None, (texts.get(one.lang), one.text)))
     return paragraphs
 
 
-def _measured(row: LeaderboardRow) -> int:
-    """Return how many headline metrics a row has. The row with the most metrics represents its model."""
-    return sum(cell.value is not None for cell in row.cells.values())
+_Found: TypeAlias = tuple[str, float, str, tuple[str, ...]]
 
 
-def _noise_cells(cells: Sequence[Cell], scorer: str, row: LeaderboardRow) -> list[Cell]:
-    found = [
-        cell
-        for cell in cells
-        if (cell.table, cell.scorer, cell.scope) == ("noise", scorer, "all")
-        and (cell.key.model, cell.key.lang, cell.key.profile, cell.place.get("k")) == row.entrant
-        and cell.key.data == row.data[0]
-        and not cell.place.get("arm")
-        and cell.place.get("noise") is not None
-    ]
-    return sorted(found, key=lambda cell: cell.place.get("noise") or 0.0)
-
-
-def _sentences(row: LeaderboardRow, noise: Sequence[Cell], words: Locale) -> Iterator[str]:
+def _find(row: LeaderboardRow, cells: Sequence[Cell], words: Locale) -> Iterator[_Found | tuple[str]]:
+    """Yield the text of each finding about a row and, for failures, the other fields of `Finding`."""
     if all(cell.asked and cell.errors + cell.filtered == cell.asked for cell in row.cells.values()):
-        yield words("summary.no_responses")
+        yield words("summary.no_responses"), 1.0, "", ("error", "filtered")
         return
-    yield from _noise(noise, words)
-    yield from _rate(row, "closed_book", words)  # The closed-book rate covers the same questions as the noise rates.
-    yield from _rate(row, "refuses", words)
-    if (needless := row.cells.get("refuses_wrongly")) is not None and needless.value:
-        yield words("summary.refuses_wrongly", rate=_percent(needless.value))
-    yield from _rate(row, "integration", words)
-    yield from _rate(row, "misled", words)
+    yield from _find_noise(row, cells, words)
+    for name, testbed, is_failure, verdicts in (
+        ("closed_book", "", False, ()),
+        ("refuses", "rejection", False, ("correct", *_WRONG)),
+        ("refuses_wrongly", "noise", True, ("refused",)),
+        ("integration", "integration", False, (*_WRONG, "refused")),
+        ("misled", "counterfactual", True, _WRONG),
+    ):
+        rate = row.cells.get(name)
+        if rate is not None and rate.value is not None and (rate.value or name != "refuses_wrongly"):
+            end = {0.0: "_never", 1.0: "_always"}.get(rate.value, "") if name != "refuses_wrongly" else ""
+            failure = (rate.value if is_failure else 1 - rate.value) if testbed else 0.0
+            yield words(f"summary.{name}{end}", rate=_percent(rate.value)), failure, testbed, verdicts
     rates = [cell for cell in row.cells.values() if cell.metric != "auc" and cell.asked]  # auc combines many conditions
-    for name in ("errors", "truncated", "filtered"):
+    for name, outcome in (("errors", "error"), ("truncated", "truncated"), ("filtered", "filtered")):
         worst = max(rates, key=lambda cell: getattr(cell, name) / cell.asked, default=None)
-        if worst is not None and getattr(worst, name):
-            yield words(f"summary.{name}", count=f"{getattr(worst, name):,}", n=f"{worst.asked:,}")
+        if worst is not None and (count := getattr(worst, name)):
+            text = words(f"summary.{name}", count=f"{count:,}", n=f"{worst.asked:,}")
+            yield text, count / worst.asked, "", (outcome,)
     fewest = min((cell.questions for cell in row.cells.values() if cell.value is not None), default=FEW)
     if fewest < FEW:
-        yield words("summary.few" if fewest != 1 else "summary.one", n=fewest)
+        yield (words("summary.few" if fewest != 1 else "summary.one", n=fewest),)
 
 
-def _noise(cells: Sequence[Cell], words: Locale) -> Iterator[str]:
+def _find_noise(row: LeaderboardRow, cells: Sequence[Cell], words: Locale) -> Iterator[_Found]:
     """Compare accuracy at the lowest and highest noise ratios; state a direction only if the change is significant.
 
     The change is paired. If the two accuracies cover different questions and differ in the other direction, no
     direction is stated.
     """
-    points = [cell for cell in cells if cell.estimate.metric == "accuracy" and cell.estimate.value is not None]
+    found = {
+        (cell.estimate.metric, cell.place.get("noise") or 0.0): cell.estimate
+        for cell in cells
+        if (cell.table, cell.key.data) == ("noise", row.data[0])
+        and (cell.key.model, cell.key.lang, cell.key.profile, cell.place.get("k")) == row.entrant
+        and cell.place.get("noise") is not None
+    }
+    points = sorted(
+        (at, rate.value) for (metric, at), rate in found.items() if metric == "accuracy" and rate.value is not None
+    )
     if not points:
         return
-    first, last = (point.place.get("noise") or 0.0 for point in (points[0], points[-1]))
-    rates = [_percent(point.estimate.value or 0.0) for point in (points[0], points[-1])]
+    (first, least), (last, most) = points[0], points[-1]
     share = words("summary.half") if last == _HALF else _percent(last)
     if len(points) == 1:
-        yield words("summary.accuracy" if last else "summary.accuracy_clean", rate=rates[0], share=share)
-        return
-    before = words("summary.at", rate=rates[0], share=_percent(first)) if first else rates[0]
-    change = next(
-        (cell for cell in cells if cell.estimate.metric == "change" and cell.place.get("noise") == last), None
-    )
-    verb = "stays" if rates[0] == rates[1] else _direction(None if change is None else change.estimate)
-    is_higher = (points[-1].estimate.value or 0.0) > (points[0].estimate.value or 0.0)
-    if verb == ("falls" if is_higher else "rises"):
-        verb = "goes"
-    yield words(f"summary.{verb}", first=before, last=rates[1], share=share)
+        text = words("summary.accuracy" if last else "summary.accuracy_clean", rate=_percent(least), share=share)
+    else:
+        before = words("summary.at", rate=_percent(least), share=_percent(first)) if first else _percent(least)
+        change = found.get(("change", last))
+        verb = "stays" if _percent(least) == _percent(most) else _direction(change)
+        if verb == ("falls" if most > least else "rises"):
+            verb = "goes"
+        text = words(f"summary.{verb}", first=before, last=_percent(most), share=share)
+    yield text, 1 - most, "noise", _WRONG
 
 
 def _direction(change: Estimate | None) -> str:
     if change is None or change.low is None or change.high is None:
         return "goes"
     return "falls" if change.high < 0 else "rises" if change.low > 0 else "same"
-
-
-def _rate(row: LeaderboardRow, name: str, words: Locale) -> Iterator[str]:
-    cell = row.cells.get(name)
-    if cell is not None and cell.value is not None:
-        end = {0.0: "_never", 1.0: "_always"}.get(cell.value, "")
-        yield words(f"summary.{name}{end}", rate=_percent(cell.value))
 
 
 def _percent(value: float) -> str:

@@ -6,12 +6,11 @@ import csv
 import io
 import math
 import re
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias, overload
 
-from ragbed.errors import UsageError
+from ragbed.errors import UsageError, did_you_mean
 from ragbed.text import printable
 
 if TYPE_CHECKING:
@@ -392,23 +391,47 @@ def list_meanings(tables: Iterable[Table]) -> Iterator[str]:
         yield from (f"  {heading}: {meaning}" for heading, meaning in meanings.items())
 
 
-class Result(ABC):
-    """A result that consists of tables. `records()` returns the main one, whose rows are plain values."""
+class Result:
+    """The result of a function: tables and texts, sentences about them, and values by name.
 
-    @abstractmethod
-    def records(self) -> Table:
-        """Return the main table."""
+    `records()` returns the rows of the main table, `result["name"]` returns a value, and notebooks show all tables.
+
+    Args:
+        parts: Tables and texts, as the command prints them; the first table is the main one.
+        notes: Sentences about the result.
+        values: The result by name, as the command prints it with `--json`.
+        exit_code: Exit code of the command: 0 if the result is complete and no gate failed.
+    """
+
+    def __init__(
+        self,
+        parts: Iterable[Table | str],
+        notes: Iterable[str] = (),
+        values: Mapping[str, Any] | None = None,
+        exit_code: int = 0,
+    ) -> None:
+        self.parts, self.notes, self.exit_code = list(parts), list(notes), exit_code
+        self.values = {} if values is None else dict(values)
+
+    def __getitem__(self, name: str) -> Any:  # noqa: ANN401 - a value of any type
+        if name not in self.values:
+            raise UsageError(f"the result has no value {name!r}.{did_you_mean(name, self.values)}")
+        return self.values[name]
 
     def tables(self) -> list[Table]:
-        """Return all tables, as the command prints them."""
-        return [self.records()]
+        """Return all tables."""
+        return [part for part in self.parts if isinstance(part, Table)]
+
+    def records(self) -> Table:
+        """Return the main table."""
+        return self.tables()[0]
 
     def to_pandas(self) -> pandas.DataFrame:
         """Return the rows of the main table as a DataFrame. Requires `ragbed[pandas]`."""
         return self.records().to_pandas()
 
     def __repr__(self) -> str:
-        return repr(self.records())
+        return "\n\n".join([*(part if isinstance(part, str) else repr(part) for part in self.parts), *self.notes])
 
     def _repr_html_(self) -> str:
-        return self.records()._repr_html_()
+        return "".join(table._repr_html_() for table in self.tables())

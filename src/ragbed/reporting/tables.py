@@ -25,8 +25,8 @@ from ragbed.scoring.citations import CITATION_SCORES
 
 PAPER_PROFILE, PAPER_SCORER, PAPER_DOCS = "code-2023", "code", 5
 _Condition: TypeAlias = tuple[tuple[str, str], ...]  # Names in the locale section `conditions`, with values.
+_RowKey: TypeAlias = tuple[TrialGroup, int | None, _Condition]
 Published: TypeAlias = Mapping[tuple[str, str], str]  # Name of RGB's file, by model and dataset.
-_PRIOR = "_prior_"  # Separates the metric from the prior in the names of conflict metrics.
 
 
 def tell_condition(name: str, value: str, words: Locale) -> str:
@@ -35,11 +35,15 @@ def tell_condition(name: str, value: str, words: Locale) -> str:
 
 
 class TableColumn(NamedTuple):
-    """A column and the metric and noise ratio of its cells; `is_share` means that values are shown as percentages."""
+    """A column and the metric of its cells.
+
+    `at` is the noise ratio of its cells, or another number that distinguishes them (see `_column_of`). `is_share` means
+    that values are shown as percentages.
+    """
 
     heading: str
     metric: str
-    noise: float | None = None
+    at: float | None = None
     is_share: bool = True
 
     def tell(self, words: Locale) -> str:
@@ -48,7 +52,7 @@ class TableColumn(NamedTuple):
             return words(f"figures.depth.part{self.heading}")
         if self.heading[:1].isdigit():
             return self.heading
-        return words(f"columns.{self.metric}", noise="" if self.noise is None else f"{self.noise:.3g}")
+        return words(f"columns.{self.metric}", noise="" if self.at is None else f"{self.at:.3g}")
 
 
 @dataclass(frozen=True)
@@ -62,14 +66,9 @@ class TableRow:
     key: TrialGroup
     docs: int | None
     cells: tuple[Estimate | None, ...]
-    comparable: bool
+    comparable: bool = False
     condition: _Condition = ()
     printed: bool = False  # whether the row is from the paper
-
-    @property
-    def data(self) -> str:
-        """Return the name of the dataset, followed by the profile and the condition."""
-        return self.tell_data(read_words("en"))
 
     def tell_data(self, words: Locale) -> str:
         """Return the data, the profile and the condition in the language of the texts."""
@@ -87,7 +86,6 @@ class ReportTable:
     """A table in a report."""
 
     name: str
-    title: str
     columns: tuple[TableColumn, ...]
     rows: tuple[TableRow, ...]
 
@@ -98,21 +96,17 @@ class ReportTable:
         names = [words(f"page.{name}") for name in ("model", "data", "lang", "documents", "asked")]
         for row in self.rows:
             key, counts = row.key, row.counts
+            by_column = list(zip(self.columns, row.cells, strict=True))
+            data = row.tell_data(read_words("en"))
+            start = {"model": key.model, "data": data, "lang": key.lang, "documents": row.docs}
             failed = {name: getattr(counts, name).high for name in ("errors", "truncated", "filtered")}
-            values = {
-                column.heading: None if cell is None else cell.value
-                for column, cell in zip(self.columns, row.cells, strict=True)
-            }
-            start = {"model": key.model, "data": row.data, "lang": key.lang, "documents": row.docs}
+            values = {column.heading: None if cell is None else cell.value for column, cell in by_column}
             rows.append(start | {"n": counts.n.low, "n_max": counts.n.high} | failed | values)
             model = key.model + (" †" if row.comparable else "")
             named = (model, row.tell_data(words), key.lang, row.docs, show_asked(counts, words))
-            cells: dict[str, object] = {
-                column.tell(words): show(cell, column, words)
-                for column, cell in zip(self.columns, row.cells, strict=True)
-            }
+            cells = {column.tell(words): show(cell, column, words) for column, cell in by_column}
             shown.append({**dict(zip(names, named, strict=True)), **cells})
-        title = words.section("tables").get(self.name, self.title)
+        title = words.section("tables").get(self.name, f"Testbed {self.name}")
         if self.name == "own-rag":
             common, shown = compact(self._by_measure(shown, names[:4], words), names[:4])
             title += common
@@ -139,7 +133,7 @@ class Report:
     types with examples. `names` maps model strings to display names, which tables and errors use. `is_monitored` is set
     if a run has a stopping condition (`--until`); its intervals are then valid at any stopping time. `conditions` are
     the outcomes of the stopping conditions. `messages` are notes on runs, as the keys of their texts with the values.
-    `causes` say why a RAG system's answers are wrong.
+    `causes` say why a RAG system's answers are wrong. `results` is the number of results in all runs.
     """
 
     runs: tuple[str, ...]
@@ -153,6 +147,7 @@ class Report:
     messages: tuple[tuple[str, Mapping[str, str]], ...] = ()
     conditions: tuple[DecidedInterval, ...] = ()
     causes: tuple[CauseSummary, ...] = ()
+    results: int = 0
 
     def notes(self, words: Locale) -> list[str]:
         """Return notes on the whole report: causes of wrong answers, incomplete runs, cached and excluded responses."""
@@ -215,12 +210,8 @@ def make_report(
     errors = tuple(row._replace(model=names.get(row.model, row.model)) for row in read_error_rows(diagnoses))
     named = [_renamed(cell, names) for cell in cells]
     shown = [cell for cell in named if cell.scorer == scorer and cell.scope == "all"]
-    common = [cell for cell in named if cell.scorer == scorer and cell.scope == "common"]
-    tables = [
-        _arrange(name, columns, common if name == "conflict common" else shown, scorer, published)
-        for name, columns in _layout(shown)
-    ]
-    tables.append(_arrange_judged(_with_judges_named(named)))
+    tables = [_arrange(name, columns, shown, scorer, published) for name, columns in _layout(shown)]
+    tables.append(_arrange_judged([cell for cell in named if cell.scorer.startswith(JUDGED)]))
     kept = tuple(_beside_paper(table) for table in tables if table.rows)
     return Report(tuple(runs), scorer, tuple(cells), kept, tuple(diagnoses), names, errors=errors)
 
@@ -230,14 +221,16 @@ def _renamed(cell: Cell, names: Mapping[str, str]) -> Cell:
     return cell if names.get(model, model) == model else replace(cell, key=cell.key._replace(model=names[model]))
 
 
-def _columns(metrics: str, noise: float | None = None, *, is_share: bool = True) -> tuple[TableColumn, ...]:
+def _columns(metrics: str, at: float | None = None, *, is_share: bool = True) -> tuple[TableColumn, ...]:
     headings = read_words("en").section("columns")
-    return tuple(TableColumn(headings[metric], metric, noise, is_share) for metric in metrics.split())
+    return tuple(TableColumn(headings[metric], metric, at, is_share) for metric in metrics.split())
 
 
-_PARTS = (
-    *_columns("sub_answer_recall aligned_recall", 0.0),
-    TableColumn("all parts", "accuracy", 0.0),
+_REJECTION = _columns("refusal_recall all_rate false_refusal refusal_f1 balanced_accuracy correct_without_evidence")
+_COUNTERFACTUAL = _columns("accuracy error_detection corrected_of_flagged correct_rate misled_at_all", 0.0)
+_CONFLICT = (
+    *_columns("prior_right prior_wrong prior_none conflict_accuracy prior_bias context_bias"),
+    *_columns("context_bias_subtle context_bias_plausible context_bias_blatant"),
 )
 _STRATEGIES = (
     *_columns("noise_rate noise_gain rejection_rate rejection_gain integration_rate integration_gain"),
@@ -248,11 +241,6 @@ _OWN_RAG = _columns(
     "accuracy corpus_change false_refusal retrieval_recall mrr retrieved_distracts retrieved_contradicts "
     "retrieval_told cited_supports"
 )
-_CONFLICT = (
-    *_columns("prior_right prior_wrong prior_none conflict_accuracy prior_bias context_bias"),
-    *_columns("context_bias_subtle context_bias_plausible context_bias_blatant"),
-)
-_CITATIONS = _columns(" ".join(CITATION_SCORES))
 _SEARCH = (
     *_columns("accuracy refusal error_detection misled_at_all false_refusal fair_refusal given_rate search_gap"),
     *_columns("search_recall"),
@@ -264,80 +252,57 @@ _SEARCHES = (
     *_columns("never_searched stopped_early searched_too_long search_limit"),
     *_columns("poor_query found_but_ignored trusted_false"),
 )
-_REJECTION = _columns("refusal_recall all_rate false_refusal refusal_f1 balanced_accuracy correct_without_evidence")
-_COUNTERFACTUAL = _columns("accuracy error_detection corrected_of_flagged correct_rate misled_at_all", 0.0)
-_CLOSED = _columns("accuracy refusal accuracy_instructed refusal_instructed")
-_COST = _columns("cost cost_per_case cost_per_correct", is_share=False)
-_OTHER = _columns("accuracy refusal error_detection")  # Columns for plug-in testbeds.
 _JUDGED = _columns(
     "refusal flag flag_then_correct correct sufficient supported code.rej_star code.ed_star code.ed_star_then_correct"
 )
 
 
 def _layout(cells: Sequence[Cell]) -> Iterator[tuple[str, tuple[TableColumn, ...]]]:
-    yield "noise", _by_noise(cells, "noise")
-    yield "noise arms", _by_noise(cells, "noise", other_arms=True)
-    counts = {cell.place.get("k") for cell in cells if cell.table == "noise" and _place(cell, "noise length")}
-    yield "noise length", tuple(TableColumn(str(k), "accuracy", float(k)) for k in sorted(k for k in counts if k))
-    changes = _by_noise(cells, "noise", "change")
+    """Yield the name and the columns of every table in order."""
+
+    def each(name: str, metric: str = "accuracy") -> tuple[TableColumn, ...]:
+        """Return a column for each noise ratio or other number under which the table has cells."""
+        found = {
+            _column_of(cell, name)
+            for cell in cells
+            if cell.table == name.partition(" ")[0] and metric == _metric_of(cell, name) and _place(cell, name)
+        }
+        return tuple(TableColumn(f"{at:.3g}", metric, at) for at in sorted(at for at in found if at is not None))
+
+    changes = each("noise", "change")
     headings = [read_words("en")("columns.change", noise=column.heading) for column in changes]
     named = (column._replace(heading=heading) for column, heading in zip(changes, headings, strict=True))
+    yield "noise", each("noise")
+    yield "noise arms", each("noise arms")
+    yield "noise length", each("noise length")
     yield "noise curve", (*_columns("auc"), *named)
-    yield "noise gain", _by_noise(cells, "noise", "gain_by_documents")
     yield "rejection", _REJECTION
-    yield "integration", _by_noise(cells, "integration")
-    yield "integration parts", _PARTS
-    yield "integration gain", _by_noise(cells, "integration", "gain_by_documents")
+    yield "integration", (*each("integration"), *_columns("sub_answer_recall aligned_recall", 0.0))
     yield "counterfactual", _COUNTERFACTUAL
     yield "counterfactual true", _COUNTERFACTUAL
     yield "conflict", _CONFLICT
-    yield "conflict common", _CONFLICT
-    shares = sorted({cell.place.get("correct") or 0.0 for cell in cells if cell.table == "conflict"})
-    yield "conflict prior", tuple(TableColumn(f"{share:.3g}", "accuracy", share) for share in shares)
-    counts = {cell.place.get("k") for cell in cells if cell.table == "length"}
-    for name, metric in (("length", "accuracy"), ("length change", "change")):
-        yield name, tuple(TableColumn(str(k), metric, float(k)) for k in sorted(k for k in counts if k))
-    yield "length curve", _columns("slope_per_doubling")
-    yield (
-        "length parts",
-        (
-            *_columns("prompt_tokens", is_share=False),
-            *(TableColumn(str(part + 1), "accuracy_by_part", float(part)) for part in range(PARTS)),
-            *_columns("middle_loss"),
-        ),
-    )
-    yield "closed-book", _CLOSED
+    yield "conflict prior", each("conflict prior")
+    yield "length", (*each("length"), *_columns("slope_per_doubling"))
+    parts = (TableColumn(str(part + 1), "accuracy_by_part", float(part)) for part in range(PARTS))
+    yield "length parts", (*_columns("prompt_tokens", is_share=False), *parts, *_columns("middle_loss"))
+    yield "closed-book", _columns("accuracy refusal accuracy_instructed refusal_instructed")
     yield "remedies", _STRATEGIES
     yield "own-rag", _OWN_RAG
-    yield "citations", _CITATIONS
-    yield "citations noise", _by_noise(cells, "citations", "citation_f1")
+    yield "citations", _columns(" ".join(CITATION_SCORES))
     yield "search", _SEARCH
     yield "search turns", _SEARCHES
-    yield "cost", _COST
+    yield "cost", _columns("cost cost_per_case cost_per_correct", is_share=False)
     for testbed in dict.fromkeys(cell.table for cell in cells if cell.table not in (*METRICS, "remedies", "cost")):
-        yield testbed, _OTHER
-
-
-def _by_noise(
-    cells: Sequence[Cell], table: str, metric: str = "accuracy", *, other_arms: bool = False
-) -> tuple[TableColumn, ...]:
-    ratios = {
-        cell.place.get("noise")
-        for cell in cells
-        if cell.table == table and cell.estimate.metric == metric and bool(cell.place.get("arm")) == other_arms
-    }
-    return tuple(TableColumn(f"{ratio:.3g}", metric, ratio) for ratio in sorted(r for r in ratios if r is not None))
+        yield testbed, _columns("accuracy refusal error_detection")  # a plug-in's testbed
 
 
 def _arrange(
     name: str, columns: tuple[TableColumn, ...], cells: Sequence[Cell], scorer: str, published: Published
 ) -> ReportTable:
-    source = name.partition(" ")[0]
-    found: dict[tuple[TrialGroup, int | None, _Condition], dict[tuple[str, float | None], Estimate]] = {}
+    found: dict[_RowKey, dict[tuple[str, float | None], Estimate]] = {}
     for cell in cells:
-        if cell.table == source and (place := _place(cell, name)) is not None:
-            metric = cell.estimate.metric.partition(_PRIOR)[0] if name == "conflict prior" else cell.estimate.metric
-            found.setdefault((cell.key, *place), {})[metric, _column_of(cell, name)] = cell.estimate
+        if cell.table == name.partition(" ")[0] and (place := _place(cell, name)) is not None:
+            found.setdefault((cell.key, *place), {})[_metric_of(cell, name), _column_of(cell, name)] = cell.estimate
     metrics = {metric for row in found.values() for metric, _ in row}
     columns = tuple(column for column in columns if column.metric in metrics)
     rows = []
@@ -346,7 +311,59 @@ def _arrange(
         if any(cell is not None for cell in picked):
             is_paper = not condition and scorer == PAPER_SCORER and _is_paper_setting(name, key, docs, published)
             rows.append(TableRow(key, docs, picked, is_paper and _is_complete(name, picked), condition))
-    return ReportTable(name, _title(name), columns, tuple(rows))
+    return ReportTable(name, columns, tuple(rows))
+
+
+def _pick(row: dict[tuple[str, float | None], Estimate], column: TableColumn) -> Estimate | None:
+    """Return the cell at the column's number or, if the column has none, the first cell for its metric."""
+    if column.at is not None:
+        return row.get((column.metric, column.at))
+    return next((cell for (metric, _), cell in row.items() if metric == column.metric), None)
+
+
+def _metric_of(cell: Cell, table: str) -> str:
+    """Return a cell's metric; the table `conflict prior` has the metrics of all priors in one column."""
+    return cell.estimate.metric.partition("_prior_")[0] if table == "conflict prior" else cell.estimate.metric
+
+
+def _column_of(cell: Cell, table: str) -> float | None:
+    """Return the number that determines a cell's column.
+
+    It is usually a noise ratio, but some tables use the number of documents, the part of the prompt that contains the
+    supporting document, or the share of true documents.
+    """
+    axis = {"noise length": "k", "length": "k", "length parts": "slot", "conflict prior": "correct"}.get(table, "noise")
+    value = cell.place.get(axis)
+    return float(value) if isinstance(value, int | float) else None
+
+
+def _place(cell: Cell, table: str) -> tuple[int | None, _Condition] | None:
+    """Return the number of documents and the condition for a cell's row, or None if the cell is not in this table."""
+    k, arm, true = cell.place.get("k"), cell.place.get("arm"), cell.place.get("correct")
+    prior, has_noise = cell.estimate.metric.partition("_prior_")[2], cell.place.get("noise") is not None
+    of_arm, of_setting = (("distractors", str(arm)),), _setting(arm)
+    places: dict[str, tuple[bool, int | None, _Condition]] = {
+        "noise arms": (arm is not None and has_noise, k, of_arm),
+        "noise length": (arm is not None and not has_noise, None, of_arm),
+        "length": (True, None, of_setting),
+        "length parts": (k is not None, k, of_setting),
+        **dict.fromkeys(("own-rag", "search", "search turns"), (True, k, of_setting)),
+        "conflict prior": (bool(prior) and true is not None, k, (("prior", prior),)),
+        "counterfactual true": (bool(true) and not arm, k, (("true", f"{true or 0:.3g}"),)),
+    }
+    is_usual = not arm and (true is None if table == "conflict" else not true)
+    is_one = table.startswith("noise") and k == ONE_SUPPORTING
+    usual = (is_usual, None, (("supporting", "1"),)) if is_one else (is_usual, k, ())
+    is_here, docs, condition = places.get(table, usual)
+    return (docs, condition) if is_here else None
+
+
+def _setting(setting: str | None) -> _Condition:
+    """Return the condition for a setting such as `random` or `size=1000`."""
+    if setting is None:
+        return ()
+    name, _, value = setting.partition("=")
+    return ((name, value),) if value and name in ("size", "false") else (("setting", setting),)
 
 
 class _PaperSource(NamedTuple):
@@ -408,14 +425,15 @@ def _beside_paper(table: ReportTable) -> ReportTable:
         if lang in langs and any(cells):
             name = f"{model} (paper){' ‡' if (lang, model) in inferred_rows(source.table) else ''}"
             docs = None if table.name == "closed-book" else PAPER_DOCS
-            rows.append(TableRow(TrialGroup(name, "RGB", lang, ""), docs, cells, False, printed=True))
+            rows.append(TableRow(TrialGroup(name, "RGB", lang, ""), docs, cells, printed=True))
     return replace(table, rows=(*table.rows, *rows))
 
 
 def _printed_cell(column: TableColumn, printed: Mapping[str, float], source: _PaperSource) -> Estimate | None:
-    by_ratio = {float(name): name for name in printed if not source.metrics}
-    ratio = -1.0 if column.noise is None else column.noise
-    name = source.metrics.get(column.metric) if source.metrics else by_ratio.get(ratio)
+    if source.metrics:
+        name = source.metrics.get(column.metric)
+    else:
+        name = next((one for one in printed if column.metric == "accuracy" and float(one) == column.at), None)
     if name is None:
         return None
     n = read_tables().questions[source.table]
@@ -423,102 +441,32 @@ def _printed_cell(column: TableColumn, printed: Mapping[str, float], source: _Pa
     return Estimate(metric=column.metric, value=printed[name] / 100, low=None, high=None, **counts)
 
 
-def _title(name: str) -> str:
-    return read_words("en").section("tables").get(name, f"Testbed {name}")
-
-
 def _arrange_judged(cells: Sequence[Cell]) -> ReportTable:
     """Tabulate the rates based on judges' verdicts, which do not depend on the scorer, by judge and condition."""
-    found: dict[tuple[TrialGroup, int | None, _Condition], dict[str, Estimate]] = {}
+    judges = short_names(cell.scorer.removeprefix(JUDGED) for cell in cells)
+    found: dict[_RowKey, dict[str, Estimate]] = {}
     for cell in cells:
-        row = found.setdefault((cell.key, cell.place.get("k"), _judged_condition(cell)), {})
+        row = found.setdefault((cell.key, cell.place.get("k"), _judged_condition(cell, judges)), {})
         row[cell.estimate.metric] = cell.estimate
     columns = tuple(column for column in _JUDGED if any(column.metric in row for row in found.values()))
     rows = []
     for (key, docs, condition), row in found.items():
         undecided = max(cell.unsure for cell in row.values())
         note = (("undecided", str(undecided)),) if undecided else ()
-        rows.append(TableRow(key, docs, tuple(row.get(column.metric) for column in columns), False, condition + note))
-    return ReportTable("judged", _title("judged"), columns, tuple(rows))
+        picked = tuple(row.get(column.metric) for column in columns)
+        rows.append(TableRow(key, docs, picked, condition=condition + note))
+    return ReportTable("judged", columns, tuple(rows))
 
 
-def _with_judges_named(cells: Sequence[Cell]) -> list[Cell]:
-    judged = [cell for cell in cells if cell.scorer.startswith(JUDGED)]
-    names = short_names(cell.scorer.removeprefix(JUDGED) for cell in judged)
-    names |= {name: name for name in names if name.startswith(RULES)}
-    return [replace(cell, scorer=JUDGED + names[cell.scorer.removeprefix(JUDGED)]) for cell in judged]
-
-
-def _judged_condition(cell: Cell) -> _Condition:
-    values = {
-        "noise": cell.place.get("noise"),
-        "true": cell.place.get("correct") or None,
-        "distractors": cell.place.get("arm"),
-    }
-    shown = [
-        (name, f"{value:.3g}" if isinstance(value, float) else str(value))
-        for name, value in values.items()
-        if value is not None
-    ]
-    limits = [("only", "unsure")] if cell.scope == "unsure" else []
-    judge = cell.scorer.removeprefix(JUDGED)
+def _judged_condition(cell: Cell, judges: Mapping[str, str]) -> _Condition:
+    judge, testbed = cell.scorer.removeprefix(JUDGED), ("testbed", cell.table)
     if judge.startswith(RULES):
         labels = judge.removeprefix(RULES)
         name = "few_labels" if labels and cell.estimate.value is None else "labels" if labels else "rules"
-        return ("testbed", cell.table), (name, labels)
-    return ("testbed", cell.table), *shown, ("judge", judge), *limits
-
-
-def _column_of(cell: Cell, table: str) -> float | None:
-    """Return the value that determines a cell's column.
-
-    It is usually a noise ratio, but some tables use the number of documents, the part of the prompt that contains the
-    supporting document, or the share of true documents.
-    """
-    if table in ("noise length", "length", "length change"):
-        return float(cell.place.get("k") or 0)
-    if table == "length parts":
-        return cell.place.get("slot")
-    return cell.place.get("correct") if table == "conflict prior" else cell.place.get("noise")
-
-
-def _place(cell: Cell, table: str) -> tuple[int | None, _Condition] | None:
-    """Return the number of documents and the condition for a cell's row, or None if the cell is not in this table."""
-    arm, true = cell.place.get("arm"), cell.place.get("correct")
-    if table in ("noise arms", "noise length"):
-        is_here = arm and (cell.place.get("noise") is None) == (table == "noise length")
-        return (
-            (None if table == "noise length" else cell.place.get("k"), (("distractors", str(arm)),))
-            if is_here
-            else None
-        )
-    if table in ("length", "length change", "length curve", "length parts"):
-        is_curve = cell.place.get("k") is None
-        shown = cell.place.get("k") if table == "length parts" else None
-        return (shown, _setting(arm)) if is_curve == (table == "length curve") else None
-    if table in ("own-rag", "search", "search turns"):
-        return cell.place.get("k"), _setting(arm)
-    if table == "conflict prior":
-        prior = cell.estimate.metric.partition(_PRIOR)[2]
-        return (cell.place.get("k"), (("prior", prior),)) if prior and true is not None else None
-    if table == "counterfactual true":
-        return (cell.place.get("k"), (("true", f"{true:.3g}"),)) if true and not arm else None
-    is_one = table.startswith("noise") and cell.place.get("k") == ONE_SUPPORTING
-    docs: tuple[int | None, _Condition] = (None, (("supporting", "1"),)) if is_one else (cell.place.get("k"), ())
-    is_summary = true is None if table.startswith("conflict") else not true
-    return None if arm or not is_summary else docs
-
-
-def _setting(setting: str | None) -> _Condition:
-    """Return the condition for a setting such as `random` or `size=1000`."""
-    if setting is None:
-        return ()
-    name, _, value = setting.partition("=")
-    return ((name, value),) if value and name in ("size", "false") else (("setting", setting),)
-
-
-def _pick(row: dict[tuple[str, float | None], Estimate], column: TableColumn) -> Estimate | None:
-    """Return the cell at the column's ratio or, if the column has no ratio, the first cell for its metric."""
-    if column.noise is not None:
-        return row.get((column.metric, column.noise))
-    return next((cell for (metric, _), cell in row.items() if metric == column.metric), None)
+        return testbed, (name, labels)
+    noise, true, arm = cell.place.get("noise"), cell.place.get("correct"), cell.place.get("arm")
+    shown = [] if noise is None else [("noise", f"{noise:.3g}")]
+    shown += [("true", f"{true:.3g}")] if true else []
+    shown += [("distractors", arm)] if arm else []
+    only = [("only", "unsure")] if cell.scope == "unsure" else []
+    return testbed, *shown, ("judge", judges[judge]), *only

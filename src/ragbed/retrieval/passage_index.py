@@ -1,7 +1,7 @@
-"""Search a fixed list of passages in memory, by keywords (BM25) or by cosine similarity.
+"""Search a fixed list of passages by keywords (BM25).
 
-The same passages and query always give the same result. `LocalIndex`, which uses SQLite, supports updates and filters,
-but its queries take seconds with a million passages (`python -m benches search`).
+The same passages and query always give the same result. SQLite's FTS5 is not used, because its queries take seconds
+with a million passages (`python -m benches search`).
 """
 
 from __future__ import annotations
@@ -23,8 +23,6 @@ from ragbed.retrieval.terms import words_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-    from ragbed.retrieval.base import Encoder
 
 # The usual values for the BM25 parameters k1 (term saturation) and b (length normalisation).
 SATURATION = 1.2
@@ -143,27 +141,3 @@ def best_places(scores: NDArray[np.float32], k: int) -> list[int]:
     if len(found) > k:
         places = places[found >= np.partition(found, len(found) - k)[len(found) - k]]
     return heapq.nsmallest(k, places.tolist(), key=lambda place: (-scores[place], place))
-
-
-class DenseIndex:
-    """An index that ranks passages by cosine similarity.
-
-    Args:
-        texts: The passages.
-        encoder: Encodes passages and queries.
-    """
-
-    def __init__(self, texts: Iterable[str], encoder: Encoder) -> None:
-        self._encoder, self._passages = encoder, list(texts)
-        self._vectors = encoder.encode(self._passages, "passage").vectors
-
-    def text(self, number: int) -> str:
-        """Return the passage with the given index."""
-        return self._passages[number]
-
-    def search(self, query: str, k: int) -> list[int]:
-        """Return the indexes of the `k` passages that are most similar to the query, best first."""
-        if not self._passages:
-            return []
-        scores = self._vectors @ self._encoder.encode([query], "question").vectors[0]
-        return best_places((scores + 2).astype(np.float32), k)  # 2 is added because `best_places` skips zeros

@@ -4,8 +4,9 @@ A batch is stored before it is submitted, with a key that is also sent to the pr
 next session looks up the batch by its key, so no batch is created twice. Each case still has its own result, cache
 entry and cost.
 
-A truncated response is sent once more with a higher token limit, and a rejected request without the parameter that the
-server rejects, in a later batch. Direct calls do the same immediately (`token_limit.py`, `negotiation.py`).
+Requests have the highest token limit from the start, because a truncated response would cost another batch. A request
+that the server rejects without a charge is sent again in the next batch, without the parameter or with a lower limit.
+Direct calls do this immediately (`token_limit.py`, `negotiation.py`).
 """
 
 from __future__ import annotations
@@ -26,12 +27,11 @@ from ragbed.errors import option
 from ragbed.models.base import Batching
 from ragbed.models.failures import REJECTED, Failure, failed
 from ragbed.models.providers.batches import BatchLine, LineResult, RemoteBatch
-from ragbed.models.token_limit import has_reasoned, join_attempts
-from ragbed.runs.batch_records import BATCH, FOLLOW_UP, FollowUp, StoredBatch, read_batches, read_follow_ups
+from ragbed.runs.batch_records import BATCH, StoredBatch, read_batches
 from ragbed.runs.call_loop import CallLoop
 from ragbed.runs.circuit_breaker import CircuitOpen
-from ragbed.runs.store import FORGET, NOTE, Called, CallRequest
-from ragbed.schema import Completion
+from ragbed.runs.store import NOTE, Called, CallRequest
+from ragbed.schema import Case, Completion
 from ragbed.text import counted
 
 Call: TypeAlias = tuple[int, int]  # case number and repeat
@@ -41,8 +41,7 @@ _MAX_REJECTIONS = 4  # maximum number of rejections per call; each one reveals a
 _MAX_CREATIONS = 3  # maximum number of attempts to create a batch if it does not appear in the provider's list
 # Maximum time for which a new batch may be missing from the provider's list, and time between lookups, in seconds.
 _LISTED_AFTER_S, _LISTING_PAUSE_S = 120.0, 5.0
-# Initial and maximum pause, in seconds, before the next batch if the provider's queue is full and no batch is open.
-_FIRST_FULL_PAUSE_S, _LONGEST_FULL_PAUSE_S = 30.0, 600.0
+_FULL_PAUSE_S = 60.0  # pause before the next batch if the provider's queue is full and no batch is open
 _KEPT_S = 20 * 86_400.0  # minimum time in seconds for which providers keep the results of a batch
 _DOWNLOADS = 3  # maximum number of attempts to download results if lines are missing
 
@@ -50,7 +49,6 @@ _DOWNLOADS = 3  # maximum number of attempts to download results if lines are mi
 class _SentCall(NamedTuple):
     """A call as it was sent in a batch."""
 
-    batch: str
     call: Call
     request: CallRequest
     max_tokens: int
@@ -74,12 +72,13 @@ class BatchLoop(CallLoop):
         self._batching = cast("Batching", self.model)
         self._service = self._batching.open_batches()
         self._max_lines = self._service.max_lines
-        self._waiting: dict[Call, FollowUp] = {}  # the calls that have to be sent again
+        self._limits: dict[Call, int] = {}  # the token limits of calls whose higher limit was rejected
+        self._rejections: Counter[Call] = Counter()
         self._open: list[_OpenBatch] = []
         self._expired: Counter[Call] = Counter()
         self._ended: set[Call] = set()
         self._refused: str | None = None
-        self._is_full, self._full_pause_s = False, _FIRST_FULL_PAUSE_S
+        self._is_full = False
         self._reserved: dict[str, list[Decimal]] = {}  # the highest cost of each request, by batch
         self._waits_for_budget = False  # whether other models' batches have to release their reservations first
 
@@ -89,7 +88,8 @@ class BatchLoop(CallLoop):
         Raises:
             CircuitOpen: The provider rejected a batch or cannot be reached. A later session collects open batches.
         """
-        self._restore()
+        for batch in read_batches(self.session.store, self.number, collected=True):
+            self._batching.negotiation.add(batch.learned)
         try:
             for stored in read_batches(self.session.store, self.number):
                 await self._resume(stored)
@@ -118,30 +118,14 @@ class BatchLoop(CallLoop):
             )
         self._tell_fix()
 
-    def _restore(self) -> None:
-        """Load the server properties detected in earlier sessions, and the calls that still have to be resent."""
-        store, model = self.session.store, self._batching
-        for batch in read_batches(store, self.number, collected=True):
-            model.negotiation.add(batch.learned)
-            model.limit.thinks |= batch.thinks
-        for call, again in read_follow_ups(store, self.number).items():
-            if store.has_response(self.number, *call):
-                continue
-            self._waiting[call] = again
-            model.negotiation.add(again.learned)
-            if again.first is not None:
-                model.limit.thinks |= has_reasoned(again.first)
-                if self.session.job.budget is not None:
-                    self.session.job.budget.pay(self.model.name, again.first)
-
     # Methods that submit batches.
 
     async def _submit_all(self) -> None:
         if self._is_full:
             if self._open:
                 return  # submit no batches until one of the open batches has ended
-            await asyncio.sleep(self._full_pause_s)
-            self._is_full, self._full_pause_s = False, min(_LONGEST_FULL_PAUSE_S, 2 * self._full_pause_s)
+            await asyncio.sleep(_FULL_PAUSE_S)
+            self._is_full = False
         while self._refused is None:
             batch = await self._next_batch()
             if batch is None:
@@ -209,13 +193,11 @@ class BatchLoop(CallLoop):
         """Return the token limit for a call's next request; if the prompt is too long, end the call and return None."""
         call = (request.number, request.repeat)
         while True:
-            limit = self._waiting[call].max_tokens if call in self._waiting else self._batching.limit.start
+            limit = self._limits.get(call, self._batching.limit.highest)
             try:
                 self._batching.check_length(request.case, limit)
             except Failure as failure:
-                completion = self._conclude(_SentCall("", call, request, limit, b""), failed(failure, 0))
-                if completion is not None:
-                    await self._end(request, completion)
+                if await self._conclude(_SentCall(call, request, limit, b""), failed(failure, 0)):
                     return None
             else:
                 return limit
@@ -248,13 +230,12 @@ class BatchLoop(CallLoop):
         stored = batch.stored
         for request, limit in zip(batch.requests, stored.limits, strict=True):
             body = self._batching.batch_request(request.case, limit, stored.learned)
-            yield _SentCall(stored.key, (request.number, request.repeat), request, limit, body)
+            yield _SentCall((request.number, request.repeat), request, limit, body)
 
     def _unread(self, batch: _OpenBatch) -> Iterator[tuple[int, _SentCall]]:
         """Yield the calls of a batch whose results have not been read, in this session or an earlier one."""
         for at, sent in enumerate(self._sent(batch)):
-            is_read = sent.call in self._waiting and self._waiting[sent.call].after == sent.batch
-            if sent.call not in self._ended and not is_read:
+            if sent.call not in self._ended:
                 yield at, sent
 
     async def _adopt(self, batch: _OpenBatch, remote: str) -> None:
@@ -282,14 +263,14 @@ class BatchLoop(CallLoop):
     async def _fail(self, batch: _OpenBatch, failure: Failure) -> None:
         """Record an error for each open case in a batch, so that a rerun retries the case, and close the batch."""
         for _, sent in list(self._unread(batch)):
-            await self._end(sent.request, self._with_earlier(sent.call, failed(failure)))
+            await self._end(sent.request, failed(failure))
         await self._close(batch)
 
     async def _resume(self, stored: StoredBatch) -> None:
         """Reopen a batch from an earlier session, or create it now if it was never submitted."""
         requests = []
         for number, repeat in stored.calls:
-            found = next(self.session.store.cases_after(number - 1, 1), None)
+            found = next(self.session.store.cases_after(number - 1, 1, Case), None)
             if found is None or found[0] != number:
                 raise self.session.store.damaged(f"batch {stored.key}")
             requests.append(CallRequest(self.number, number, repeat, found[1]))
@@ -356,7 +337,7 @@ class BatchLoop(CallLoop):
                 return
             for at, sent in list(self._unread(batch)):
                 await self._take(sent, results.get(f"{batch.stored.key}-{at}"))
-            self._is_full, self._full_pause_s = False, _FIRST_FULL_PAUSE_S
+            self._is_full = False
             await self._close(batch)
         elif "token_limit" in remote.problem and (self._open or len(batch.requests) > 1):
             # The batch exceeds the provider's limit on queued tokens, to which other batches contribute. If there are
@@ -383,16 +364,10 @@ class BatchLoop(CallLoop):
                 break
             await asyncio.sleep(_FIRST_POLL_S)
             remote = await self._service.look(remote.id)
-        foreign, double = len(found.keys() - expected), len(lines) - len(found)
-        if foreign or double:
-            self.session.job.tell(
-                f"{self.model.name}: batch {remote.id} contains {foreign:,} results for unknown requests and "
-                f"{double:,} duplicate results, which are ignored."
-            )
         return found
 
     async def _take(self, sent: _SentCall, result: LineResult | None) -> None:
-        """Store the outcome of a request, or record that its call has to be resent."""
+        """Store the outcome of a request; one that has expired, or was rejected but can be changed, remains pending."""
         if result is None:
             response: bytes | Failure = Failure("protocol", "the batch results contain no line for this case")
         elif result.is_expired:
@@ -404,22 +379,38 @@ class BatchLoop(CallLoop):
             response = (
                 result.body or result.failure or Failure("server", "the batch contains no response for this case")
             )
-        last = self._read(sent, response)
-        completion = None
-        if last is not None:
-            self._call_log.add(last)
-            self.progress.count_tokens(last)
-            if self.session.job.budget is not None:
-                self.session.job.budget.pay(self.model.name, last)
-            completion = self._conclude(sent, last)
-        if completion is not None:
-            await self._end(sent.request, completion)
-        else:
-            again = msgspec.json.encode(self._waiting[sent.call]).decode()
-            await self.session.writer.put(NOTE, (self._key_of(sent.call), again))
+        try:
+            if isinstance(response, Failure):
+                raise response
+            done = self._batching.parse(response, sent.request.case, sent.body)
+        except Failure as failure:
+            if self._negotiate(sent, failure):
+                return
+            done = failed(failure, 1, Counter(failure.usage) if failure.usage else None)
+        if done.usage is not None:
+            done = replace(done, usage={**done.usage, "batch": 1})
+        self._call_log.add(done)
+        self.progress.count_tokens(done)
+        if self.session.job.budget is not None:
+            self.session.job.budget.pay(self.model.name, done)
+        await self._conclude(sent, done)
 
-    def _key_of(self, call: Call) -> str:
-        return f"{FOLLOW_UP}{self.number}.{call[0]}.{call[1]}"
+    async def _conclude(self, sent: _SentCall, done: Completion) -> bool:
+        """Store the outcome of a call, and return True, unless it failed because of its token limit, which is lowered.
+
+        Args:
+            sent: The last request.
+            done: The outcome of this request.
+        """
+        limit = self._batching.limit
+        lower = limit.lower_for(done, sent.max_tokens)
+        if lower is not None:
+            self._limits[sent.call] = lower
+            self._rejections[sent.call] += done.attempts
+            return False
+        done = limit.settle(done, sent.max_tokens)
+        await self._end(sent.request, replace(done, attempts=done.attempts + self._rejections[sent.call]))
+        return True
 
     async def _end(self, request: CallRequest, completion: Completion) -> None:
         """Store a call's outcome."""
@@ -431,86 +422,26 @@ class BatchLoop(CallLoop):
         self._ended.add(call)
         self._breaker.count(called.completion)
         await self._settle([self._store(request, called)])
-        if self._waiting.pop(call, None) is not None:
-            await self.session.writer.put(FORGET, (self._key_of(call),))
 
     async def _close(self, batch: _OpenBatch) -> None:
         if self.session.job.budget is not None:
             for cost in self._reserved.pop(batch.stored.key, ()):
                 self.session.job.budget.release(cost)
-        learned, thinks = dict(self._batching.negotiation.learned), self._batching.limit.thinks
-        batch.stored = replace(batch.stored, calls=[], limits=[], learned=learned, thinks=thinks)
+        batch.stored = replace(batch.stored, calls=[], limits=[], learned=dict(self._batching.negotiation.learned))
         await self._save(batch, "collected")
-
-    # Methods that decide which calls to send again.
-
-    def _read(self, sent: _SentCall, response: bytes | Failure) -> Completion | None:
-        """Return the outcome of one request, or None if the server rejected the request and it will be sent again.
-
-        Args:
-            sent: The request.
-            response: The body of the response, or the failure that the batch reports.
-        """
-        try:
-            if isinstance(response, Failure):
-                raise response
-            completion = self._batching.parse(response, sent.request.case, sent.body)
-        except Failure as failure:
-            if self._negotiate(sent, failure):
-                return None
-            return failed(failure, 1, Counter({**(failure.usage or {}), "batch": 1}) if failure.usage else None)
-        usage = None if completion.usage is None else {**completion.usage, "batch": 1}
-        return replace(completion, usage=usage)
 
     def _negotiate(self, sent: _SentCall, failure: Failure) -> bool:
         """Handle a rejection, and return whether to send the call again with different parameters."""
-        earlier, model = self._earlier(sent), self._batching
-        if failure.kind not in REJECTED or earlier.rejections >= _MAX_REJECTIONS:
+        negotiation = self._batching.negotiation
+        if failure.kind not in REJECTED or self._rejections[sent.call] >= _MAX_REJECTIONS:
             return False
 
         def is_same() -> bool:
-            return model.batch_request(sent.request.case, sent.max_tokens, model.negotiation.learned) == sent.body
+            return self._batching.batch_request(sent.request.case, sent.max_tokens, negotiation.learned) == sent.body
 
         if is_same():
-            model.negotiation.learn(failure, msgspec.json.decode(sent.body, type=dict[str, Any]), may_stream=False)
+            negotiation.learn(failure, msgspec.json.decode(sent.body, type=dict[str, Any]), may_stream=False)
         if is_same():
             return False
-        self._send_again(sent, replace(earlier, rejections=earlier.rejections + 1))
+        self._rejections[sent.call] += 1
         return True
-
-    def _conclude(self, sent: _SentCall, done: Completion) -> Completion | None:
-        """Return the outcome of a call, or None if the call will be sent again with a different token limit.
-
-        Args:
-            sent: The last request.
-            done: The outcome of this request.
-        """
-        limit, earlier, case = self._batching.limit, self._earlier(sent), sent.request.case
-        lower = limit.lower_for(done, sent.max_tokens, case)
-        if lower is not None:
-            rejections = earlier.rejections + done.attempts
-            if (first := earlier.first) is not None and lower <= (accepted := first.max_tokens or limit.first):
-                return limit.settle(replace(first, attempts=first.attempts + rejections), accepted, case)
-            self._send_again(sent, replace(earlier, max_tokens=lower, rejections=rejections))
-            return None
-        higher = limit.raise_for(done, sent.max_tokens, case) if earlier.first is None else None
-        settled = limit.settle(done, sent.max_tokens, case)
-        if higher is not None:
-            self._send_again(sent, replace(earlier, max_tokens=higher, first=settled))
-            return None
-        return self._with_earlier(sent.call, settled)
-
-    def _with_earlier(self, call: Call, done: Completion) -> Completion:
-        """Return the last response to a call, with tokens and attempts summed over all responses to the call."""
-        earlier = self._waiting.get(call)
-        if earlier is None:
-            return done
-        done = replace(done, attempts=done.attempts + earlier.rejections)
-        return done if earlier.first is None else join_attempts(earlier.first, done)
-
-    def _earlier(self, sent: _SentCall) -> FollowUp:
-        return self._waiting.get(sent.call) or FollowUp(sent.max_tokens)
-
-    def _send_again(self, sent: _SentCall, again: FollowUp) -> None:
-        learned = dict(self._batching.negotiation.learned)
-        self._waiting[sent.call] = replace(again, after=sent.batch, learned=learned)

@@ -44,7 +44,7 @@ class Budget:
     def __init__(self, dollars: float | None, prices: Mapping[str, Price], requests: int | None = None) -> None:
         self._limit = None if dollars is None else Decimal(str(dollars))
         self._max_requests = requests
-        self._spent, self._reserved = Decimal(0), Decimal(0)
+        self.spent, self._reserved = Decimal(0), Decimal(0)
         self._sent = self._in_flight = 0  # requests
         self._is_denied = False
         self._waiting: list[asyncio.Future[None]] = []
@@ -65,9 +65,9 @@ class Budget:
         if self._max_requests is not None and self._sent >= self._max_requests:
             problem, name = f"the limit of {self._max_requests:,} requests has been reached", "max_calls"
         else:
-            is_spent = self._limit is not None and self._spent >= self._limit
+            is_spent = self._limit is not None and self.spent >= self._limit
             state = "has been used up" if is_spent else "does not cover the highest cost of the next request"
-            problem, name = f"the budget of ${float(self._limit or 0):g} {state} (${self._spent:.4f} spent)", "budget"
+            problem, name = f"the budget of ${float(self._limit or 0):g} {state} (${self.spent:.4f} spent)", "budget"
         raise BudgetSpent(f"{problem}; {stored} {option(name)}; for a run, set {option('out')} to its folder.")
 
     def pay(self, model: str, completion: Completion, unreported: Decimal | None = None) -> bool:
@@ -86,14 +86,14 @@ class Budget:
         self._sent += max(len(usages_made(completion)), completion.attempts - cached)
         if cost is None:
             return self._limit is None
-        self._spent += cost
+        self.spent += cost
         self._cost[model] += cost
         self._calls[model] += len(usages_made(completion))
         return True
 
     def include(self, other: Budget) -> None:
         """Add the cost and the requests of another part of the same work."""
-        self._spent += other._spent
+        self.spent += other.spent
         self._sent += other._sent
         for model, cost in other._cost.items():
             self._cost[model] += cost
@@ -171,12 +171,8 @@ class Budget:
 
     def _covers(self, cost: Decimal) -> bool:
         has_requests = self._max_requests is None or self._sent + self._in_flight < self._max_requests
-        has_dollars = self._limit is None or self._spent + self._reserved + cost <= self._limit
+        has_dollars = self._limit is None or self.spent + self._reserved + cost <= self._limit
         return has_requests and has_dollars and not self._is_denied
-
-    def spending(self) -> dict[str, tuple[Decimal, int]]:
-        """Return the dollars spent and the number of calls so far, by model."""
-        return {model: (dollars, self._calls[model]) for model, dollars in self._cost.items()}
 
     def suspect(self, model: str, calls: int) -> bool:
         """Charge the model's average cost per call for calls that have no response but may have been billed.
@@ -186,7 +182,7 @@ class Budget:
         self._sent += calls
         if not self._calls[model]:
             return False
-        self._spent += calls * self._cost[model] / self._calls[model]
+        self.spent += calls * self._cost[model] / self._calls[model]
         return True
 
 

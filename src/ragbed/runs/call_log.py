@@ -8,10 +8,9 @@ from typing import Any
 import msgspec
 
 from ragbed.models.base import Model
-from ragbed.runs.status import read_fingerprints
 from ragbed.runs.store import NOTE, RunStore
 from ragbed.runs.writer import Writer
-from ragbed.schema import Completion, Served
+from ragbed.schema import Completion
 
 _MAX_SERVED = 50  # maximum number of reported names to record per model; some servers report a new name every time
 
@@ -19,14 +18,6 @@ _MAX_SERVED = 50  # maximum number of reported names to record per model; some s
 def describe_negotiated(model: str, negotiated: str) -> str:
     """Return a message about the parameters that were adapted to a model's server."""
     return f"The server for {model} does not accept the default parameters. In all requests to it, {negotiated}."
-
-
-def _is_new(name: str | None, known: list[str]) -> bool:
-    """Return whether a name that a server reports is new, and add it to the known names."""
-    if name is None or name in known or len(known) >= _MAX_SERVED:
-        return False
-    known.append(name)
-    return True
 
 
 class CallLog:
@@ -42,7 +33,6 @@ class CallLog:
     def __init__(self, store: RunStore, writer: Writer, model: Model, tell: Callable[[str], None]) -> None:
         self._writer, self._model, self._tell = writer, model, tell
         self._served = store.served().get(model.name, [])
-        self._fingerprints = read_fingerprints(store, model.name, last=True)
         self._sent: Mapping[str, Any] = {}
         self._negotiated: str = getattr(model, "negotiated", "")  # what an earlier task of the command has announced
 
@@ -50,21 +40,16 @@ class CallLog:
         """Record new parameters and model names from a response; a cached response was sent in another run."""
         # Failed responses may name the model differently, e.g. by its alias.
         has_response = completion.outcome in ("ok", "truncated")
-        served = completion.served if has_response and completion.served is not None else Served()
-        if _is_new(served.model, self._served):
+        served = completion.served.model if has_response and completion.served is not None else None
+        if served is not None and served not in self._served and len(self._served) < _MAX_SERVED:
+            self._served.append(served)
             self._writer.put(NOTE, (f"served.{self._model.name}", msgspec.json.encode(self._served).decode()))
             if len(self._served) > 1:
                 source = "some cached responses are from" if cached else "the server now serves"
                 self._tell(
-                    f"Warning: for {self._model.name}, {source} {served.model}, but earlier responses are from "
+                    f"Warning: for {self._model.name}, {source} {served}, but earlier responses are from "
                     f"{self._served[-2]}."
                 )
-        if _is_new(served.fingerprint, self._fingerprints) and len(self._fingerprints) > 1:
-            source = "some cached responses have" if cached else "the server now reports"
-            self._tell(
-                f"Warning: for {self._model.name}, {source} the system_fingerprint {served.fingerprint}, but earlier "
-                f"responses have {self._fingerprints[-2]}. The server's weights or settings may have changed."
-            )
         if cached:
             return
         negotiated = self._negotiate(has_failed=completion.outcome == "error")

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
 
-from ragbed.errors import option
 from ragbed.models.base import ENDED_EARLY, Model, WorkerLost
 from ragbed.models.failures import Failure, failed
 from ragbed.runs.budget import BudgetDenied, CallMeter
@@ -131,13 +130,13 @@ class CallLoop:
         self._breaker = CircuitBreaker(
             self.model.name, self.model.advice, self.session.job.parameter_fix, has_responses=self.progress.done > 0
         )
+        # Responses from a model without an identity are not reused by default, because it may have changed.
         is_cached = not (getattr(self.model, "answers_afresh", False) or getattr(self.model, "replays", False))
+        is_cached = is_cached and bool(self.identity or self.session.job.reuses_all)
         self._cache = self.session.cache if is_cached else None
         self._started = time.monotonic()
-        self._ignores_others = not self.identity and not self.session.job.reuses_all
         self._turns = self.session.store.turns(self.number)
         self._billed = dict(self._billed_failures())
-        self._has_told_of_others = False
         self._meter: CallMeter | None = None
         if self.session.job.budget is not None:
             # Only HTTP models in this process reserve each request; others may repeat one with a higher token limit.
@@ -206,7 +205,6 @@ class CallLoop:
         for request in pending:
             calls = await plan_calls(request.case, self.model, self.session.job.episodes)
             stored = self._turns.pop((request.number, request.repeat), [])
-            number = self._breaker.start()
             try:
                 called = await make_calls(
                     calls, partial(self._call, request, waiting), stored, partial(self._store_turn, request)
@@ -218,7 +216,7 @@ class CallLoop:
                 self._breaker.has_responses = True
                 await self._settle(waiting)
                 continue
-            self._breaker.learn(called.completion, number)
+            self._breaker.learn(called.completion)
             if self._workers > self.model.concurrency:
                 break
         self._workers -= 1
@@ -298,20 +296,13 @@ class CallLoop:
         return key_of(self.model.name, self.cache_identity, body, request.repeat)
 
     def _find_cached(self, key: str) -> Called | None:
-        """Return the cached response to a request, or None if there is none or it must not be reused."""
+        """Return the cached response to a request, or None if there is none."""
         found = None if self._cache is None else self._cache.find(key)
-        if found is None or self._cache is None:
+        if found is None:
             return None
-        if self._ignores_others and found.run != self._cache.run:
-            if not self._has_told_of_others:
-                self._has_told_of_others = True
-                self.session.job.tell(
-                    f"{self.model.name} has no identity that shows whether it has changed, so cached responses from "
-                    f"other runs are not reused. To reuse them, set {option('cache', 'reuse')}."
-                )
-            return None
-        self._call_log.add(found.completion, cached=True)
-        return Called(found.completion, key, found.at)
+        completion, at = found
+        self._call_log.add(completion, cached=True)
+        return Called(completion, key, at)
 
     def _keep(self, key: str, completion: Completion) -> Completion:
         """Cache a response, and return it in a form that can be stored."""
@@ -320,7 +311,7 @@ class CallLoop:
         except UnicodeEncodeError:
             completion = _without_surrogates(completion)
         if self._cache is not None:
-            self._cache.keep(key, self.model.name, completion)
+            self._cache.keep(key, completion)
         return completion
 
     def _store(self, request: CallRequest, called: Called) -> _PendingResult:

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import math
-import re
-
 from ragbed.errors import RagbedError, option
 from ragbed.models.failures import FATAL, REJECTED
 from ragbed.schema import Completion
@@ -13,8 +10,10 @@ from ragbed.schema import Completion
 # the first response and after it.
 _MAX_FATAL_BEFORE_RESPONSE = 3
 _MAX_FATAL = 10
+# Maximum number of consecutive rejections before the first response. The first prompts may be the cause of rejections,
+# which arrive sooner than responses.
+_MAX_REJECTED = 32
 _MAX_ERRORS = 128  # maximum number of consecutive errors of any kind: twice the maximum concurrency
-_VARIABLE = re.compile(r"[\w-]*\d[\w-]*")  # matches numbers and identifiers that contain digits
 
 
 def change_option() -> str:
@@ -48,9 +47,7 @@ class CircuitBreaker:
         self._model, self._advice, self._parameter_fix = model, advice, parameter_fix or change_option()
         self.has_responses, self._answered = has_responses, False
         self._in_a_row = self._fatal_in_a_row = self._rejected_in_a_row = 0
-        self._last_request_error = self._fatal_fix = ""
-        self._started = self._awaited = 0  # numbers of calls; 0 means none
-        self._running: set[int] = set()  # the numbers of the calls in flight
+        self._fatal_fix = ""
 
     @property
     def rejects_all(self) -> bool:
@@ -74,44 +71,26 @@ class CircuitBreaker:
         self._in_a_row += 1
         self._rejected_in_a_row = self._rejected_in_a_row + 1 if _kind(completion) in REJECTED else 0
 
-    def start(self) -> int:
-        """Return the number of a call that is about to be made."""
-        self._started += 1
-        self._running.add(self._started)
-        return self._started
-
-    def learn(self, completion: Completion, call: int = 0) -> None:
+    def learn(self, completion: Completion) -> None:
         """Count the outcome of a case.
-
-        Args:
-            completion: The outcome.
-            call: The number of the call, if it has one.
 
         Raises:
             CircuitOpen: The model should not be called again.
         """
-        self._running.discard(call)
         kind = _kind(completion)
         if kind == "exception":  # Calling a local function is free, and its author needs all tracebacks.
             return
         self.count(completion)
         if completion.outcome != "error":
             return
-        is_fatal = kind in FATAL or (kind == "request" and self._is_repeated(completion.error or ""))
-        self._fatal_in_a_row = self._fatal_in_a_row + 1 if is_fatal else 0
+        self._fatal_in_a_row = self._fatal_in_a_row + 1 if kind in FATAL else 0
         # Prompts may cause rejections, so a response to any prompt counts.
         answered = self.has_responses if kind in REJECTED else self._answered
         fix = "Add credit or wait until the quota is renewed." if kind == "quota" else self._advice
         self._fatal_fix = "" if answered or (kind == "protocol" and self.has_responses) else fix
         max_fatal = _MAX_FATAL if answered else _MAX_FATAL_BEFORE_RESPONSE
-        is_over = self._fatal_in_a_row >= max_fatal
-        if kind == "request" and not self.has_responses:
-            # If the messages of rejections differ, the first questions may be the cause. Rejections arrive sooner than
-            # responses, so wait for the calls in flight.
-            is_over = is_over or self._rejected_in_a_row >= _MAX_FATAL
-            self._awaited = (self._awaited or self._started) if is_over else 0
-            is_over = is_over and min(self._running, default=math.inf) > self._awaited
-        if not is_over and self._in_a_row < _MAX_ERRORS:
+        is_rejected = self._rejected_in_a_row >= _MAX_REJECTED and not self.has_responses
+        if self._fatal_in_a_row < max_fatal and self._in_a_row < _MAX_ERRORS and not is_rejected:
             return
         if self.rejects_all:
             raise RequestsRejected(
@@ -123,14 +102,6 @@ class CircuitBreaker:
             "its folder."
         )
         raise CircuitOpen(f"{self._model}{how}: {completion.error}. {f'{fix} {resume}'.strip()}")
-
-    def _is_repeated(self, error: str) -> bool:
-        """Return whether a rejection has the same message as the last one, ignoring numbers such as request IDs.
-
-        If the messages differ, the rejections may be due to the prompts, in which case other cases are not affected.
-        """
-        before, self._last_request_error = self._last_request_error, _VARIABLE.sub("", error)
-        return not before or before == self._last_request_error
 
 
 def _kind(completion: Completion) -> str:

@@ -63,7 +63,7 @@ class EmptyRun(UsageError):
 def open_for_writing(path: Path) -> sqlite3.Connection:
     """Open the file, creating it if necessary; the caller must hold the run's lock."""
     with naming(path, "opened"), _closed_on_error(connect(path)) as connection:
-        if _check_version(connection, path) == 0:
+        if not _has_tables(connection, path):
             settings = f"PRAGMA application_id = {_APPLICATION}; PRAGMA user_version = {SCHEMA_VERSION}"
             try:
                 connection.executescript(f"BEGIN IMMEDIATE; {settings}; {_TABLES}; COMMIT;")
@@ -80,16 +80,13 @@ def open_for_reading(path: Path) -> sqlite3.Connection:
         UsageError: There is no run.
         EmptyRun: The file has no tables.
     """
-    if path.parent.is_file():
-        raise UsageError(
-            f"{path.parent} is a file, but a run must be a folder. Choose the folder of a run (`ragbed run … --out "
-            "RUN`)."
-        )
     if not path.exists():
-        problem = f"contains no run ({NAME} is missing)" if path.parent.exists() else "does not exist"
-        raise UsageError(f"{path.parent} {problem}. Choose the folder of a run (`ragbed run … --out RUN`).")
+        parent = path.parent
+        problem = f"contains no run ({NAME} is missing)" if parent.is_dir() else "does not exist"
+        problem = "is a file, but a run must be a folder" if parent.is_file() else problem
+        raise UsageError(f"{parent} {problem}. Choose the folder of a run (`ragbed run … --out RUN`).")
     with naming(path, "opened"), _closed_on_error(_connect_reading(path)) as connection:
-        if _check_version(connection, path) == 0:
+        if not _has_tables(connection, path):
             raise EmptyRun(f"{path.parent} contains no run ({NAME} is empty). Choose the folder of a run.")
         return connection
 
@@ -124,15 +121,7 @@ def connect(path: Path) -> sqlite3.Connection:
 
 
 def _connect_reading(path: Path) -> sqlite3.Connection:
-    address, settings = path.absolute().as_uri(), ("busy_timeout = 10000", "query_only = ON")
-    try:
-        return _connect(path, f"{address}?mode=ro", *settings)
-    except sqlite3.OperationalError:
-        # On a read-only disk, SQLite cannot create the index of the write-ahead log. If there is no log, no index is
-        # needed.
-        if path.with_name(f"{NAME}-wal").exists():
-            raise
-        return _connect(path, f"{address}?immutable=1", *settings)
+    return _connect(path, f"{path.absolute().as_uri()}?mode=ro", "busy_timeout = 10000", "query_only = ON")
 
 
 def _connect(path: Path, address: str, *settings: str) -> sqlite3.Connection:
@@ -158,8 +147,8 @@ def naming(path: Path, done: str) -> Iterator[None]:
         raise DataError(path, f"is damaged or not a run ({error}); restore the file from a backup") from error
 
 
-def _check_version(connection: sqlite3.Connection, path: Path) -> int:
-    """Return the schema version, or 0 for an empty file.
+def _has_tables(connection: sqlite3.Connection, path: Path) -> bool:
+    """Return whether a file has our tables, or False if it is empty.
 
     Raises:
         RagbedError: The file was written by another version of ragbed.
@@ -169,15 +158,14 @@ def _check_version(connection: sqlite3.Connection, path: Path) -> int:
     (application,) = connection.execute("PRAGMA application_id").fetchone()
     found = _objects(connection)
     if (version, application, found) == (0, 0, frozenset()):
-        return 0
+        return False
     if application != _APPLICATION:
         raise DataError(path, "is another program's database, not a run; choose another folder")
-    if version > SCHEMA_VERSION:
-        raise RagbedError(f"{path} was written by a newer version of ragbed (schema {version}). Upgrade ragbed.")
-    if version < 1:
-        raise DataError(path, f"has an invalid schema version ({version}); restore the file from a backup")
-    if version < SCHEMA_VERSION:
-        raise RagbedError(f"{path} was written by ragbed before 0.2 (schema {version}); evaluate again.")
+    if version != SCHEMA_VERSION:
+        raise RagbedError(
+            f"{path} was written by another version of ragbed (schema {version} instead of {SCHEMA_VERSION}). Use that "
+            "version, or evaluate again."
+        )
     if strange := found ^ _our_objects():
         kind, name = min((str(row[0]), str(row[1])) for row in strange)
         raise DataError(
@@ -185,7 +173,7 @@ def _check_version(connection: sqlite3.Connection, path: Path) -> int:
             f"contains the {kind} {name!r}, which is not part of the run schema, so the file may be corrupt or "
             "malicious; restore it from a backup",
         )
-    return int(version)
+    return True
 
 
 def _objects(connection: sqlite3.Connection) -> frozenset[tuple[object, ...]]:

@@ -21,15 +21,14 @@ from msgspec.structs import asdict, replace
 from ragbed.runs.condition import Condition
 from ragbed.runs.store import NOTE, RunStore
 
-COMPARISON = "compare"  # value of `table` for a comparison with another run
 Place: TypeAlias = dict[str, str | float | None]
 _PREFIX = "decided."
 # The score from which each metric is computed.
 _SCORE_OF = {"accuracy": "correct", "refusal_recall": "refused", "refusal": "refused", "error_detection": "flagged"}
 DecisionState: TypeAlias = Literal["decided", "inconclusive"]
-# The reason for a stopping condition's outcome: the confidence interval is narrow enough, a rate is (or is not) below
-# its minimum, or a run is (or is not) worse than its baseline. The reason is empty in runs from earlier versions.
-Conclusion: TypeAlias = Literal["", "narrow", "below", "not-below", "worse", "no-drop"]
+# The reason for a stopping condition's outcome: the confidence interval is narrow enough, or a rate is (or is not)
+# below its minimum. The reason is empty in runs from earlier versions.
+Conclusion: TypeAlias = Literal["", "narrow", "below", "not-below"]
 
 
 class LastInterval(msgspec.Struct, frozen=True):
@@ -45,11 +44,10 @@ class DecidedInterval(msgspec.Struct, frozen=True, omit_defaults=True):
     """The confidence interval that decided a stopping condition, or the latest interval if the outcome is inconclusive.
 
     Attributes:
-        table: The cell's table, or `compare`.
-        place: The values that identify the cell or the comparison within the table.
+        table: The cell's table.
+        place: The values that identify the cell within the table.
         alpha: The error probability of the interval.
         model: The model string.
-        base: For a comparison, a hash of the baseline's scores.
         condition: The condition or gate, as the user wrote it; empty in runs from earlier versions.
         questions: Number of questions at the time of the decision.
         last: The interval at the end of the last session, without the intersection.
@@ -63,7 +61,6 @@ class DecidedInterval(msgspec.Struct, frozen=True, omit_defaults=True):
     high: float
     alpha: float
     model: str = ""
-    base: str = ""
     condition: str = ""
     state: DecisionState = "decided"
     conclusion: Conclusion = ""
@@ -86,7 +83,7 @@ def copy_decided(store: RunStore, decided: Iterable[DecidedInterval]) -> None:
     for outcome in decided:
         # Document counts are read back as floats, so convert integers to floats to get the same key.
         place = {name: float(value) if isinstance(value, int) else value for name, value in outcome.place.items()}
-        unit = (outcome.condition, outcome.model, outcome.base, outcome.table, outcome.metric, place, outcome.alpha)
+        unit = (outcome.condition, outcome.model, outcome.table, outcome.metric, place, outcome.alpha)
         key = f"{_PREFIX}{hashlib.blake2b(msgspec.json.encode(unit, order='sorted'), digest_size=8).hexdigest()}"
         before = store.notes(key, DecidedInterval, f"the decision {key}").get("")
         kept = outcome

@@ -21,12 +21,12 @@ from msgspec import Struct
 
 from ragbed.errors import RagbedError, Stopped, UsageError, option
 from ragbed.models.base import Model
-from ragbed.runs.batch_records import read_batches, read_follow_ups
+from ragbed.runs.batch_records import read_batches
 from ragbed.runs.budget import Budget
 from ragbed.runs.cache import Cache
 from ragbed.runs.call_loop import CallLoop, CallProgress, Session, StoppingRule
 from ragbed.runs.circuit_breaker import CircuitOpen
-from ragbed.runs.database import EmptyRun, connect, naming
+from ragbed.runs.database import connect, naming
 from ragbed.runs.decided import keep_decided
 from ragbed.runs.engines import Engine
 from ragbed.runs.lock import hold
@@ -66,7 +66,7 @@ class Job(Struct, frozen=True):
         names: Display names by model string.
         prices: The user's own prices, by model string, as `IN,OUT` in dollars per million tokens.
         grows: Whether to add cases that are not in the plan, e.g. if the run that a judge evaluates has new cases.
-        reuses_all: Whether to reuse other runs' cached responses from models without an identity.
+        reuses_all: Whether to cache the responses of models without an identity, too.
         tell: Called with messages for the user.
         parameter_fix: What the user should do if a server rejects a parameter.
     """
@@ -126,37 +126,28 @@ async def arun(job: Job, watch: Callable[[str, CallProgress], None]) -> None:
         await _run_models(store, job, watch, ShutdownHandler(signals=False))
 
 
-def _has_session(folder: Path) -> bool:
-    """Return whether a run has a session, in which calls may have been made, or cannot be read."""
-    try:
-        with open_store(folder, create=False) as store:
-            return store.sessions() > 0
-    except EmptyRun:
-        return False
-    except RagbedError:
-        return True
-
-
 @contextmanager
 def _opened(job: Job) -> Iterator[RunStore]:
     """Open a new or existing run and plan its cases. A mistyped command, which makes no calls, leaves no new folder."""
-    is_new = not job.folder.exists()
+    is_new, is_unused = not job.folder.exists(), False
     with hold(job.folder):  # remove the folder only while holding the lock: another process may have created it
         try:
             with open_store(job.folder, create=True) as store:
-                _plan(store, job)
-                if job.names:
-                    store.name_models(job.names)
-                with store.transaction() as connection:
-                    rows = [(f"price.{model}", amounts) for model, amounts in job.prices.items()]
-                    connection.executemany(NOTE, rows)
-                if job.budget is not None:
-                    pay_earlier_calls(store, job.budget, job.tell)
-                yield store
-        except RagbedError:
-            if is_new and not _has_session(job.folder):
+                try:
+                    _plan(store, job)
+                    with store.transaction() as connection:
+                        connection.executemany(NOTE, [(f"name.{model}", name) for model, name in job.names.items()])
+                        rows = [(f"price.{model}", amounts) for model, amounts in job.prices.items()]
+                        connection.executemany(NOTE, rows)
+                    if job.budget is not None:
+                        pay_earlier_calls(store, job.budget, job.tell)
+                    yield store
+                except RagbedError:
+                    is_unused = is_new and not store.sessions()
+                    raise
+        finally:
+            if is_unused:
                 shutil.rmtree(job.folder, ignore_errors=True)
-            raise
 
 
 def _plan(store: RunStore, job: Job) -> None:
@@ -254,7 +245,7 @@ def _loop_class(job: Job, store: RunStore) -> type[CallLoop]:
         from ragbed.runs.batch_loop import BatchLoop  # noqa: PLC0415 - it loads the client of providers
 
         return BatchLoop
-    if cases := sum(batch.count for batch in read_batches(store)) + len(read_follow_ups(store)):
+    if cases := sum(batch.count for batch in read_batches(store)):
         raise UsageError(
             f"{job.folder} has batches in progress with {cases:,} cases. Sending these cases again would mean paying "
             f"for them twice. Set {option('batch')} to collect the results of the batches."
@@ -267,7 +258,7 @@ def _open_session(store: RunStore, job: Job, number: int, stack: AsyncExitStack)
     # Writing uses a second connection, so that readers of pending cases never see a partial commit.
     with naming(store.path, "opened"):
         connection = stack.enter_context(closing(connect(store.path)))
-    cache = None if job.cache is None else Cache(job.cache, str(store.planned_at()), job.tell)
+    cache = None if job.cache is None else Cache(job.cache, job.tell)
     if cache is not None:
         stack.callback(cache.close)
     writer = Writer(store.path, connection)

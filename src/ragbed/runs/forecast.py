@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-import math
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from statistics import fmean, stdev
+from statistics import fmean
 
 from ragbed.errors import RagbedError
 from ragbed.models.base import Model
 from ragbed.runs.circuit_breaker import CircuitBreaker, CircuitOpen
-from ragbed.runs.prices import Price, cost_of, find_price, own_price
+from ragbed.runs.prices import find_price, own_price, usage_cost, usages_made
 from ragbed.runs.store import Called
 from ragbed.runs.turns import EpisodeFactory, make_calls, plan_calls
 from ragbed.schema import Case, Completion
 
 PROBES = 5
-_T_QUANTILES = (12.706, 4.303, 3.182, 2.776)  # 97.5% quantiles of Student's t for 1 to 4 degrees of freedom
 
 
 @dataclass(frozen=True)
@@ -31,8 +29,6 @@ class Forecast:
     tokens_out: int
     dollars: float | None  # None if the price is unknown or the model is free
     minutes: float
-    dollars_low: float | None = None  # lower bound of the 95% confidence interval for the cost
-    dollars_high: float | None = None
     truncated: int = 0  # number of probe cases whose responses were truncated
     empty: int = 0  # number of probe cases whose responses are empty
     answered: int = 0  # number of probe cases with a response
@@ -104,41 +100,20 @@ async def forecast(
     seconds = fmean(reply.latency_s or 0.0 for _, reply in pairs) * trials / model.concurrency
     if (least_s := getattr(model, "least_s", None)) is not None and not batch:
         seconds = max(seconds, least_s(calls, tokens_in + tokens_out))
-    low, value, high = _forecast_cost(_find_price(model.name, own, batch=batch), pairs, trials)
+    price = find_price(model.name) if own is None else own_price(own)
+    usages = [usage | ({"batch": 1} if batch else {}) for _, reply in pairs for usage in usages_made(reply)]
+    cost = usage_cost(usages, price)
     return Forecast(
         model=model.name,
         calls=calls,
         tokens_in=tokens_in,
         tokens_out=tokens_out,
-        dollars=value,
+        dollars=None if cost is None else float(cost) / len(pairs) * trials,
         minutes=seconds / 60,
-        dollars_low=low,
-        dollars_high=high,
         truncated=sum(reply.outcome == "truncated" for reply in replies),
         empty=sum(reply.outcome == "ok" and not (reply.reply or "").strip() for reply in replies),
         answered=sum(reply.outcome in ("ok", "truncated") for reply in replies),
     )
-
-
-def _find_price(model: str, own: str | None, *, batch: bool) -> Price | None:
-    price = find_price(model) if own is None else own_price(own)
-    return (lambda usage: price({**usage, "batch": 1})) if batch and price is not None else price
-
-
-def _forecast_cost(
-    price: Price | None, pairs: Sequence[tuple[Case, Completion]], trials: int
-) -> tuple[float | None, float | None, float | None]:
-    """Return the cost forecast for all trials: lower bound, expected cost and upper bound (95% interval)."""
-    costs = [float(cost) for _, reply in pairs if (cost := cost_of(reply, price)) is not None]
-    if not costs:
-        return None, None, None
-    value, reach = fmean(costs) * trials, _error(costs) * trials
-    return max(value / 2, value - reach), value, value + reach
-
-
-def _error(values: Sequence[float]) -> float:
-    """Return the half-width of the 95% confidence interval for the mean of a few values."""
-    return _T_QUANTILES[len(values) - 2] * stdev(values) / math.sqrt(len(values)) if len(values) > 1 else fmean(values)
 
 
 def _chars(case: Case) -> int:

@@ -6,33 +6,26 @@ import re
 from abc import ABC, abstractmethod
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
-from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar, get_args
+from typing import TypeVar
 
 import msgspec
 
 from ragbed.data import Dataset
 from ragbed.data.rgb import to_slots
-from ragbed.errors import DataError, UsageError, option
+from ragbed.errors import UsageError, option
 from ragbed.io.jsonl import read_lines
-from ragbed.io.locations import check_regular
 from ragbed.models.base import completed
 from ragbed.runs.lock import hold
 from ragbed.runs.store import RECORD, CallRequest, RunStore, open_store
-from ragbed.schema import Case, Completion, Outcome, RawAnswer
+from ragbed.schema import Case, Completion, RawAnswer
 from ragbed.scoring import code
 from ragbed.testbeds import TESTBEDS
 from ragbed.testbeds.ability import Ability
-from ragbed.testbeds.prompts import prompt_hash
 from ragbed.testbeds.settings import Settings, parse_ratio
-
-if TYPE_CHECKING:
-    from inspect_ai.log import EvalSample
 
 # The error kind for a case that is missing from a result file; the original code's files omit failed calls.
 MISSING = "missing-result"
@@ -230,31 +223,23 @@ class _Reply(msgspec.Struct):
     noise: float | None = None
     data: str | None = None
     testbed: str | None = None
-    # The fields of an exported trial. Files of other programs may use some of these names for something else.
-    model: object = None
+    # As in trials that `ragbed export` writes.
     outcome: object = None
     finish: object = None
     error: object = None
-    attempts: object = None
-    scores: object = msgspec.UNSET  # null for failed cases
-
-    @property
-    def is_exported(self) -> bool:
-        """Whether the line was written by `ragbed export`."""
-        return self.outcome in get_args(Outcome) and isinstance(self.attempts, int) and self.scores is not msgspec.UNSET
 
     def completion(self) -> Completion:
         """Return the response with the outcome of the exported trial, or raise Unmatched if there is none."""
-        outcome = self.outcome if self.is_exported else None
-        finish = self.finish if self.is_exported and isinstance(self.finish, str) else None
-        if outcome == "error" and isinstance(self.error, str):
+        finish = self.finish if isinstance(self.finish, str) else None
+        if self.outcome == "error" and isinstance(self.error, str):
             return Completion(outcome="error", error=self.error)
-        if outcome == "filtered":
+        if self.outcome == "filtered":
             return Completion(outcome="filtered", reply=self.reply, finish=finish)
         if self.reply is None:
             raise Unmatched("the line has no response: its `reply` field is null")
         completion = completed(self.reply, finish, None)
-        return msgspec.structs.replace(completion, outcome="truncated") if outcome == "truncated" else completion
+        is_truncated = self.outcome == "truncated"
+        return msgspec.structs.replace(completion, outcome="truncated") if is_truncated else completion
 
 
 class RgbFile(AnswerSource):
@@ -286,8 +271,6 @@ class RgbFile(AnswerSource):
 class PlainFiles(AnswerSource):
     """One model's JSON Lines files; a line has the fields `case` and `reply`, or `item`, `noise` and `reply`."""
 
-    _exported: object = None  # the model of the exported trials
-
     @cached_property
     def _by_item(self) -> dict[tuple[str, float | None], list[Case]]:
         by_item = defaultdict(list)
@@ -298,13 +281,6 @@ class PlainFiles(AnswerSource):
     def match(self, entry: bytes) -> Answer:
         """Match a line to a case by case name, or else by item, noise ratio and, if given, dataset and testbed."""
         line = decode_entry(entry, _Reply)
-        if line.is_exported:
-            self._exported = self._exported or line.model
-            if line.model != self._exported:
-                raise UsageError(
-                    f"these files contain responses from several models ({self._exported}, {line.model}). Export each "
-                    "model with `ragbed export RUN --model MODEL`, and import its file into its own run."
-                )
         completion = line.completion()
         if line.case is not None:
             if line.case not in self.cases():
@@ -385,123 +361,3 @@ def _generate(dataset: Dataset, settings: Settings, docs: int) -> Iterable[Case]
             fits = testbed.name in _ORIGINAL and isinstance(testbed, Ability) and testbed.allows(noise, original=True)
         if fits:
             yield from testbed.cases(dataset, settings)
-
-
-# Logs that Inspect AI and lm-evaluation-harness write when they run exported testbeds.
-
-FAILED = "harness-error"  # the error kind for a sample without a response
-FINISH = {"max_tokens": "length", "model_length": "length"}  # maps Inspect's stop reasons to our finish reasons
-
-
-class _Document(msgspec.Struct):
-    """The fields that an exported task adds to every lm-eval document."""
-
-    case: str
-    prompt: str
-
-
-class _LmEvalSample(msgspec.Struct):
-    doc: _Document
-    resps: list[list[str]]
-
-
-class _InspectSample(msgspec.Struct):
-    case: str
-    prompt: str | None
-    epoch: int
-    reply: str
-    finish: str | None = None
-    error: str | None = None
-
-
-class _LogFiles(AnswerSource):
-    def _find(self, name: str, prompt: str | None) -> Case:
-        case = self.cases().get(name)
-        if case is None:
-            raise Unmatched(f"no case named {name} exists with these settings")
-        if case.feasible and prompt != (ours := prompt_hash(case.messages)):
-            raise Unmatched(f"the logged prompt of {name} (hash {prompt}) differs from the case's prompt (hash {ours})")
-        return case
-
-
-class LmEvalSamples(_LogFiles):
-    """The `samples_<task>_<time>.jsonl` files written by `lm_eval --log_samples`."""
-
-    def match(self, entry: bytes) -> Answer:
-        """Match a sample to its case by case name and prompt hash."""
-        sample = decode_entry(entry, _LmEvalSample)
-        case = self._find(sample.doc.case, sample.doc.prompt)
-        if len(sample.resps) != 1 or len(sample.resps[0]) != 1:
-            raise Unmatched(f"{case.case} has several responses; rerun the task with one response per sample")
-        return Answer(case, completed(sample.resps[0][0], None, None))
-
-
-class InspectLogs(_LogFiles):
-    """The `.eval` and `.json` files written by `inspect eval`."""
-
-    def entries(self, path: Path) -> Iterator[tuple[str, bytes]]:
-        """Yield a log's samples, each with its case name and epoch."""
-        for sample in _read_samples(path):
-            fields = _InspectSample(
-                case=str(sample.id),
-                prompt=(sample.metadata or {}).get("prompt"),
-                epoch=sample.epoch,
-                reply=sample.output.completion,
-                finish=sample.output.stop_reason if sample.output.choices else None,
-                error=sample.error.message if sample.error else None,
-            )
-            yield f"{fields.case} epoch {fields.epoch}", msgspec.json.encode(fields)
-
-    def match(self, entry: bytes) -> Answer:
-        """Match a sample to its case by case name and prompt hash."""
-        sample = decode_entry(entry, _InspectSample)
-        case = self._find(sample.case, sample.prompt)
-        if sample.epoch > 1:
-            raise Unmatched(f"{sample.case} has several epochs; only the first epoch is imported")
-        if sample.error is not None or sample.finish is None:
-            return Answer(case, Completion(outcome="error", error=f"{FAILED}: {sample.error or 'no output'}"))
-        finish = FINISH.get(sample.finish, sample.finish)
-        if finish == "content_filter":
-            return Answer(case, Completion(outcome="filtered", finish=finish))
-        return Answer(case, completed(sample.reply, finish, None))
-
-
-def open_inspect(paths: Sequence[Path], model: str | None, generate: Callable[[], Iterable[Case]]) -> list[InspectLogs]:
-    """Return Inspect logs grouped by model: the given model or, if it is None, the one named in each log.
-
-    Raises:
-        UsageError: Inspect is not installed.
-        DataError: A file is not a log.
-    """
-    if find_spec("inspect_ai") is None:
-        raise UsageError("Inspect logs require inspect_ai: pip install 'ragbed[inspect]'.")
-    by_model = defaultdict(list)
-    for path in paths:
-        check_regular(path, follow_links=True)
-        logged = _model_of(path)
-        by_model[model or logged].append(path)
-    return [InspectLogs(files, name, "inspect", generate) for name, files in by_model.items()]
-
-
-def _model_of(path: Path) -> str:
-    from inspect_ai.log import read_eval_log  # noqa: PLC0415 - an extra
-
-    with _report_invalid(path):
-        return str(read_eval_log(str(path), header_only=True).eval.model)
-
-
-def _read_samples(path: Path) -> Iterator[EvalSample]:
-    from inspect_ai.log import read_eval_log_samples  # noqa: PLC0415 - an extra
-
-    with _report_invalid(path):
-        yield from read_eval_log_samples(str(path), all_samples_required=False)
-
-
-@contextmanager
-def _report_invalid(path: Path) -> Iterator[None]:
-    try:
-        yield
-    except Exception as error:  # Inspect may raise any exception for files in other formats
-        raise DataError(
-            path, f"is not a valid Inspect log ({error}); choose a file written by `inspect eval`"
-        ) from error

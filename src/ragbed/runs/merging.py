@@ -9,9 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
+from msgspec.structs import replace
 
 from ragbed.errors import RagbedError, UsageError, option
-from ragbed.runs.batch_records import read_batches, read_follow_ups
+from ragbed.runs.batch_records import read_batches
 from ragbed.runs.decided import copy_decided, read_conditions
 from ragbed.runs.lock import hold, holder
 from ragbed.runs.sharding import SETTING, check_shards
@@ -43,7 +44,7 @@ def merge(parts: Sequence[Path], folder: Path) -> Merged:
                 raise RagbedError(f"{part} is in use by process {process}. Wait until that process has finished.")
         sources = [stack.enter_context(open_store(part, create=False)) for part in parts]
         for source in sources:
-            if read_batches(source) or read_follow_ups(source):
+            if read_batches(source):
                 raise RagbedError(
                     f"{source.path.parent} has batches in progress. Rerun its command to collect their results, then "
                     "merge the runs."
@@ -61,7 +62,7 @@ def merge(parts: Sequence[Path], folder: Path) -> Merged:
 
 
 def _common_settings(parts: Sequence[Path], all_settings: Sequence[dict[str, str]]) -> dict[str, str]:
-    first, *others = map(_without_shard, all_settings)
+    first, *others = ({name: value for name, value in one.items() if name != SETTING} for one in all_settings)
     for part, other in zip(parts[1:], others, strict=True):
         for name in sorted(first.keys() | other.keys()):
             old, new = first.get(name), other.get(name)
@@ -77,13 +78,8 @@ def _check_shards(sources: Sequence[RunStore]) -> None:
     """Check that no model's results lack a shard. A shard that was planned but never started counts for all models."""
     found = [(source.settings().get(SETTING), {name for name, _ in source.models().values()}) for source in sources]
     models = sorted(set[str]().union(*(names for _, names in found)))
-    for model in models or [""]:
-        shards = [shard for shard, names in found if model in names or not names]
-        check_shards(shards, model if len(models) > 1 else "")
-
-
-def _without_shard(settings: dict[str, str]) -> dict[str, str]:
-    return {name: value for name, value in settings.items() if name != SETTING}
+    for model in models or ["the model"]:
+        check_shards([shard for shard, names in found if model in names or not names], model)
 
 
 def _copy(sources: Sequence[RunStore], target: RunStore, settings: dict[str, str], merged: Merged) -> None:
@@ -152,11 +148,6 @@ def _add_models(target: RunStore, source: RunStore) -> dict[str, int]:
         ) from error
 
 
-def _is_same(one: Case, other: Case) -> bool:
-    """Return whether two cases are the same, ignoring `reason`, whose wording depends on ragbed's version."""
-    return msgspec.structs.replace(one, reason=None) == msgspec.structs.replace(other, reason=None)
-
-
 def _new_cases(source: RunStore, target: RunStore, merged: Merged) -> Iterator[Case]:
     """Yield the cases that are not in any earlier part; raise a UsageError if a case differs between parts."""
     for case in source.cases():
@@ -164,7 +155,7 @@ def _new_cases(source: RunStore, target: RunStore, merged: Merged) -> Iterator[C
         if not known:
             merged.cases += 1
             yield case
-        elif not _is_same(msgspec.json.decode(known[0][0], type=Case), case):
+        elif replace(msgspec.json.decode(known[0][0], type=Case), reason=None) != replace(case, reason=None):
             raise UsageError(
                 f"the case {case.case} in {source.path.parent} differs from the case with the same name in another "
                 "run: the documents or the prompts differ. Merge only runs that were created from the same data."

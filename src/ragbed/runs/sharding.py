@@ -44,31 +44,28 @@ def parse_shard(text: str) -> Shard:
     return Shard(int(found[1]), int(found[2]))
 
 
-def check_shards(settings: Sequence[str | None], model: str = "") -> None:
+def check_shards(settings: Sequence[str | None], model: str) -> None:
     """Check that all shards of one split are present; None represents a complete run, which needs no other shards.
 
     Args:
         settings: The shards.
-        model: The model whose results they contain, for the message; empty if there is only one model.
+        model: The model whose results they contain, for the message.
 
     Raises:
         UsageError: A shard is missing, or the shards belong to different splits.
     """
     shards = {parse_shard(text) for text in settings if text is not None}
+    counts = sorted({shard.count for shard in shards})
     if not shards or None in settings:
         return
-    of_model = f" of {model}" if model else ""
-    counts = sorted({shard.count for shard in shards})
     if len(counts) > 1:
         raise UsageError(
-            f"these shards{of_model} come from splits with different numbers of shards: "
+            f"these shards of {model} come from splits with different numbers of shards: "
             f"{', '.join(f'n = {count}' for count in counts)}. Merge only shards of the same split."
         )
     missing = sorted(set(range(1, counts[0] + 1)) - {shard.index for shard in shards})
     if missing:
         shown = ", ".join(f"{index}/{counts[0]}" for index in missing)
-        if model:
-            raise UsageError(
-                f"{model} has no results for shard {shown}. Run it there with the same settings, then merge."
-            )
-        raise UsageError(f"shard {shown} is missing. Pass all {counts[0]} shards.")
+        raise UsageError(
+            f"{model} has no results for shard {shown}. Pass all {counts[0]} shards, each run with the same settings."
+        )

@@ -18,10 +18,7 @@ from ragbed.schema import Outcome
 
 _COUNTED = ("in", "out", "reasoning", "cached")
 _MAX_SHOWN = 5  # maximum number of calls to list after the total count
-# The characters that `str.strip` removes.
-_WHITESPACE = "".join(
-    map(chr, [*range(9, 14), *range(28, 33), 133, 160, 5760, *range(8192, 8203), 8232, 8233, 8239, 8287, 12288])
-)
+_WHITESPACE = " \t\r\n\v\f\xa0\u3000"
 # For a result with several calls, cached calls are not counted.
 _TOKENS = """CASE WHEN json_type(content, '$.steps') IS NULL THEN json_extract(content, '$.usage.{0}') ELSE (
   SELECT TOTAL(json_extract(value, '$.usage.{0}')) FROM json_each(content, '$.steps')
@@ -34,9 +31,9 @@ class ModelStatus:
 
     `name` is its display name, and `empty` is the number of `ok` responses without text. `cached` is the number of
     responses from the cache, and `oldest_cached` the time at which the oldest of them was received, in seconds since
-    1970. Token counts do not include them. `served` lists the models that the server reported, `fingerprints` the
-    values of `system_fingerprint`, and `sent` contains the parameters of the requests and the changes negotiated with
-    the server. `errors` counts the kinds of errors, most frequent first.
+    1970. Token counts do not include them. `served` lists the models that the server reported, and `sent` contains the
+    parameters of the requests and the changes negotiated with the server. `errors` counts the kinds of errors, most
+    frequent first.
     """
 
     model: str
@@ -57,7 +54,6 @@ class ModelStatus:
     tokens_reasoning: int = 0
     tokens_cached: int = 0
     served: list[str] = field(default_factory=list)
-    fingerprints: list[str] = field(default_factory=list)
     sent: dict[str, object] | None = None
     errors: dict[str, int] = field(default_factory=dict)
 
@@ -181,21 +177,9 @@ def _read_model(store: RunStore, number: int, status: ModelStatus) -> ModelStatu
     status.errors = dict(kinds)
     status.cached, status.oldest_cached = count_cached(store, number)
     status.served = store.served().get(status.model, [])
-    status.fingerprints = read_fingerprints(store, status.model)
     sent = store.meta("sent.").get(status.model)
     status.sent = None if sent is None else msgspec.json.decode(sent, type=dict[str, object])
     return status
-
-
-def read_fingerprints(store: RunStore, model: str, *, last: bool = False) -> list[str]:
-    """Return the values of `system_fingerprint` in the responses of a model, or only the last response's value."""
-    found = store.read(
-        """SELECT DISTINCT json_extract(completion, '$.served.fingerprint') FROM (
-        SELECT number, CAST(completion AS TEXT) AS completion FROM models m
-        CROSS JOIN results r ON r.model = m.id WHERE m.name = ? ORDER BY number DESC LIMIT ?) ORDER BY number""",
-        (model, 1 if last else -1),
-    )
-    return [str(value) for (value,) in found if value is not None]
 
 
 def find_error(store: RunStore) -> str | None:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import sqlite3
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from functools import cached_property
+from functools import cache
 from itertools import islice
 from pathlib import Path
-from typing import Any, Self, TypeVar
+from typing import Any, Self, TypeVar, cast
 
 import msgspec
 
@@ -37,7 +37,6 @@ RECORD = """INSERT INTO results (model, item, repeat, session, request, outcome,
   session = excluded.session, request = excluded.request, outcome = excluded.outcome, cached = excluded.cached,
   seal = excluded.seal, completion = excluded.completion WHERE results.outcome = 'error'"""
 NOTE = "INSERT OR REPLACE INTO meta VALUES (?, ?)"
-FORGET = "DELETE FROM meta WHERE key = ?"
 FORGET_TURNS = "DELETE FROM meta WHERE key > ? AND key < ?"
 REPLACED = "replaced."  # prefix of the keys under which the usage of replaced failures is stored
 TURN = "turn."  # prefix of the keys under which the turns of unfinished cases are stored
@@ -116,7 +115,6 @@ class RunStore:
         self.path, self.connection, self._writes = path, connection, writes
         self._encoder = msgspec.json.Encoder()
         self._last_case: tuple[tuple[object, ...], Case] | None = None
-        self._orders: dict[int, list[tuple[int, int]]] = {}
         self.wanted: set[str] | None = None  # names of the cases to call; None for all
 
     def __enter__(self) -> Self:
@@ -196,21 +194,6 @@ class RunStore:
             numbers.append(number)
         return numbers
 
-    def name_models(self, names: Mapping[str, str]) -> None:
-        """Store display names for models (`--model NAME=…`); a new name replaces an old one.
-
-        Raises:
-            UsageError: Another model in the run has the same name.
-        """
-        taken = {name: model for model, name in self.names().items() if model not in names}
-        for name in names.values():
-            if name in taken:
-                raise UsageError(
-                    f"{self.path.parent} already has a model named {name!r} ({taken[name]}). Choose another name."
-                )
-        with self.transaction() as connection:
-            connection.executemany(NOTE, [(f"name.{model}", name) for model, name in names.items()])
-
     def begin_session(self, models: Sequence[tuple[str, str]]) -> tuple[int, list[int]]:
         """Start a session, record the lost calls of earlier sessions, and return the session and model numbers."""
         with self.transaction() as connection:
@@ -242,13 +225,7 @@ class RunStore:
         Raises:
             DataError: A value is damaged.
         """
-        found, decoder = {}, msgspec.json.Decoder(kind)
-        for key, text in self.meta(prefix).items():
-            try:
-                found[key] = decoder.decode(text)
-            except MALFORMED_JSON:
-                raise self.damaged(f"{what}{key[:40]}") from None
-        return found
+        return {key: self._decode(kind, text, f"{what}{key[:40]}") for key, text in self.meta(prefix).items()}
 
     def meta(self, prefix: str) -> dict[str, str]:
         """Return the texts stored under keys with a prefix, by the rest of the key."""
@@ -324,19 +301,12 @@ class RunStore:
         """Return the turns of a model's unfinished cases, by case number and repeat."""
         found: dict[tuple[int, int], list[Called]] = {}
         for key, stored in self.notes(f"{TURN}{model}.", Called, "turn ").items():
-            *call, turn = self.numbers(key)
-            turns = found.setdefault((call[0], call[1]), [])
-            if turn != len(turns):
+            numbers = [int(part) if part.isdecimal() else -1 for part in key.split(".")]
+            turns = found.setdefault((numbers[0], numbers[1]), [])
+            if numbers[2:] != [len(turns)]:
                 raise self.damaged(f"turn {key[:40]}")
             turns.append(stored)
         return found
-
-    def numbers(self, key: str) -> tuple[int, ...]:
-        """Return the numbers in the key of a note."""
-        try:
-            return tuple(map(int, key.split(".")))
-        except ValueError:
-            raise self.damaged(f"the key {key[:40]}") from None
 
     def replaced_usage(self) -> list[tuple[str, dict[str, int]]]:
         """Return the model string and the token usage of each billed call whose failure was replaced by a retry."""
@@ -361,7 +331,6 @@ class RunStore:
         """
         with naming(self.path, "read"):
             order = order_calls(self.connection, repeats, by_prompt=by_prompt, by_question=by_question)
-        self._orders[model] = order
         done = set(self.read("SELECT item, repeat FROM results WHERE model = ? AND outcome != 'error'", (model,)))
         return self._read_calls(model, (call for call in order if call not in done))
 
@@ -372,10 +341,6 @@ class RunStore:
             found = self.read(f"{_CASE.replace('name', 'id, name')} WHERE id IN ({places})", numbers)
             cases = {number: self._case(*columns) for number, *columns in found}
             yield from [CallRequest(model, number, repeat, cases[number]) for number, repeat in some]
-
-    def question_order(self, model: int) -> list[tuple[int, int]]:
-        """Return the case number and repeat of each call in evaluation order, after `pending` with `by_question`."""
-        return self._orders[model]
 
     def orphans(self) -> list[tuple[str, str, int]]:
         """Return (model, case, repeat) for each lost call, which may have been billed but has no stored result."""
@@ -398,25 +363,11 @@ class RunStore:
         for columns in self.read(f"{_CASE} ORDER BY {'name' if by_name else 'id'}"):
             yield self._case(*columns)
 
-    def cases_after(self, number: int, limit: int) -> Iterator[tuple[int, Case]]:
-        """Yield up to `limit` feasible cases after the given case number, with their numbers."""
-        query = f"{_CASE.replace('name', 'id, name')} WHERE feasible AND id > ? ORDER BY id LIMIT ?"
-        for found, *columns in self.read(query, (number, limit)):
-            yield found, self._case(*columns)
-
-    def planned_after(self, number: int, limit: int, kind: type[_T]) -> Iterator[tuple[int, _T]]:
-        """Yield up to `limit` cases after the given case number, decoded as another type with fewer fields."""
-        decode = msgspec.json.Decoder(kind).decode
+    def cases_after(self, number: int, limit: int, kind: type[_T]) -> Iterator[tuple[int, _T]]:
+        """Yield up to `limit` cases after the given case number, with their numbers, decoded as the given type."""
         query = f"{_CASE.replace('name', 'id, name')} WHERE id > ? ORDER BY id LIMIT ?"
         for found, *columns in self.read(query, (number, limit)):
-            try:
-                yield found, decode(self._line(*columns))
-            except MALFORMED_JSON as error:
-                raise self.damaged(f"case {columns[0]}", error) from error
-
-    def last_case(self) -> int:
-        """Return the highest case number, or 0 if there are no cases."""
-        return self._number("SELECT COALESCE(MAX(id), 0) FROM cases")
+            yield found, self._decode(kind, self._line(*columns), f"case {columns[0]}")
 
     def size(self, repeats: int) -> int:
         """Return the planned number of calls to each model."""
@@ -449,7 +400,7 @@ class RunStore:
                     rows, seals = rows + 1, seals + row[7]
                     if rows > most:
                         break
-            if not self.is_whole(rows, seals):
+            if [(rows, seals)] != list(self.read("SELECT rows, seals FROM ledger WHERE what = 'results'")):
                 raise self.damaged("the list of results")
 
     def results_after(self, number: int, limit: int) -> Iterator[tuple[int, StoredResult, int]]:
@@ -485,10 +436,6 @@ class RunStore:
         for row in self.read(query, (model,)):
             yield CallKey(model, row[1], row[2]), row[3], self._completion(row)
 
-    def is_whole(self, rows: int, seals: int) -> bool:
-        """Return whether the number of results and the sum of their checksums match the ledger."""
-        return [(rows, seals)] == list(self.read("SELECT rows, seals FROM ledger WHERE what = 'results'"))
-
     def last_result(self) -> int:
         """Return the number of the last stored result (see `results_after`), or 0 if there are no results."""
         return self._number("SELECT COALESCE(MAX(number), 0) FROM results")
@@ -497,13 +444,10 @@ class RunStore:
         """Return the number of results in the ledger."""
         return self._ledger_rows("results")
 
-    def outcomes(self, model: int) -> dict[str, int]:
-        """Return the number of a model's results by outcome, without reading the results."""
-        return dict(self.read("SELECT outcome, COUNT(*) FROM results WHERE model = ? GROUP BY outcome", (model,)))
-
     def done(self, model: int) -> int:
         """Return how many of a model's results are not errors."""
-        return sum(count for outcome, count in self.outcomes(model).items() if outcome != "error")
+        ((done,),) = self.read("SELECT COUNT(*) FROM results WHERE model = ? AND outcome != 'error'", (model,))
+        return int(done)
 
     def fingerprint(self) -> str:
         """Return the numbers of cases and results with the sums of their checksums, which identify the content."""
@@ -539,15 +483,7 @@ class RunStore:
             raise self.damaged("the ledger")
         return int(found[0][0])
 
-    # Methods that validate and decode rows. The decoders are made on first use, because an import reads few rows.
-
-    @cached_property
-    def _case_decoder(self) -> msgspec.json.Decoder[Case]:
-        return msgspec.json.Decoder(Case)
-
-    @cached_property
-    def _completion_decoder(self) -> msgspec.json.Decoder[Completion]:
-        return msgspec.json.Decoder(Completion)
+    # Methods that validate and decode rows.
 
     def _stored(self, model: str, row: tuple[Any, ...]) -> StoredResult:
         """Validate and decode a result and its case."""
@@ -558,18 +494,12 @@ class RunStore:
         *fields, seal, completion = row[:9]
         if not isinstance(seal, int) or seal_of(completion, *fields) != seal:
             raise self.damaged(f"the result of case {row[1]}")
-        try:
-            return self._completion_decoder.decode(completion)
-        except MALFORMED_JSON as error:
-            raise self.damaged(f"the result of case {row[1]}", error) from error
+        return self._decode(Completion, completion, f"the result of case {row[1]}")
 
     def _case(self, *columns: object) -> Case:
         if self._last_case is not None and columns == self._last_case[0]:  # often repeats of one case
             return self._last_case[1]
-        try:
-            case = self._case_decoder.decode(self._line(*columns))
-        except MALFORMED_JSON as error:
-            raise self.damaged(f"case {columns[0]}", error) from error
+        case = self._decode(Case, self._line(*columns), f"case {columns[0]}")
         self._last_case = columns, case
         return case
 
@@ -579,10 +509,21 @@ class RunStore:
             raise self.damaged(f"case {name}")
         return line
 
+    def _decode(self, kind: type[_T], content: bytes | str, what: str) -> _T:
+        try:
+            return cast("_T", _decoder(cast("Any", kind)).decode(content))
+        except MALFORMED_JSON as error:
+            raise self.damaged(what, error) from error
+
     def damaged(self, what: str, error: Exception | None = None) -> DataError:
         """Return the error for stored data that has changed since it was written."""
         cause = f" ({error})" if error else ""
         return DataError(self.path, f"{what} is damaged{cause}; restore the file from a backup")
+
+
+@cache
+def _decoder(kind: Any) -> msgspec.json.Decoder[Any]:  # noqa: ANN401 - any type
+    return msgspec.json.Decoder(kind)
 
 
 def open_store(folder: Path, *, create: bool) -> RunStore:

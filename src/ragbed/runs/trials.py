@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import msgspec
 
@@ -59,6 +60,13 @@ def trial_fields(result: StoredResult, scores: Mapping[str, Value] | None, *, ca
                 fields[name] = getattr(completion, name)
     fields["scores"] = _WITHOUT_RESPONSE if scores is None else scores
     return fields
+
+
+def flatten_trial(trial: dict[str, Any]) -> dict[str, Any]:
+    """Return the fields of a trial line with the counts of tokens and the scores as fields of their own."""
+    scores, usage = trial.pop("scores") or {}, trial.pop("usage") or {}
+    tokens = {f"tokens_{name}": usage.get(name) for name in ("in", "out", "reasoning", "cached")}
+    return trial | tokens | {f"score.{name}": value for name, value in scores.items()}
 
 
 def _to_step(step: Step, *, canonical: bool) -> dict[str, object]:

@@ -58,7 +58,8 @@ def locate_value(
             continue
         key = (trace.statement.event, trace.statement.family)
         if trace.value_words and trace.statement.relation == asked[1]:
-            is_answer = _is_answer(trace.statement, asked)
+            stated = trace.statement
+            is_answer = stated.event == asked[0] and (stated.act, stated.family, stated.role) == (Act.FACT, 0, TRUE)
             if is_answer or not found.words:
                 first, last = _gap(line, trace, start, name_ends.get(key, 0))
                 found = ValueLocation(
@@ -69,11 +70,6 @@ def locate_value(
         if trace.event_words:
             name_ends[key] = _position(line, trace.event_words, start) + len(trace.event_words)
     return found
-
-
-def _is_answer(statement: Statement, asked: tuple[Event, str]) -> bool:
-    is_asked = (statement.event, statement.relation) == asked and statement.family == 0
-    return is_asked and statement.act is Act.FACT and statement.role == TRUE
 
 
 def _gap(line: str, trace: Trace, start: int, name_end: int) -> tuple[int, int]:

@@ -18,11 +18,10 @@ from ragbed.synth.hash_random import HashRandom, Key
 from ragbed.synth.phrase_banks import ASK, FACT, load_banks
 from ragbed.synth.spec import SynthSpec
 from ragbed.synth.templates import Template
-from ragbed.synth.validation import is_valid
+from ragbed.synth.validation import draw_valid
 from ragbed.testbeds.conflict import STRENGTHS
 
 _Slots: TypeAlias = dict[str, str | tuple[str, ...]]
-_ATTEMPTS = 200
 _EVENT_SLOTS = {"F", "E", "Q"}
 
 # Assumed length, in tokens, of the answer sentence when a document is padded. The length is fixed, so that a longer
@@ -56,14 +55,11 @@ def make_counterfactual(spec: SynthSpec, ordinal: int) -> Item:
     facts = read_facts(spec.lang)
     fact = HashRandom(spec.seed, spec.lang, "facts").shuffled(facts)[ordinal % len(facts)]
     strength = (ordinal + ordinal // len(facts)) % len(STRENGTHS)
-    for attempt in range(_ATTEMPTS):
-        key = (spec.seed, spec.lang, "counterfactual", ordinal, attempt)
-        item = _write_item(spec, key, fact, strength)
-        if is_valid(item):
-            return item
-    raise AssertionError(
-        f"could not generate a valid counterfactual item (number {ordinal}) in {_ATTEMPTS} attempts with {spec}"
-    )
+
+    def make(attempt: int) -> dict[bool, Item]:
+        return {False: _write_item(spec, (spec.seed, spec.lang, "counterfactual", ordinal, attempt), fact, strength)}
+
+    return draw_valid(make, f"counterfactual item {ordinal} with {spec}")[False]
 
 
 def _write_item(spec: SynthSpec, key: Key, fact: Fact, strength: int) -> Item:

@@ -78,11 +78,6 @@ class ArticlePlan(NamedTuple):
     order: Order = "statements first"
     insert: Statement | None = None
 
-    def shortened(self) -> ArticlePlan:
-        """Return the plan for a shorter document, with the optional statements removed."""
-        kept = (each for each in self.statements if each.named or each.act not in (Act.DETAIL, Act.FILLER))
-        return self._replace(statements=tuple(kept))
-
     def moved(self, family: int, kind: str) -> ArticlePlan:
         """Return a copy of the plan that uses another family of events."""
         statements = tuple(statement._replace(family=family) for statement in self.statements)

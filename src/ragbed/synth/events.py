@@ -36,54 +36,50 @@ class Value(NamedTuple):
     aliases: tuple[str, ...]
 
 
-class ValueFactory(NamedTuple):
-    """A generator of values for a family of events.
+def make_value(
+    banks: Banks,
+    currency: str,
+    value_type: tuple[str, ...],
+    day: date,
+    draw: HashRandom,
+    level: Callable[[], HashRandom],
+) -> Value:
+    """Return a random value of the given type.
 
-    Attributes:
+    Args:
         banks: The language's phrase banks.
-        currency: The family's currency.
+        currency: The currency of the family of events.
+        value_type: The type and its arguments.
+        day: The day of the event.
+        draw: Random generator for the value.
+        level: Returns the random generator for the magnitude. All events in a family share it, because a company's
+            sales do not grow a hundredfold from one quarter to the next.
     """
-
-    banks: Banks
-    currency: str
-
-    def make(self, value_type: tuple[str, ...], day: date, draw: HashRandom, level: Callable[[], HashRandom]) -> Value:
-        """Return a random value of the given type.
-
-        Args:
-            value_type: The type and its arguments.
-            day: The day of the event.
-            draw: Random generator for the value.
-            level: Returns the random generator for the magnitude. All events in a family share it, because a company's
-                sales do not grow a hundredfold from one quarter to the next.
-        """
-        rules = self.banks.rules
-        match value_type:
-            case ("person",):
-                name = self.banks.name("someone", draw)
-                last = name.rsplit(" ", 1)[-1]
-                return Value((name,), (name, last) if last != name else rules.name_aliases(name))
-            case ("name", section):
-                name = self.banks.name(section, draw)
-                return Value((name,), rules.name_aliases(name))
-            case ("title", section):
-                return _exact((self.banks.name(section, draw),))
-            case ("date",):
-                return _exact(rules.date_forms(day))
-            case ("percent", low, high):
-                tenths = draw.between(int(low) * 10 + 1, int(high) * 10)
-                return _exact(rules.percent_forms(f"{tenths // 10}.{tenths % 10 or 5}"))
-            case ("number", low, high, step, units):
-                number = _draw_number(low, high, step, draw, level())
-                forms = tuple(form for unit in units.split("|") for form in rules.number_forms(number, unit))
-            case ("money", low, high):
-                forms = rules.money_forms(_draw_amount(low, high, draw, level()), self.currency)
-            case _:
-                raise ValueError(f"unknown value type in a phrase bank: {' '.join(value_type)}")
-        return Value(forms, rules.with_variants(forms))
-
-
-def _exact(forms: tuple[str, ...]) -> Value:
+    rules = banks.rules
+    match value_type:
+        case ("person",):
+            name = banks.name("someone", draw)
+            last = name.rsplit(" ", 1)[-1]
+            return Value((name,), (name, last) if last != name else rules.name_aliases(name))
+        case ("name", section):
+            name = banks.name(section, draw)
+            return Value((name,), rules.name_aliases(name))
+        case ("title", section):
+            forms: tuple[str, ...] = (banks.name(section, draw),)
+        case ("date",):
+            forms = rules.date_forms(day)
+        case ("percent", low, high):
+            tenths = draw.between(int(low) * 10 + 1, int(high) * 10)
+            forms = rules.percent_forms(f"{tenths // 10}.{tenths % 10 or 5}")
+        case ("number", low, high, step, units):
+            number = _draw_number(low, high, step, draw, level())
+            forms = tuple(form for unit in units.split("|") for form in rules.number_forms(number, unit))
+            return Value(forms, rules.with_variants(forms))
+        case ("money", low, high):
+            forms = rules.money_forms(_draw_amount(low, high, draw, level()), currency)
+            return Value(forms, rules.with_variants(forms))
+        case _:
+            raise ValueError(f"unknown value type in a phrase bank: {' '.join(value_type)}")
     return Value(forms, forms)
 
 
@@ -133,7 +129,7 @@ class EventFamily:
         pair = draw.pick(domain.sections["variant"]).source.split("|")
         divided = len(like.variants) > 1 if like else draw.chance(50)
         self.variants: tuple[str, ...] = tuple(word.strip() for word in draw.shuffled(pair)) if divided else ("",)
-        self._factory = ValueFactory(banks, banks.name("currency", draw))
+        self._currency = banks.name("currency", draw)
         self.name = draw.pick(domain.sections["family"]).write(lambda slot: banks.name(slot, draw), draw)
         self._first_rank = draw.between(1, 4)
         self._values: dict[tuple[Event, str, str], Value] = {}
@@ -165,8 +161,8 @@ class EventFamily:
             if role != TRUE:
                 day += timedelta(days=draw.between(12, 40))
             value_type = self.domain.relations[relation].value_type
-            self._values[key] = self._factory.make(
-                value_type, day, draw, lambda: HashRandom(*self.key, relation, "level")
+            self._values[key] = make_value(
+                self._banks, self._currency, value_type, day, draw, lambda: HashRandom(*self.key, relation, "level")
             )
         return self._values[key]
 

@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, closing
 from pathlib import Path
-from typing import IO, NamedTuple
+from typing import IO
 
 import msgspec
 from msgspec import Struct
@@ -33,13 +33,6 @@ _MAKERS: dict[str, Callable[[SynthSpec, int], Item]] = {
 }
 
 _CHUNK = 32  # number of items per worker job
-
-
-class _Chunk(NamedTuple):
-    spec: SynthSpec
-    kind: str
-    start: int
-    stop: int
 
 
 class SynthFile(Struct, frozen=True):
@@ -72,8 +65,7 @@ def write_dataset(
     folder: Path,
     *,
     workers: int | None = None,
-    on_progress: Callable[[int], None] | None = None,
-    prefix: str = "",
+    on_progress: Callable[[int], None] = lambda _: None,
 ) -> SynthManifest:
     """Write `{lang}_{kind}.jsonl` for every language and kind, followed by a manifest.
 
@@ -86,9 +78,7 @@ def write_dataset(
         folder: The folder, which is created if necessary.
         workers: The number of processes, or None for one per core. It does not affect the bytes written.
         on_progress: Called with the number of items written since the last call.
-        prefix: A prefix for all file names.
     """
-    manifest = folder / f"{prefix}{MANIFEST}"
     files = {}
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -96,12 +86,12 @@ def write_dataset(
             for spec in specs:
                 for kind, count in counts.items():
                     if count:
-                        name = f"{prefix}{spec.lang}_{kind}.jsonl"
+                        name = f"{spec.lang}_{kind}.jsonl"
                         sink = sinks.enter_context(write_whole(folder / name))
-                        files[name] = _write_items(sink, _Chunk(spec, kind, 0, count), engine, on_progress)
-            manifest.unlink(missing_ok=True)  # an old manifest must not describe new files
+                        files[name] = _write_items(sink, (spec, kind, count), engine, on_progress)
+            (folder / MANIFEST).unlink(missing_ok=True)  # an old manifest must not describe new files
         content = SynthManifest(__version__, GENERATOR, specs, files)
-        write_file(manifest, msgspec.json.format(msgspec.json.encode(content), indent=2) + b"\n")
+        write_file(folder / MANIFEST, msgspec.json.format(msgspec.json.encode(content), indent=2) + b"\n")
     except OSError as error:
         raise RagbedError(f"{folder} cannot be written to: {explain_failed_write(error)}.") from error
     return content
@@ -116,22 +106,21 @@ def read_manifest(folder: Path) -> SynthManifest | None:
 
 
 def _write_items(
-    sink: IO[bytes], items: _Chunk, engine: Engine, on_progress: Callable[[int], None] | None
+    sink: IO[bytes], items: tuple[SynthSpec, str, int], engine: Engine, on_progress: Callable[[int], None]
 ) -> SynthFile:
     digest, size, documents = hashlib.sha256(), 0, 0
-    starts = range(0, items.stop, _CHUNK)
-    chunks = (items._replace(start=start, stop=min(start + _CHUNK, items.stop)) for start in starts)
+    spec, kind, count = items
+    chunks = ((spec, kind, start, min(start + _CHUNK, count)) for start in range(0, count, _CHUNK))
     for lines, item_count, document_count in engine.spread(_make_chunk, chunks):
         sink.write(lines)
         digest.update(lines)
         size += len(lines)
         documents += document_count
-        if on_progress is not None:
-            on_progress(item_count)
-    return SynthFile(items.stop, documents, size, digest.hexdigest())
+        on_progress(item_count)
+    return SynthFile(count, documents, size, digest.hexdigest())
 
 
-def _make_chunk(chunk: _Chunk) -> tuple[bytes, int, int]:
+def _make_chunk(chunk: tuple[SynthSpec, str, int, int]) -> tuple[bytes, int, int]:
     """Return the JSON lines for a chunk of items, the number of items and the number of documents."""
     items = list(make_items(*chunk))
     return b"".join(map(to_line, items)), len(items), sum(len(item.passages) for item in items)

@@ -13,12 +13,8 @@ from ragbed.synth.hash_random import HashRandom, Key
 from ragbed.synth.perturbations import plan_perturbed_distractor, plan_perturbed_support
 from ragbed.synth.phrase_banks import ASK, STALE, Banks, Domain, load_banks
 from ragbed.synth.spec import SynthSpec
-from ragbed.synth.validation import is_valid
+from ragbed.synth.validation import draw_valid
 from ragbed.synth.writer import ArticleWriter, ItemContext, ItemPlan
-
-# Maximum number of attempts to generate one item. About one item in fifteen is rejected because a distractor contains
-# the answer by chance ("48 votes" in "148 votes"). 200 consecutive failures indicate a defect in the phrase banks.
-_ATTEMPTS = 200
 
 # Possible numbers of sub-questions in an integration item, each repeated in proportion to its probability. The first
 # tuple is for items about one event, the second for items about several years.
@@ -29,18 +25,20 @@ _YEAR_COUNTS = (2, 2, 2, 3)
 def make_base(spec: SynthSpec, ordinal: int) -> Item:
     """Return the base item with the given ordinal, which depends only on the ordinal and the settings."""
     name, on, root = spec.turn(ordinal)
-    for attempt in range(_ATTEMPTS):
+
+    def make(attempt: int) -> dict[bool, Item]:
         plan = _plan_base(load_banks(spec.lang), (spec.seed, spec.lang, "base", root, attempt), name)
-        pair = {state: _write_base(spec, plan, name, state) for state in ({False, True} if name else {on})}
-        if all(is_valid(item) for item in pair.values()):
-            fields = {"dial": name, "twin": f"{spec.lang}-base-{root}"} if on else {}
-            return replace_fields(pair[on], id=f"{spec.lang}-base-{ordinal}", **fields)
-    raise AssertionError(f"could not generate a valid base item (number {ordinal}) in {_ATTEMPTS} attempts with {spec}")
+        return {state: _write_base(spec, plan, name, state) for state in ({False, True} if name else {on})}
+
+    pair = draw_valid(make, f"base item {ordinal} with {spec}")
+    fields = {"dial": name, "twin": f"{spec.lang}-base-{root}"} if on else {}
+    return replace_fields(pair[on], id=f"{spec.lang}-base-{ordinal}", **fields)
 
 
 def make_integration(spec: SynthSpec, ordinal: int) -> Item:
     """Return the integration item with the given ordinal; its two to five sub-answers are in different documents."""
-    for attempt in range(_ATTEMPTS):
+
+    def make(attempt: int) -> dict[bool, Item]:
         key = (spec.seed, spec.lang, "integration", ordinal, attempt)
         plan = _plan_integration(load_banks(spec.lang), key, spec.most_parts)
         draw = HashRandom(*plan.key, "plans")
@@ -52,12 +50,10 @@ def make_integration(spec: SynthSpec, ordinal: int) -> Item:
             plan_perturbed_distractor(None, False, parts[number % len(parts)], draw, number)
             for number in range(spec.distractors)
         ]
-        item = _write_item(spec, plan, documents, {TRUE: spec.part_supports})
-        if is_valid(item):
-            return replace_fields(item, id=f"{spec.lang}-int-{ordinal}")
-    raise AssertionError(
-        f"could not generate a valid integration item (number {ordinal}) in {_ATTEMPTS} attempts with {spec}"
-    )
+        return {False: _write_item(spec, plan, documents, {TRUE: spec.part_supports})}
+
+    item = draw_valid(make, f"integration item {ordinal} with {spec}")[False]
+    return replace_fields(item, id=f"{spec.lang}-int-{ordinal}")
 
 
 def _plan_base(banks: Banks, key: Key, perturbation: str | None) -> ItemPlan:

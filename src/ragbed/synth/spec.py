@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from msgspec import Struct, field
 
 from ragbed.schema import Lang
@@ -18,18 +16,6 @@ _BLOCK, _PLAIN = 10, 8
 # Mean number of tokens by which documents exceed the length at which padding ends: half a sentence, plus the text that
 # their style adds.
 _SURPLUS_TOKENS = 25
-
-# Lowest `tokens` setting at which documents have at least three sentences (about 80 tokens). Two sentences have about
-# 60 tokens.
-_MIN_LONG_TOKENS = 65
-
-
-class PerturbationTurn(NamedTuple):
-    """A base item's perturbation, whether it is on, and the ordinal shared by both items of its minimal pair."""
-
-    perturbation: str | None
-    on: bool
-    root: int
 
 
 class SynthSpec(Struct, frozen=True):
@@ -62,21 +48,16 @@ class SynthSpec(Struct, frozen=True):
     mixed: bool = True
 
     @property
-    def is_short(self) -> bool:
-        """Whether documents have almost no padding."""
-        return self.tokens < _MIN_LONG_TOKENS
-
-    @property
     def padding_ends(self) -> tuple[int, int]:
         """The bounds of the random length, in tokens, to which documents are padded."""
         middle = self.tokens - _SURPLUS_TOKENS
         return middle * 3 // 4, middle * 5 // 4
 
-    def turn(self, ordinal: int) -> PerturbationTurn:
-        """Return the perturbation for the base item with the given ordinal."""
+    def turn(self, ordinal: int) -> tuple[str | None, bool, int]:
+        """Return a base item's perturbation, whether it is on, and the ordinal of its minimal pair's first item."""
         block, position = divmod(ordinal, _BLOCK if self.mixed else 2)
         first = _PLAIN if self.mixed else 0
         if not self.perturbations or position < first:
-            return PerturbationTurn(None, False, ordinal)
+            return None, False, ordinal
         on = position - first
-        return PerturbationTurn(self.perturbations[block % len(self.perturbations)], bool(on), ordinal - on)
+        return self.perturbations[block % len(self.perturbations)], bool(on), ordinal - on

@@ -7,13 +7,13 @@ choices. No other characters are special, so the phrase banks remain plain text.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import NamedTuple, TypeAlias
 
 from ragbed.synth.hash_random import HashRandom
 
 Fill: TypeAlias = Callable[[str], str]
-_SLOT = re.compile(r"\{([^}]*)\}")
+_TOKEN = re.compile(r"\{([^}]*)\}|[\[|\]{]|[^\[|\]{]+")
 
 
 class TemplateSlot(NamedTuple):
@@ -23,18 +23,12 @@ class TemplateSlot(NamedTuple):
 
 
 class Choice(NamedTuple):
-    """A choice between options that contain slots or further choices."""
+    """A choice between options, each of which is a plain text or a sequence of parts."""
 
-    options: tuple[tuple[Part, ...], ...]
-
-
-class LiteralText(NamedTuple):
-    """A choice between plain texts. This is the most common type, and it needs no recursion."""
-
-    options: tuple[str, ...]
+    options: tuple[str | tuple[Part, ...], ...]
 
 
-Part: TypeAlias = "str | TemplateSlot | Choice | LiteralText"
+Part: TypeAlias = "str | TemplateSlot | Choice"
 
 
 class Template:
@@ -50,19 +44,22 @@ class Template:
 
     def __init__(self, source: str) -> None:
         self.source = source
-        self.parts, end = _parse_parts(source, 0, "]")
-        if end != len(source):
-            raise ValueError(f"the template {source!r} contains {source[end]!r} without a matching '['")
-        self.slots = frozenset(_SLOT.findall(source))
+        tokens = list(_TOKEN.finditer(source))
+        try:
+            (self.parts,) = _parse(iter(tokens), is_choice=False)
+        except ValueError:
+            raise ValueError(f"the template {source!r} contains a bracket without its counterpart") from None
+        self.slots = frozenset(token[1] for token in tokens if token[1] is not None)
 
     def expansions(self) -> list[str] | None:
         """Return all texts that the template can produce, or None if the template has slots."""
         texts = [""]
         for part in self.parts:
-            if isinstance(part, TemplateSlot | Choice):
+            options = part.options if isinstance(part, Choice) else (part,)
+            plain = [option for option in options if isinstance(option, str)]
+            if len(plain) < len(options):
                 return None
-            options = (part,) if isinstance(part, str) else part.options
-            texts = [text + option for text in texts for option in options]
+            texts = [text + option for text in texts for option in plain]
         return texts
 
     def write(self, fill: Fill, draw: HashRandom) -> str:
@@ -77,41 +74,34 @@ def _write(parts: tuple[Part, ...], fill: Fill, draw: HashRandom) -> str:
             text += part
         elif type(part) is TemplateSlot:
             text += fill(part.name)
-        elif type(part) is LiteralText:
-            text += draw.pick(part.options)
         elif type(part) is Choice:
-            text += _write(draw.pick(part.options), fill, draw)
+            option = draw.pick(part.options)
+            text += option if isinstance(option, str) else _write(option, fill, draw)
     return text
 
 
-def _parse_parts(source: str, at: int, stops: str) -> tuple[tuple[Part, ...], int]:
-    """Parse a template up to its end or the next stop character, and return the parts and the end position."""
-    parts: list[Part] = []
-    while at < len(source) and source[at] not in stops:
-        part: Part
-        if slot := _SLOT.match(source, at):
-            part, at = TemplateSlot(slot[1]), slot.end()
-        elif source[at] == "{":
-            raise ValueError(f"the template {source!r} contains '{{' without a matching '}}'")
-        elif source[at] == "[":
-            part, at = _parse_choice(source, at)
-        else:
-            start = at
-            while at < len(source) and source[at] not in stops + "{[":
-                at += 1
-            part = source[start:at]
-        parts.append(part)
-    return tuple(parts), at
+def _parse(tokens: Iterator[re.Match[str]], *, is_choice: bool) -> list[tuple[Part, ...]]:
+    """Return the options of a choice up to its closing bracket, or the whole template as the only option."""
+    options: list[tuple[Part, ...]] = [()]
+    for token in tokens:
+        part: Part = token[0]
+        if token[1] is not None:
+            part = TemplateSlot(token[1])
+        elif part == "[":
+            choices = _parse(tokens, is_choice=True)
+            part = Choice(tuple("".join(map(str, each)) if _is_plain(each) else each for each in choices))
+        elif part == "]" and is_choice:
+            return options
+        elif part == "|" and is_choice:
+            options.append(())
+            continue
+        elif part in ("]", "{"):
+            raise ValueError(part)
+        options[-1] += (part,)
+    if is_choice:
+        raise ValueError("[")
+    return options
 
 
-def _parse_choice(source: str, at: int) -> tuple[Choice | LiteralText, int]:
-    options: list[tuple[Part, ...]] = []
-    while at < len(source) and source[at] in "[|":
-        option, at = _parse_parts(source, at + 1, "|]")
-        options.append(option)
-    if at >= len(source):
-        raise ValueError(f"the template {source!r} contains '[' without a matching ']'")
-    texts = ["".join(part for part in option if isinstance(part, str)) for option in options]
-    if all(len(option) == bool(text) for option, text in zip(options, texts, strict=True)):
-        return LiteralText(tuple(texts)), at + 1
-    return Choice(tuple(options)), at + 1
+def _is_plain(parts: tuple[Part, ...]) -> bool:
+    return all(isinstance(part, str) for part in parts)

@@ -6,8 +6,9 @@ Documents are too similar if they share too many sequences of eight terms (8-gra
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Mapping
 from itertools import combinations
-from typing import TypeAlias, TypeVar
+from typing import TypeAlias
 
 from ragbed.schema import Answer, Item, Lang
 from ragbed.text import holds_slot, spaceless
@@ -15,19 +16,31 @@ from ragbed.text import holds_slot, spaceless
 GRAM = 8  # number of terms in an n-gram; terms are words or single Han characters
 ENOUGH = 0.6  # fraction of shared n-grams above which two documents are too similar
 
-T = TypeVar("T")
 Grams: TypeAlias = set[tuple[str, ...]]
 
 _TERM = re.compile(r"[a-z0-9]+|[\u3400-\u4dbf\u4e00-\u9fff]")
-_HAN = re.compile(r"[\u3400-\u9fff]+")
-
-# If a document shares more than this fraction of its approximate n-grams with other documents, exact n-grams are
-# compared. In a test with 120 items of 100 short documents each, all pairs above ENOUGH shared at least 55% of their
-# approximate n-grams.
-_DOUBTFUL = 0.5
 
 # Minimum length of an alias in characters; shorter aliases occur in texts by chance (see `ragbed lint`).
 SHORTEST_ALIAS: dict[Lang, int] = {"en": 4, "zh": 3}
+
+
+# Maximum number of attempts to generate one item. About one item in fifteen is rejected because a distractor contains
+# the answer by chance ("48 votes" in "148 votes"). 200 consecutive failures indicate a defect in the phrase banks.
+_ATTEMPTS = 200
+
+
+def draw_valid(make: Callable[[int], Mapping[bool, Item]], what: str) -> Mapping[bool, Item]:
+    """Return the first valid item, or the first minimal pair of two valid items.
+
+    Args:
+        make: Generates the items, by whether their perturbation is on, from the number of the attempt.
+        what: Description of the item, for the error.
+    """
+    for attempt in range(_ATTEMPTS):
+        items = make(attempt)
+        if all(map(is_valid, items.values())):
+            return items
+    raise AssertionError(f"could not generate a valid item in {_ATTEMPTS} attempts: {what}")
 
 
 def is_valid(item: Item) -> bool:
@@ -44,9 +57,8 @@ def is_true(item: Item) -> bool:
     answers, fakes = _fold(item.answer), _fold(item.fake or ())
     if any(len(alias) < SHORTEST_ALIAS[item.lang] for slot in item.answer for alias in slot):
         return False
-    if any(_contains(spaceless(item.question), slot) for slot in answers) or _have_overlapping_aliases(
-        [*answers, *fakes]
-    ):
+    pairs = ((one, other) for first, second in combinations([*answers, *fakes], 2) for one in first for other in second)
+    if any(_contains(spaceless(item.question), slot) for slot in answers) or any(a in b or b in a for a, b in pairs):
         return False
     for passage in item.passages:
         text = spaceless(passage.text)
@@ -70,54 +82,24 @@ def _contains(text: str, aliases: list[str]) -> bool:
     return any(alias in text for alias in aliases)
 
 
-def _have_overlapping_aliases(slots: list[list[str]]) -> bool:
-    return any(
-        one in other or other in one for first, second in combinations(slots, 2) for one in first for other in second
-    )
+def is_varied(item: Item) -> bool:
+    """Return whether an item's documents, except edited versions, differ enough from each other."""
+    grams = [grams_of(passage.text) for passage in item.passages if passage.edit_of is None]
+    seen: Grams = set()
+    repeated: Grams = set()
+    for own in grams:
+        repeated |= own & seen
+        seen |= own
+    for own in grams:
+        least = ENOUGH * len(own)
+        if len(own & repeated) > least and any(len(own & other) > least for other in grams if other is not own):
+            return False
+    return True
 
 
 def terms_of(text: str) -> list[str]:
     """Return the terms of a text, lower-cased and without punctuation."""
     return _TERM.findall(text.lower())
-
-
-def is_varied(item: Item) -> bool:
-    """Return whether an item's documents, except edited versions, differ enough from each other.
-
-    An approximate comparison accepts nearly all items; only the others are compared exactly.
-    """
-    texts = [passage.text for passage in item.passages if passage.edit_of is None]
-    if not _repeated([_approximate_grams(text, item.lang) for text in texts], _DOUBTFUL):
-        return True
-    grams = [grams_of(text) for text in texts]
-    return not any(
-        len(grams[at] & other) > ENOUGH * len(grams[at])
-        for at in _repeated(grams, ENOUGH)
-        for other_at, other in enumerate(grams)
-        if other_at != at
-    )
-
-
-def _repeated(grams: list[set[T]], share: float) -> list[int]:
-    """Return the indexes of documents with more than the given share of n-grams in common with other documents."""
-    seen: set[T] = set()
-    repeated: set[T] = set()
-    for own in grams:
-        repeated |= own & seen
-        seen |= own
-    return [at for at, own in enumerate(grams) if len(own & repeated) > share * len(own)]
-
-
-def _approximate_grams(text: str, lang: Lang) -> set[object]:
-    """Return approximate n-grams, which are faster to compute than exact ones.
-
-    They consist of three words from each n-gram, including punctuation or, for Chinese, of Han characters only.
-    """
-    if lang == "zh":
-        characters = "".join(_HAN.findall(text))
-        return {characters[at : at + GRAM] for at in range(len(characters) - GRAM + 1)}
-    words = text.split()
-    return set(zip(words, words[4:], words[7:], strict=False))
 
 
 def grams_of(text: str) -> Grams:

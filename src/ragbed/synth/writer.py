@@ -27,10 +27,9 @@ _ENDINGS = {"release": "release-end", "blog": "blog-end", "snippet": "snippet"}
 _GENERAL_FILLERS = ("background", "quote", "scene")
 _SHORT_NAME_PERCENT = 75  # percentage of repeated mentions of an event that omit the name of its event family
 
-# Minimum numbers of sentences in ordinary and in short documents. In a document of two sentences, one shared sentence
-# would make up most of the text. Therefore, only short documents may have two sentences, and only sentences that name
-# an event count towards this minimum. For the same reason, every ordinary document has at least one filler sentence.
-_MIN_SENTENCES, _MIN_SHORT_SENTENCES = 3, 2
+# Minimum number of sentences, at least one of which is a filler. In a document of two sentences, one shared sentence
+# would make up most of the text.
+_MIN_SENTENCES = 3
 
 # Maximum number of attempts to choose templates. No two documents of an item should use the same two templates for the
 # same events, because they would share most of their words. After the last attempt, any templates are accepted.
@@ -102,8 +101,7 @@ class ArticleWriter:
     """
 
     def __init__(self, context: ItemContext, spec: SynthSpec, plan: ArticlePlan, number: int) -> None:
-        self._context, self._spec, self._number = context, spec, number
-        self._plan = plan.shortened() if spec.is_short else plan
+        self._context, self._spec, self._number, self._plan = context, spec, number, plan
         self._item, self._banks = context.plan, context.plan.banks
         self._draw = HashRandom(*self._item.key, "document", number)
         self._next_filler = number * 3
@@ -238,7 +236,7 @@ class ArticleWriter:
 
     def _write_lines(self, core: list[tuple[Statement, Template]], voice: str) -> list[Line]:
         """Write the opening in the document's style, the core sentences, and padding up to the required length."""
-        fillers, short = self._banks.fillers, self._spec.is_short
+        fillers = self._banks.fillers
         event, family = core[0][0].event, core[0][0].family
         back = Statement(Act.FILLER, event, named=False, family=family)
         lines: list[Line] = []
@@ -250,12 +248,11 @@ class ArticleWriter:
         count = self._banks.rules.count_tokens
         length = sum(count(line) for line, _ in (*lines, *written))
         enough = max(self._plan.min_tokens, self._draw.between(*self._spec.padding_ends))
-        naming = sum(statement.named for statement, _ in core)
-        others = _MIN_SHORT_SENTENCES - naming if short else max(1, _MIN_SENTENCES - len(written))
+        others = max(1, _MIN_SENTENCES - len(written))
         while length < enough or len(lines) + len(padding) < others:
             padding.append((self._write_sentence(*self._choose(back)), None))
             length += count(padding[-1][0])
-        if voice in _ENDINGS and not (short and lines):
+        if voice in _ENDINGS:
             padding.append((self._write_sentence(back, self._draw.pick(fillers[_ENDINGS[voice]])), None))
         if self._plan.insert is not None:
             self._draw = HashRandom(*self._item.key, "insert", self._number)

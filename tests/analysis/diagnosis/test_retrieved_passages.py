@@ -106,23 +106,21 @@ def test_an_agent_with_malformed_calls_fails_in_every_wrong_episode(tmp_path: Pa
         "scripted/search-malformed", "ragbed-mini-en_fact", out=tmp_path, testbeds="search", search="false=0.5",
         limit=4, cache="off", progress=False,
     )  # fmt: skip
-    result = ragbed.diagnose(run)
-    assert result.diagnoses
-    assert all("E11" in diagnosis.types for diagnosis in result.diagnoses)
+    result = ragbed.diagnose(run, show="E11")
+    assert 0 < len(result["errors"]) == result["trials"].asked - result["trials"].right
 
 
 def test_trials_of_own_systems_are_diagnosed(tmp_path: Path) -> None:
     """They were skipped and counted as closed-book trials: "only trials without documents"."""
     system = ragbed.system(lambda _: {"answer": "It was Bo Karlin.", "contexts": ["Not in the corpus."]}, name="mine")
     run = ragbed.run(system, "ragbed-mini-en_base", testbeds="own-rag", limit=3, out=tmp_path, progress=False)
-    result = ragbed.diagnose(run)
-    assert (result.counts.asked, result.counts.without, len(result.diagnoses)) == (3, 0, 3)
-    assert all("E12" in one.types for one in result.diagnoses)
+    result = ragbed.diagnose(run, show="E12")
+    assert (result["trials"].asked, result["trials"].without, len(result["errors"])) == (3, 0, 3)
 
 
 def test_a_system_that_does_not_report_its_passages_has_no_error_of_retrieval(tmp_path: Path) -> None:
     system = ragbed.system(lambda _: "It was Bo Karlin.", name="mine")
     run = ragbed.run(system, "ragbed-mini-en_base", testbeds="own-rag", limit=2, out=tmp_path, progress=False)
-    diagnoses = ragbed.diagnose(run).diagnoses
-    assert len(diagnoses) == 2
-    assert all("E12" not in one.types and one.source in (None, "none") for one in diagnoses)
+    result = ragbed.diagnose(run, show="E12")
+    assert (result["trials"].asked, result["trials"].right, result["errors"]) == (2, 0, [])
+    assert {row["source"] for row in result["sources"]} <= {"none", "no answer"}

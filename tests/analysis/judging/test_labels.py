@@ -10,8 +10,8 @@ import pytest
 
 from ragbed.analysis.judging import judge_run
 from ragbed.analysis.judging.criteria import CRITERIA, Verdict
-from ragbed.analysis.judging.judge_run import Scope, is_unsure, judge_case
-from ragbed.analysis.judging.labels import AgreedLabel, Label, LabelledUnit, draw_sample, read_labels, settle_labels
+from ragbed.analysis.judging.judge_run import LabelledUnit, Scope, is_unsure, judge_case
+from ragbed.analysis.judging.labels import AgreedLabel, Label, draw_sample, read_labels, settle_labels
 from ragbed.errors import DataError, UsageError
 from ragbed.models.base import Sampling
 from ragbed.runs.store import StoredResult

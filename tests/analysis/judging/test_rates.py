@@ -104,7 +104,7 @@ def test_the_report_and_the_command_have_the_same_rates(run: Path) -> None:
     cells = tabulate(scope, scope.replies(), read_judgements(scope.folder(Sampling()), scope.criterion, judges))
     assert {f"judge {cell.judge}": cell.rate for cell in cells} == reported
     assert reported == {"judge made/judge": 0.0, "judge made/shy": None}
-    assert [(cell.no, cell.empty, cell.errors) for cell in cells] == [(2, 1, 1), (1, 1, 1)]
+    assert [tuple(cell.counts[name] for name in ("no", "empty", "errors")) for cell in cells] == [(2, 1, 1), (1, 1, 1)]
 
 
 def test_undecided_responses_count_in_n_and_raise_the_upper_bound(run: Path) -> None:
@@ -121,7 +121,7 @@ def test_chinese_tables_of_judged_rates_have_chinese_names_of_testbeds(run: Path
     judge(run, lambda _: "VERDICT: no")
     (table,) = (one for one in read_report([run], ["run"], "robust").tables if one.name == "judged")
     (row,) = table.rows
-    assert "counterfactual, noise=0" in row.data
+    assert "counterfactual, noise=0" in row.tell_data(read_words("en"))
     assert "反事实鲁棒性, 噪声 0" in row.tell_data(read_words("zh"))
 
 

@@ -6,10 +6,9 @@ import json
 from pathlib import Path
 
 from ragbed.analysis.linting import RULES, DatasetCheck, LintFinding
-from ragbed.analysis.linting.rules import DatasetContext, Fault, View
+from ragbed.analysis.linting.rules import Fault, Questions, View
 from ragbed.data import Dataset, rgb
 from ragbed.schema import Item, Passage
-from ragbed.testbeds.settings import Settings
 from ragbed.text import guess_lang
 
 
@@ -39,12 +38,12 @@ def native_item(*passages: Passage, **fields: object) -> Item:
 
 def faults(rule: str, *items: Item) -> list[Fault]:
     """Return the faults that a rule finds in a dataset of these items."""
-    context = DatasetContext(Dataset("made", Path("made.json")), Settings())
-    find = RULES[rule].bind(context)
+    questions: Questions = {}
     views = [
-        View("made", line, item, "native" if item.rgb is None else "rgb") for line, item in enumerate(items, start=1)
+        View("made", line, item, "native" if item.rgb is None else "rgb", questions)
+        for line, item in enumerate(items, start=1)
     ]
-    return [fault for view in views for fault in find(view)]
+    return [fault for view in views for fault in RULES[rule].find(view)]
 
 
 def check_file(path: Path, *rules: str) -> tuple[list[LintFinding], DatasetCheck]:

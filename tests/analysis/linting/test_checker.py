@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
-from fractions import Fraction
 from itertools import cycle
 from pathlib import Path
 from tempfile import NamedTemporaryFile
@@ -14,12 +12,10 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from ragbed.analysis.linting import RULES, DatasetCheck, choose_rules
+from ragbed.analysis.linting.rules import Questions
 from ragbed.data import Dataset, is_same_answer, native
 from ragbed.errors import RagbedError, UnknownName, UsageError
-from ragbed.testbeds.selection import choose_testbeds, generate_cases
-from ragbed.testbeds.settings import Settings
 from tests.analysis.linting.records import check_file
-from tests.items import base_item, fact_item, integration_item
 
 GOOD = '{"id":%d,"query":"Who won?","answer":"Ann Lee","positive":["Ann Lee"],"negative":["Bo"]}'
 
@@ -98,29 +94,13 @@ def test_places_use_the_field_names_of_the_file(tmp_path: Path) -> None:
 
 
 def test_questions_are_compared_across_datasets(tmp_path: Path) -> None:
-    questions: dict[str, dict[int, str]] = {}
+    questions: Questions = {}
     found = []
     for name in ("a", "b"):
         path = _write(tmp_path / f"{name}.json", GOOD % 1)
         check = DatasetCheck(Dataset(name, path), [RULES["duplicate-question"]], questions=questions)
         found += list(check.findings())
     assert [(finding.data, finding.message) for finding in found] == [("b", "is also the question of a, item 1")]
-
-
-@pytest.mark.parametrize("docs", [1, 3, 5, 10, 20])
-@pytest.mark.parametrize("noise", [None, (Fraction(0), Fraction(1, 5), Fraction(2, 5), Fraction(4, 5), Fraction(1))])
-def test_mix_reports_exactly_what_is_infeasible(docs: int, noise: tuple[Fraction, ...] | None, tmp_path: Path) -> None:
-    items = [base_item(n, supports=n, distracts=7 - n) for n in range(8)]
-    items += [integration_item(n, (n % 3 + 1, 2), distracts=n % 5) for n in range(8, 16)]
-    items += [fact_item(n, pairs=n % 7 + 1, distracts=n % 4) for n in range(16, 24)]
-    path = tmp_path / "data.jsonl"
-    path.write_bytes(b"".join(map(native.to_line, items)))
-    dataset = Dataset("data", path)
-    asked = Settings(noise=noise, num_docs=(docs,), correct=(Fraction(0), Fraction(1, 5)))
-    cases = generate_cases([dataset], choose_testbeds(None, asked), asked, named=False)
-    infeasible = Counter((case.item, case.reason) for case in cases if not case.feasible)
-    found = DatasetCheck(dataset, [RULES["mix"]], asked).findings()
-    assert Counter((finding.item, finding.message) for finding in found) == infeasible
 
 
 _TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=30) | st.sampled_from(["安 李", "70%", "é", "\0"])
@@ -180,8 +160,8 @@ def test_progress_is_reported_after_every_line(tmp_path: Path) -> None:
 
 def test_rules_are_chosen_by_name() -> None:
     assert choose_rules() == list(RULES.values())
-    assert [rule.name for rule in choose_rules(["mix", "record"])] == ["record", "mix"]
-    assert len(choose_rules(None, ["mix", "markup"])) == len(RULES) - 2
+    assert [rule.name for rule in choose_rules(["edge-mark", "record"])] == ["record", "edge-mark"]
+    assert len(choose_rules(None, ["edge-mark", "short-gold"])) == len(RULES) - 2
 
 
 def test_unknown_rules_are_refused_with_the_nearest_name() -> None:

@@ -6,23 +6,20 @@ The prompts of the original code are tested in tests/testbeds/test_golden.py.
 from __future__ import annotations
 
 import csv
-from collections import Counter
-from collections.abc import Sequence
-from fractions import Fraction
 from pathlib import Path
 
 import pytest
 
 from ragbed.analysis.linting import RULES, DatasetCheck, LintFinding
 from ragbed.analysis.linting.checker import RuleCount
+from ragbed.analysis.linting.rules import Questions
 from ragbed.data import Dataset
-from ragbed.testbeds.settings import Settings
 
 
 @pytest.fixture(scope="session")
 def checked(rgb_dir: Path) -> dict[str, tuple[list[LintFinding], DatasetCheck]]:
     """Return findings and counts by file, in the order of docs/reference/lint-rules.md."""
-    questions: dict[str, dict[int, str]] = {}
+    questions: Questions = {}
     files = {}
     for name in ("en_fact", "zh_int", "zh_refine"):
         check = DatasetCheck(Dataset(name, rgb_dir / f"{name}.json"), list(RULES.values()), questions=questions)
@@ -78,25 +75,3 @@ def _cell(count: RuleCount | None) -> str:
     if count is None:
         return "0"
     return f"{count.items:,} ({count.documents:,})" if count.documents else f"{count.items:,}"
-
-
-_RATIOS = tuple(Fraction(fifths, 5) for fifths in range(6))
-
-
-@pytest.mark.parametrize(
-    ("file", "docs", "infeasible"),
-    [
-        ("zh_refine", 5, (0, 0, 0, 0, 0, 0)),
-        ("zh_int", 5, (6, 3, 5, 12, 100, 0)),  # noise 1 is asked of base items only
-        ("en_fact", 5, (62, 50, 37, 21, 17, 0)),
-        ("zh_refine", 10, (202, 164, 118, 6, 25, 37)),
-        ("zh_int", 10, (31, 17, 9, 4, 12, 0)),
-        ("en_fact", 10, (100, 97, 90, 88, 82, 0)),
-    ],
-)
-def test_mix_finds_the_same_items(file: str, docs: int, infeasible: Sequence[int], rgb_dir: Path) -> None:
-    check = DatasetCheck(
-        Dataset(file, rgb_dir / f"{file}.json"), [RULES["mix"]], Settings(noise=_RATIOS, num_docs=(docs,))
-    )
-    found = Counter(finding.where.partition("noise=")[2] for finding in check.findings())
-    assert [found[f"{float(ratio):g}"] for ratio in _RATIOS] == list(infeasible)

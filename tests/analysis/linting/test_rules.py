@@ -15,11 +15,6 @@ ZH = "谁获得了这个奖？"
 PARTS = {"answer": ["Ann Lee", "Bo Ray"], "positive": [["Ann Lee won."], ["Bo Ray lost."]]}
 
 
-def spelled(words: str) -> Passage:
-    """Return a supporting passage that records its spelling of the answer."""
-    return Passage(text=f"It was {words}.", stance="supports", dials={"states": words})
-
-
 LONG = "The committee met in the old town hall and spoke for many hours."
 
 # rule, item and the place of each fault
@@ -47,9 +42,6 @@ FIRES: list[tuple[str, Item, list[str]]] = [
     ("short-gold", rgb_item(ZH, "三十人", ["三十人"]), ["answer[0]"]),
     ("short-gold", rgb_item(ZH, [["安景澄", "安李"]], ["安景澄"]), ["answer[0]"]),
     ("short-gold", rgb_item(answer=["Ann Lee", ["12 men", "1,200"]]), ["answer[1]"]),
-    ("single-form", native_item(spelled("A. Lee")), ["answer"]),
-    ("single-form", rgb_item(answer=["Ann Lee", "Bo Ray"]), ["answer"]),
-    ("flat-list", rgb_item(answer=["Ann Lee", "Bo Ray"]), ["answer"]),
     ("space-in-alias", rgb_item(ZH, [["Ann Lee", "AnnLee"]]), ["answer[0]"]),
     ("edge-mark", fact_item("Sea", "Sky ", "Sea", "Sky"), ["fakeanswer[0]"]),
     ("edge-mark", rgb_item(ZH, "98元。"), ["answer[0]"]),
@@ -58,12 +50,10 @@ FIRES: list[tuple[str, Item, list[str]]] = [
     ("odd-characters", rgb_item("Who\u200b won?"), ["query"]),
     ("odd-characters", rgb_item(answer="Ann\u00adLee"), ["answer[0]"]),
     ("odd-characters", fact_item("Sea", "Sky\u200b", "Sea", "Sky"), ["fakeanswer[0]"]),
-    ("markup", rgb_item(negative=["Home > News"]), ["negative[0]"]),
     ("prompt-words", rgb_item(negative=["Question : who?"]), ["negative[0]"]),
     ("prompt-words", rgb_item(ZH, negative=["一个问题：谁？"]), ["negative[0]"]),
     ("key-phrases", rgb_item(negative=["full of Factual errors"]), ["negative[0]"]),
     ("slots-groups", rgb_item(**PARTS | {"answer": ["Ann Lee", "Bo Ray", "Cy"]}), ["answer"]),
-    ("mix", rgb_item(**PARTS), [f"integration@noise={noise}" for noise in (0, 0.2, 0.4)]),
 ]  # fmt: skip
 
 SILENT: list[tuple[str, Item]] = [
@@ -85,19 +75,13 @@ SILENT: list[tuple[str, Item]] = [
     ("duplicate-question", rgb_item()),
     ("short-gold", rgb_item(answer=["four", "12 men"])),
     ("short-gold", rgb_item(ZH, "安景澄", ["安景澄"])),
-    ("single-form", native_item(spelled("Ann Lee"))),
-    ("single-form", rgb_item(answer=["Ann Lee", ["Bo Ray", "B. Ray"]])),
-    ("flat-list", rgb_item(answer=[["Ann Lee", "A. Lee"]])),
-    ("flat-list", native_item(answer=(("Ann Lee",), ("Bo Ray",)))),
     ("space-in-alias", rgb_item(answer="Ann Lee")),
     ("edge-mark", rgb_item(answer="U.S.")),
     ("odd-characters", rgb_item(negative=["tab\t, line\n, wide\u3000space"])),
-    ("markup", rgb_item()),
     ("prompt-words", rgb_item(negative=["The question is: who?", "No documents here"])),
     ("key-phrases", rgb_item()),
     ("slots-groups", rgb_item(**PARTS)),
     ("slots-groups", rgb_item(answer=["Ann Lee", "Bo Ray"])),
-    ("mix", rgb_item(positive=["Ann Lee"] * 5, negative=["x"] * 5)),
 ]  # fmt: skip
 
 
@@ -158,7 +142,7 @@ def test_a_false_answer_as_a_list_has_slots() -> None:
 def test_a_rule_has_a_meaning_and_a_fix(name: str) -> None:
     rule = RULES[name]
     assert rule.name == name
-    assert rule.severity in ("error", "warning", "note")
+    assert rule.severity in ("error", "warning")
     assert 15 < len(rule.meaning) < 80
     assert rule.fix.endswith((".", "]."))
 
@@ -174,5 +158,5 @@ def _rows(cells: int) -> list[list[str]]:
 
 
 def test_every_rule_is_described_with_its_severity() -> None:
-    described = {row[0]: row[1] for row in _rows(4) if row[1] in ("error", "warning", "note")}
+    described = {row[0]: row[1] for row in _rows(4) if row[1] in ("error", "warning")}
     assert described == {rule.name: rule.severity for rule in RULES.values()}

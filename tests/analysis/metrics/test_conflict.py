@@ -114,14 +114,9 @@ def test_the_dose_response_has_a_curve_for_each_prior(cells: list[Cell]) -> None
         assert context["accuracy_prior_wrong", share] == context["accuracy_prior_right", share] == float(share > 0.5)
 
 
-def test_models_are_compared_on_questions_with_the_same_prior(cells: list[Cell]) -> None:
-    both = [_values(cells, model, "common") for model in ("policy/memory", "policy/context")]
-    assert [found["context_bias", None] for found in both] == [0, 1]
-
-
 def test_the_report_has_the_tables_and_the_figure(cells: list[Cell]) -> None:
     tables = {table.name: table for table in make_report(["run"], cells, "robust").tables}
-    assert {"conflict", "conflict common", "conflict prior"} <= tables.keys()
+    assert {"conflict", "conflict prior"} <= tables.keys()
     assert [column.heading for column in tables["conflict prior"].columns] == ["0", "0.2", "0.4", "0.6", "0.8", "1"]
     assert {row.condition for row in tables["conflict prior"].rows} == {(("prior", "right"),), (("prior", "wrong"),)}
     (chart,) = [one for one in make_figures(cells, "robust", read_words("zh")) if one.name.startswith("conflict")]

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-import numpy as np
 import pytest
 from msgspec.structs import replace
 
 from ragbed.analysis.metrics import measure
-from ragbed.analysis.metrics.cells import Cell
 from ragbed.analysis.statistics.testing import sign_test
 from ragbed.analysis.trials.columns import Trial, TrialOutcome, group_rows
 from ragbed.reporting.numbers import show
@@ -107,22 +105,10 @@ def test_infeasible_cases_are_not_wrong_answers_without_evidence() -> None:
     assert (cell.value, cell.n, cell.infeasible) == (1.0, 1, 1)
 
 
-def test_right_answers_without_evidence_are_memory_or_leak() -> None:
-    trials = [_trial(item, "rejection", 1.0, correct=item in "abc") for item in "abcd"]
-    trials += [_trial(item, "closed-book", None, correct=item == "a") for item in "abcd"]
-    cells = _estimates(trials, "rejection")
+def test_right_answers_without_evidence_are_counted() -> None:
+    cells = _estimates([_trial(item, "rejection", 1.0, correct=item in "abc") for item in "abcd"], "rejection")
     assert cells["correct_without_evidence"].value == 0.75
-    assert cells["correct_from_memory"].value == 0.25
-    assert cells["correct_by_leak"].value == 0.5
     assert cells["wrong_without_evidence"].value == 0.25
-
-
-def test_a_failed_closed_book_call_makes_a_question_neither_known_nor_unknown() -> None:
-    trials = [_trial(item, "rejection", 1.0, correct=True) for item in "abc"]
-    trials += [_trial("a", "closed-book", None, correct=True), _trial("b", "closed-book", None)]
-    cells = _estimates([*trials, _trial("c", "closed-book", None, "error")], "rejection")
-    assert (cells["correct_from_memory"].value, cells["correct_from_memory"].n) == (0.5, 2)
-    assert (cells["correct_by_leak"].value, cells["correct_by_leak"].n) == (0.5, 2)
 
 
 def test_abstention_is_measured_on_paired_questions() -> None:
@@ -182,36 +168,6 @@ def test_every_counterfactual_reply_is_exactly_one_outcome() -> None:
     assert cells["error_detection"].n == 8
 
 
-def test_the_knowledge_gate_uses_separate_samples() -> None:
-    # A model that guesses: half of the answers are right, whatever the question.
-    rng = np.random.default_rng(0)
-    trials = []
-    for item in range(400):
-        for repeat in range(2):
-            trial = _trial(str(item), "closed-book", None, correct=bool(rng.random() < 0.5))
-            trials.append(
-                Trial(**{name: getattr(trial, name) for name in trial.__struct_fields__} | {"repeat": repeat})
-            )
-        trials.append(_trial(str(item), "counterfactual", 0.0, correct=False, misled=True))
-    cells = _estimates(trials, "counterfactual")
-    assert cells["closed_book_of_known"].value == pytest.approx(0.5, abs=0.08)
-    assert cells["override_of_known"].value == 1.0
-    assert cells["override_of_known"].n == pytest.approx(200, abs=30)
-
-
-def test_models_are_compared_on_commonly_known_questions() -> None:
-    trials = []
-    for model, known in (("x", "abc"), ("y", "bcd")):
-        for item in "abcde":
-            asked = [_trial(item, "closed-book", None, correct=item in known)]
-            asked += [_trial(item, "counterfactual", 0.0, correct=item == "b", misled=item != "b")]
-            trials += [replace(trial, model=model) for trial in asked]
-    common = [
-        cell for cell in measure(group_rows(trials)) if cell.scope == "common" and cell.estimate.metric == "accuracy"
-    ]
-    assert {cell.key.model: (cell.estimate.value, cell.estimate.n) for cell in common} == {"x": (0.5, 2), "y": (0.5, 2)}
-
-
 def test_known_and_unknown_questions_have_separate_cells() -> None:
     trials = [_trial(item, "closed-book", None, correct=item in "ab") for item in "abcd"]
     trials += [_trial(item, "noise", 0.0, correct=item in "abc") for item in "abcd"]
@@ -261,22 +217,8 @@ def test_sub_answers_count_separately_and_by_alignment() -> None:
     assert cells["accuracy"].value == 0.5
     assert cells["sub_answer_recall"].value == pytest.approx(0.625)
     assert cells["aligned_recall"].value == pytest.approx(0.375)
-    assert cells["aligned_accuracy"].value == 0.25
 
 
-def test_delivered_noise_is_reported_if_it_differs_from_the_request() -> None:
-    def delivered(item: str, real: float, correct: bool) -> Trial:
-        trial = _trial(item, "noise", 0.8, correct=correct)
-        return replace(trial, noise_real=real)
-
-    cells: list[Cell] = list(
-        measure(group_rows([delivered("a", 0.8, False), delivered("b", 0.6, True), delivered("c", 0.6, True)]))
-    )
-    axis = {cell.place.get("noise"): cell.estimate.value for cell in cells if "delivered" in cell.estimate.metric}
-    assert axis == {0.6: 1.0, 0.8: 0.0}
-
-
-@pytest.mark.parametrize("empty", [0.0, 1.0])
 def test_a_ratio_with_only_infeasible_cases_does_not_remove_the_curve(empty: float) -> None:
     trials = [_trial(item, "noise", noise, correct=item < limit) for noise, limit in _FALLING for item in "abcd"]
     trials += [_trial(item, "noise", empty, "infeasible") for item in "abcd"]

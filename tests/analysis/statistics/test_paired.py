@@ -64,7 +64,6 @@ def test_sign_flips_of_large_samples_have_no_smallest_p_value() -> None:
     shares = rng.binomial(6, 0.75, 400) / 6 - rng.binomial(5, 0.6, 400) / 5
     for differences in (shares, rng.normal(0.15, 0.4, 400)):
         assert 0 < sign_flips(differences) < 1e-6
-    assert sign_flips([0.1 + 0.001 * number for number in range(100)]) == pytest.approx(2.0**-99)
 
 
 def test_exact_flips_on_a_lattice_equal_all_permutations() -> None:
@@ -74,20 +73,6 @@ def test_exact_flips_on_a_lattice_equal_all_permutations() -> None:
     sizes, flips = np.unique(np.abs(whole), return_counts=True)
     assert paired._lattice_flips(sizes, flips, int(whole.sum())) == pytest.approx(expected, rel=1e-12)
     assert sign_flips(whole / 6) == pytest.approx(expected, rel=1e-12)
-
-
-@pytest.mark.parametrize("denominator", [1, 5, 60])
-@pytest.mark.parametrize("rise", [0.0, 0.2, 0.9])
-def test_the_saddlepoint_approximation_agrees_with_exact_flips(denominator: int, rise: float) -> None:
-    rng = np.random.default_rng(denominator)
-    whole = rng.integers(-denominator, denominator + 1, 300)
-    whole = np.where(rng.random(300) < rise, np.abs(whole), whole)
-    sizes, flips = np.unique(np.abs(whole[whole != 0]), return_counts=True)
-    observed = abs(int(whole.sum()))
-    exact = paired._lattice_flips(sizes, flips, observed)
-    close = paired._saddlepoint_flips(sizes / denominator, flips, observed / denominator, 1 / denominator)
-    assert close == pytest.approx(exact, rel=0.005)
-    assert (1e-60 < exact < 1e-20) == (rise == 0.9)
 
 
 def test_sign_flips_of_verdicts_and_a_few_means_are_exact() -> None:

@@ -1,198 +1,93 @@
-"""The engine over one's own documents, with a real index and an encoder that counts letters."""
+"""The engine over one's own documents."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
 from datetime import date
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
-from ragbed.builder.search import Query, SearchContext, SearchEngine, open_engine
+from ragbed.builder.search import Query, SearchContext, open_engine
 from ragbed.builder.web.page_cache import PageCache
-from ragbed.errors import RagbedError, UsageError
-from ragbed.retrieval.local_index import Encode, IndexedPassage, LocalIndex, Role
-from ragbed.retrieval.terms import words_of
-from ragbed.schema import Hit, Lang
+from ragbed.errors import UsageError
+from ragbed.schema import Article, Hit, Lang
 
-ENTRIES = [
-    IndexedPassage(
-        "http://news.test/bridge", "Bridge", "en", ["The mayor opened the footbridge.", "Rain fell."], "2026-11-03"
+BRIDGE = Article(
+    id="bridge", url="http://news.test/bridge", title="Bridge", text="The mayor opened the footbridge.", lang="en",
+    sha256="", source="s", date="2026-11-03",
+)  # fmt: skip
+ARTICLES = [
+    BRIDGE,
+    replace(
+        BRIDGE,
+        url="http://bay.test/rain",
+        title="Rain",
+        text="Heavy rain is expected on Friday. Schools stay shut.",
+        date="2026-11-05",
     ),
-    IndexedPassage(
-        "http://bay.test/rain", "Rain", "en", ["Heavy rain is expected on Friday.", "Schools stay shut."], "2026-11-05"
+    replace(
+        BRIDGE,
+        url="http://old.news.test/bridge",
+        title="Old",
+        text="The old footbridge was built in 1920.",
+        date="2020-01-01",
     ),
-    IndexedPassage(
-        "http://old.news.test/bridge", "Old bridge", "en", ["The old footbridge was built in 1920."], "2020-01-01"
-    ),
-    IndexedPassage("notes/market.md", "Market", "en", ["The market moved to the harbour."]),
-    IndexedPassage("http://news.test/zh", "桥", "zh", ["新建的步行桥于周二正式开放，市长出席了仪式。"], "2026-11-03"),
-    IndexedPassage(
-        "http://bay.test/zh", "雨", "zh", ["预计周五有大雨，学校停课。", "市长提醒市民注意安全。"], "2026-11-05"
-    ),
+    replace(BRIDGE, url="notes/market.md", title="Market", text="The market moved to the harbour.", date=None),
+    replace(BRIDGE, url="http://news.test/zh", title="桥", text="步行桥于周二正式开放，市长出席了仪式。", lang="zh"),
+    replace(BRIDGE, url="http://bay.test/zh", title="雨", text="预计周五有大雨。市长提醒市民注意安全。", lang="zh"),
 ]
 
 
-def letters(texts: Sequence[str], role: Role) -> list[list[float]]:
-    """A vector for each text: how often each letter occurs."""
-    return [[float(text.lower().count(chr(97 + place))) for place in range(26)] for text in texts]
+def search(folder: Path, query: Query, articles: list[Article] = ARTICLES) -> list[Hit]:
+    with PageCache(folder / "kept.db") as keep:
+        engine = open_engine("local", SearchContext(keep, date(2026, 11, 15), articles=articles))
+        return asyncio.run(engine.search(query))
 
 
-def search(path: Path, *queries: Query, encode: Encode | None = None) -> list[list[Hit]]:
-    async def run(engine: SearchEngine) -> list[list[Hit]]:
-        return [await engine.search(query) for query in queries]
-
-    with PageCache(path.with_suffix(".kept")) as keep, LocalIndex(path, encode) as index:
-        return asyncio.run(run(open_engine("local", SearchContext(keep, date(2026, 11, 15), index=index))))
+def urls(folder: Path, text: str, lang: Lang = "en", **more: object) -> list[str]:
+    return [hit.url for hit in search(folder, Query(text=text, lang=lang, **more))]  # type: ignore[arg-type]
 
 
-def urls(path: Path, text: str, lang: Lang = "en", encode: Encode | None = None, **more: object) -> list[str]:
-    (hits,) = search(path, Query(text=text, lang=lang, **more), encode=encode)  # type: ignore[arg-type]
-    return [hit.url for hit in hits]
+def test_documents_are_found_by_their_words_in_both_languages(tmp_path: Path) -> None:
+    assert urls(tmp_path, "who opened the footbridge")[:2] == ["http://news.test/bridge", "http://old.news.test/bridge"]
+    assert urls(tmp_path, "市长何时开放步行桥", "zh") == ["http://news.test/zh", "http://bay.test/zh"]
+    assert urls(tmp_path, "大雨", "zh") == ["http://bay.test/zh"]
+    assert urls(tmp_path, "zeppelin") == urls(tmp_path, "???") == []
 
 
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    with LocalIndex(tmp_path / "index.db") as index:
-        assert index.add(ENTRIES) == len(ENTRIES)
-    return tmp_path / "index.db"
-
-
-def test_words_are_latin_words_and_pairs_of_han_characters() -> None:
-    assert words_of("The U.S. opened 步行桥 in 2026, 雨!") == [
-        "the",
-        "u",
-        "s",
-        "opened",
-        "步行",
-        "行桥",
-        "in",
-        "2026",
-        "雨",
-    ]
-    assert words_of("") == words_of("…") == []
-
-
-def test_documents_are_found_by_their_words_in_both_languages(path: Path) -> None:
-    assert urls(path, "who opened the footbridge")[:2] == ["http://news.test/bridge", "http://old.news.test/bridge"]
-    assert urls(path, "市长何时开放步行桥", "zh") == ["http://news.test/zh", "http://bay.test/zh"]
-    assert urls(path, "大雨", "zh") == ["http://bay.test/zh"]
-    assert urls(path, "zeppelin") == []
-    assert urls(path, "???") == []
-
-
-def test_a_hit_tells_title_snippet_date_and_rank(path: Path) -> None:
-    (hits,) = search(path, Query(text="schools shut", lang="en", count=1))
+def test_a_hit_tells_title_snippet_date_and_rank(tmp_path: Path) -> None:
     wanted = Hit(
         question="schools shut",
         rank=1,
         url="http://bay.test/rain",
         title="Rain",
-        snippet="Schools stay shut.",
+        snippet="Rain Heavy rain is expected on Friday. Schools stay shut.",
         engine="local",
         date="2026-11-05",
     )
-    assert hits == [wanted]
+    assert search(tmp_path, Query(text="schools shut", lang="en", count=1)) == [wanted]
 
 
 def test_copies_come_after_all_that_is_different(tmp_path: Path) -> None:
     form = "The {} branch of the savings bank opens at nine on weekdays and closes at five, {} included."
-    days = ("Monday", "Tuesday", "Friday")
-    entries = [
-        IndexedPassage(f"http://bank.test/{n}", "", "en", [form.format("harbour", day)]) for n, day in enumerate(days)
-    ]
-    entries += [
-        IndexedPassage("http://bank.test/history", "", "en", ["A savings bank at the harbour was founded in 1890."])
-    ]
-    with LocalIndex(tmp_path / "index.db") as index:
-        index.add(entries)
-    found = urls(tmp_path / "index.db", "When does the harbour branch of the savings bank close?")
-    assert [url.rpartition("/")[2] for url in found] == ["0", "history", "1", "2"]
-    two = urls(tmp_path / "index.db", "When does the harbour branch of the savings bank close?", count=2)
-    assert two == found[:2], "a copy does not take the place of another document"
+    texts = [form.format("harbour", day) for day in ("Monday", "Tuesday", "Friday")]
+    texts.append("A savings bank at the harbour was founded in 1890.")
+    articles = [replace(BRIDGE, url=str(number), title="", text=text) for number, text in enumerate(texts)]
+    query = Query(text="When does the harbour branch of the savings bank close?", lang="en")
+    assert [hit.url for hit in search(tmp_path, query, articles)] == ["0", "3", "1", "2"]
+    # A copy does not take the place of another document.
+    assert [hit.url for hit in search(tmp_path, replace(query, count=2), articles)] == ["0", "3"]
 
 
-def test_dates_and_domains_are_heeded(path: Path) -> None:
+def test_dates_are_heeded(tmp_path: Path) -> None:
     text = "the footbridge rain market"
     new = {"http://news.test/bridge", "http://bay.test/rain", "notes/market.md"}
-    assert set(urls(path, text, after="2026-01-01")) == new
-    assert set(urls(path, text, before="2021-01-01")) == {"http://old.news.test/bridge", "notes/market.md"}
-    assert set(urls(path, text, include=("news.test",))) == {"http://news.test/bridge", "http://old.news.test/bridge"}
-    assert urls(path, text, include=("news.test",), exclude=("old.news.test",)) == ["http://news.test/bridge"]
-    assert set(urls(path, text, exclude=("news.test", "bay.test"))) == {"notes/market.md"}
+    assert set(urls(tmp_path, text, after="2026-01-01")) == new
+    assert set(urls(tmp_path, text, before="2021-01-01")) == {"http://old.news.test/bridge", "notes/market.md"}
 
 
-def test_quotes_and_operators_of_the_index_are_words_like_others(path: Path) -> None:
-    for text in (
-        '"',
-        'opened" OR',
-        "NEAR(footbridge)",
-        "footbridge*",
-        "title:footbridge",
-        "-footbridge",
-        "AND",
-        "(",
-        "'; DROP",
-    ):
-        search(path, Query(text=text, lang="en"))
-    assert urls(path, 'footbridge" AND NOT "x')[0].endswith("bridge")
-
-
-def test_what_is_unchanged_is_not_added_again_and_what_changed_takes_its_place(path: Path) -> None:
-    changed = IndexedPassage("http://news.test/bridge", "Bridge", "en", ["The zeppelin landed."], "2026-11-03")
-    with LocalIndex(path) as index:
-        assert index.add(ENTRIES) == 0
-        assert index.add([changed, *ENTRIES[1:]]) == 1
-    assert urls(path, "zeppelin") == ["http://news.test/bridge"]
-    assert urls(path, "footbridge") == ["http://old.news.test/bridge"]
-
-
-def test_vectors_find_what_words_do_not(tmp_path: Path) -> None:
-    path = tmp_path / "dense.db"
-    with LocalIndex(path, letters) as index:
-        index.add(ENTRIES)
-    assert urls(path, "retsaeuqzzzz", encode=letters) != []
-    assert urls(path, "ohueb horrat arem ktt de mveo", encode=letters)[0] == "notes/market.md"
-    assert urls(path, "footbridge opened", encode=letters, count=1) == ["http://news.test/bridge"]
-    assert set(urls(path, "x", encode=letters, include=("bay.test",))) == {"http://bay.test/rain"}
-
-
-def test_filters_reach_passages_after_the_first_thousand(tmp_path: Path) -> None:
-    with LocalIndex(tmp_path / "many.db") as index:
-        others = (
-            IndexedPassage(f"http://bay.test/{number}", "Rain", "en", ["Heavy rain, rain and rain."])
-            for number in range(1_200)
-        )
-        index.add(others)
-        index.add([IndexedPassage("http://news.test/rain", "Rain", "en", ["A little rain fell on the long road."])])
-        index.add(IndexedPassage(f"http://x.test/{number}", "Sun", "en", ["Sun."]) for number in range(1_500))
-    assert urls(tmp_path / "many.db", "rain", include=("news.test",)) == ["http://news.test/rain"]
-
-
-def test_an_index_without_vectors_is_not_searched_with_an_encoder(path: Path) -> None:
-    with pytest.raises(UsageError, match="was created without an encoder"):
-        urls(path, "footbridge", encode=letters)
-
-
-def test_a_batch_that_fails_leaves_nothing_half_done(tmp_path: Path) -> None:
-    def fail(texts: Sequence[str], role: Role) -> list[list[float]]:
-        raise RagbedError("the encoder is gone")
-
-    path = tmp_path / "index.db"
-    with LocalIndex(path, fail) as index, pytest.raises(RagbedError, match="gone"):
-        index.add(ENTRIES)
-    with LocalIndex(path) as index:
-        assert index.rows("SELECT count(*) FROM documents") == [(0,)]
-        assert index.add(ENTRIES) == len(ENTRIES)
-
-
-def test_without_an_index_there_is_nothing_to_search(tmp_path: Path) -> None:
-    with PageCache(tmp_path / "kept.db") as keep, pytest.raises(UsageError, match="requires a document index"):
+def test_without_documents_there_is_nothing_to_search(tmp_path: Path) -> None:
+    with PageCache(tmp_path / "kept.db") as keep, pytest.raises(UsageError, match="requires documents"):
         open_engine("local", SearchContext(keep, date(2026, 11, 15)))
-
-
-def test_a_file_that_is_no_index_is_named(tmp_path: Path) -> None:
-    (tmp_path / "index.db").write_bytes(b"no database" * 500)
-    with pytest.raises(RagbedError, match=r"the index .*index\.db cannot be used"):
-        LocalIndex(tmp_path / "index.db")

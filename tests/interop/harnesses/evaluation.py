@@ -59,7 +59,7 @@ def make_data(lang: Lang, folder: Path, count: int) -> None:
     """Write synthetic news with short documents for the given number of cases of every testbed."""
     spec = SynthSpec(seed=7, lang=lang, supports=6, distractors=6, part_supports=3, true_documents=5, tokens=65)
     counts = {"base": count, "int": -(-count // _RATIOS["integration"]), "fact": count}
-    write_dataset((spec,), counts, folder, workers=1, prefix="")
+    write_dataset((spec,), counts, folder, workers=1)
 
 
 def evaluate_testbed(data: Path, lang: Lang, testbed: str, count: int, folder: Path) -> Evaluated:

@@ -7,9 +7,7 @@ from pathlib import Path
 import pytest
 
 from ragbed.schema import Lang
-from tests.cli.typed import type_command
 from tests.interop.harnesses.evaluation import (
-    MODEL,
     TESTBEDS,
     Evaluated,
     compare,
@@ -19,7 +17,6 @@ from tests.interop.harnesses.evaluation import (
     make_data,
     run_inspect,
     run_lm_eval,
-    scores_of,
 )
 
 _COUNT = 50
@@ -44,16 +41,8 @@ def test_inspect_gives_every_reply_the_scores_of_ragbed(evaluated: Evaluated, tm
     log = run_inspect(evaluated, tmp_path / "logs")
     assert len(evaluated.scores) >= _COUNT
     assert compare(evaluated, inspect_scores(log)) == []
-    back = tmp_path / "back"
-    words = ("--from", "inspect", "-d", str(evaluated.folder / "inspect"), "-m", MODEL, "--out", str(back))
-    assert type_command("import", str(log), *words).code == 0
-    assert scores_of(back) == evaluated.scores
 
 
 def test_lm_eval_gives_every_reply_the_scores_of_ragbed(evaluated: Evaluated, tmp_path: Path) -> None:
     files = run_lm_eval(evaluated, tmp_path / "results")
     assert compare(evaluated, lm_eval_scores(files)) == []
-    back = tmp_path / "back"
-    words = ("--from", "lm-eval", "-d", str(evaluated.folder / "lm-eval"), "-m", MODEL, "--out", str(back))
-    assert type_command("import", *map(str, files), *words).code == 0
-    assert scores_of(back) == evaluated.scores

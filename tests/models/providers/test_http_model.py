@@ -18,6 +18,7 @@ from ragbed.models.base import Model, Sampling
 from ragbed.models.checks import CHECKS
 from ragbed.models.providers.anthropic import AnthropicModel
 from ragbed.models.providers.dialects import COMPATIBLE
+from ragbed.models.providers.http_model import ServiceConfig
 from ragbed.models.providers.openai import OpenAIModel
 from ragbed.schema import Completion
 from tests.models.asking import KEY, QUICK, ask, case, model_at, with_model
@@ -92,7 +93,7 @@ def test_a_name_with_a_date_identifies_a_hosted_model(name: str, is_dated: bool)
     async def talk() -> tuple[str, str]:
         async with FaultServer([well], pages={}) as server:
             config = ModelConfig(name, {"OPENAI_API_KEY": KEY, "OPENAI_BASE_URL": server.url})
-            hosted = config.service(f"openai/{name}", name, [server.url], None, "OPENAI_API_KEY")
+            hosted = ServiceConfig(config, f"openai/{name}", name, server.url, None, "OPENAI_API_KEY")
             model = OpenAIModel(hosted, COMPATIBLE["openai"])
             custom = open_model(f"openai/{name}", lambda _: config)
             identities = [await with_model(each, lambda one: one.identity()) for each in (model, custom)]
@@ -105,7 +106,7 @@ def test_the_identity_of_claude_is_the_model_behind_an_alias() -> None:
     async def identify(page: bytes, name: str) -> str:
         async with FaultServer([well], pages={f"/v1/models/{name}": page}) as server:
             url = server.url.removesuffix("/v1")
-            hosted = ModelConfig(name, {}).service(f"anthropic/{name}", name, [url], None, "ANTHROPIC_API_KEY")
+            hosted = ServiceConfig(ModelConfig(name, {}), f"anthropic/{name}", name, url, None, "ANTHROPIC_API_KEY")
             return await with_model(AnthropicModel(hosted), lambda one: one.identity())
 
     found = asyncio.run(identify(b'{"id": "claude-sonnet-4-20250514", "type": "model"}', "claude-sonnet-4-0"))
@@ -136,7 +137,7 @@ def test_the_servers_of_the_user_are_part_of_the_cache_key_and_those_of_a_provid
         assert servers(spec) == ""
     assert servers("vllm/m", VLLM_BASE_URL="http://localhost:8000/v1") == ""
     assert servers("vllm/m", VLLM_BASE_URL="http://localhost:8001/v1") == "http://localhost:8001/v1"
-    assert servers("openai/m", OPENAI_BASE_URL="http://b/v1/,http://u:pw@a/v1?key=k") == "http://a/v1 http://b/v1"
+    assert servers("openai/m", OPENAI_BASE_URL="http://u:pw@a/v1/?key=k") == "http://a/v1"
     assert servers("anthropic/m", ANTHROPIC_BASE_URL="http://a") == "http://a"
 
 
@@ -165,28 +166,6 @@ def test_a_missing_key_is_reported_with_the_model_string_and_all_variables() -> 
 
 async def complete_all(model: Model, count: int) -> list[Completion]:
     return list(await asyncio.gather(*(model.complete(case(number)) for number in range(count))))
-
-
-def test_several_servers_share_the_work() -> None:
-    async def talk() -> None:
-        async with FaultServer([well]) as one, FaultServer([well]) as two:
-            done = await with_model(model_at(one.url, two.url), lambda model: complete_all(model, 40))
-        assert {completion.outcome for completion in done} == {"ok"}
-        assert min(len(one.seen), len(two.seen)) >= 15
-
-    asyncio.run(talk())
-
-
-@pytest.mark.parametrize("fault", [hang, status(500)], ids=["hangs", "500"])
-def test_a_failing_and_an_unreachable_server_do_not_end_the_run(fault: object) -> None:
-    async def talk() -> None:
-        async with FaultServer([fault]) as bad, FaultServer([well]) as good:  # type: ignore[list-item]
-            urls = ("http://127.0.0.1:9/v1", bad.url, good.url)
-            model = model_at(*urls, patience=replace(QUICK, attempt_s=1.0))
-            done = await with_model(model, lambda one: complete_all(one, 60))
-        assert {completion.outcome for completion in done} == {"ok"}
-
-    asyncio.run(talk())
 
 
 def test_mixed_faults_lose_no_case_and_no_retry_is_early() -> None:

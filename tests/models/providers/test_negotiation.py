@@ -245,42 +245,12 @@ def test_a_server_that_streams_without_stream_options_is_used(monkeypatch: pytes
     assert status.sent["negotiated"] == "stream is set to true, stream_options is omitted"
 
 
-def test_streaming_is_negotiated_once() -> None:
-    negotiation = Negotiation()
-    rejection = from_status(*REJECTED["param"][:2])
-    assert negotiation.learn(rejection, BODY)
-    assert not negotiation.learn(rejection, negotiation.apply(BODY))
-
-
 def test_a_model_of_anthropic_is_not_streamed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ANTHROPIC_API_KEY", "key-of-the-test-0001")
     with function_model(lambda _: (400, {"error": {"message": "Streaming is required"}})) as url:
         monkeypatch.setenv("ANTHROPIC_BASE_URL", url.removesuffix("/v1"))
         with pytest.raises(RagbedError, match="Streaming is required"):
             ragbed.run("anthropic/m", "ragbed-mini-en_base", **_CHOSEN)
-
-
-_NO_THINKING = (400, '{"error":{"message":"parameter.enable_thinking is not supported by this model"}}')
-
-
-@pytest.mark.parametrize(
-    ("fields", "is_on"),
-    [
-        ({"chat_template_kwargs": {"enable_thinking": True, "thinking": True}}, True),
-        ({"reasoning_effort": "high"}, True),
-        ({"reasoning": {"max_tokens": 64}}, True),
-        ({"thinking": {"type": "enabled"}}, True),
-        ({"enable_thinking": True, "thinking_budget": 64}, True),
-        ({"chat_template_kwargs": {"enable_thinking": False, "thinking": False}}, False),
-        ({"reasoning_effort": "none"}, False),
-        ({"thinking": {"type": "disabled"}}, False),
-        ({"top_k": 20}, False),
-    ],
-)
-def test_thinking_is_not_disabled_if_the_user_has_turned_it_on(fields: dict[str, Any], is_on: bool) -> None:
-    negotiation = Negotiation(frozenset(fields))
-    assert negotiation.learn(from_status(*_NO_THINKING), BODY | fields) is not is_on
-    assert negotiation.learned == ({} if is_on else {"enable_thinking": {"set": False}})
 
 
 def test_a_server_that_streams_thoughts_is_used_if_the_user_has_turned_thinking_on() -> None:
@@ -290,24 +260,6 @@ def test_a_server_that_streams_thoughts_is_used_if_the_user_has_turned_thinking_
     assert negotiation.learn(rejection, BODY | fields)
     assert negotiation.apply(BODY | fields)["stream"] is True
     assert not negotiation.learn(rejection, negotiation.apply(BODY | fields))
-
-
-@pytest.mark.parametrize(
-    ("model", "option"), [("vllm/m", {"thinking": "on"}), ("dashscope/m", {"reasoning_effort": "high"})]
-)
-def test_a_run_stops_if_the_server_rejects_the_thinking_that_the_user_set(
-    model: str, option: dict[str, Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def respond(request: ModelRequest) -> str | tuple[int, object]:
-        is_off = request.body.get("enable_thinking") is False
-        return "Paris" if is_off else (_NO_THINKING[0], json.loads(_NO_THINKING[1]))
-
-    with function_model(respond) as url:
-        for name in ("VLLM", "DASHSCOPE"):
-            monkeypatch.setenv(f"{name}_BASE_URL", url)
-            monkeypatch.setenv(f"{name}_API_KEY", "key-of-the-test-0001")
-        with pytest.raises(RagbedError, match="enable_thinking is not supported"):
-            ragbed.run(model, "ragbed-mini-en_base", **_CHOSEN, **option)
 
 
 def test_the_recorded_request_follows_a_server_that_goes_back_to_the_former_name(
@@ -332,28 +284,6 @@ def test_the_recorded_request_follows_a_server_that_goes_back_to_the_former_name
         "sent as max_completion_tokens.",
         "The server for openai-api/t/m accepts the original parameters again.",
     ]
-
-
-def test_a_change_is_reported_although_the_next_call_fails(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    def respond(request: ModelRequest) -> tuple[int, object]:
-        rejected = "temperature" in request.body
-        return _reject("temperature") if rejected else (400, {"error": {"message": "Tenant not allowed"}})
-
-    with function_model(respond) as url, caplog.at_level(logging.WARNING, "ragbed"):
-        monkeypatch.setenv("T_BASE_URL", url)
-        with pytest.raises(RagbedError, match="Tenant not allowed"):
-            _run(limit=9)
-    assert sum("temperature is omitted" in text for text in caplog.messages) == 1
-
-
-def test_a_server_that_goes_back_to_the_former_name_is_followed() -> None:
-    negotiation = Negotiation()
-    assert negotiation.learn(from_status(*REJECTED["OpenAI, max_tokens"][:2]), BODY)
-    unknown = _OPENAI.format("Unknown parameter", '"max_completion_tokens"', '"unknown_parameter"')
-    assert negotiation.learn(from_status(400, unknown), negotiation.apply(BODY))
-    assert negotiation.apply(BODY) == BODY
 
 
 def test_a_server_that_rejects_both_names_gets_each_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -393,15 +323,6 @@ def test_a_server_that_changes_its_dialect_during_a_run_is_followed(monkeypatch:
     assert {trial["reply"] for trial in run.trials()} <= {"Lyon", None}
 
 
-def test_a_server_that_still_refuses_to_think_is_told_not_to() -> None:
-    negotiation = Negotiation()
-    rejection = from_status(*REJECTED["DashScope"][:2])
-    assert negotiation.learn(rejection, BODY)
-    assert negotiation.learn(rejection, negotiation.apply(BODY))
-    assert negotiation.apply(BODY)["enable_thinking"] is False
-    assert not negotiation.learn(rejection, negotiation.apply(BODY))
-
-
 _RANGE = (
     '{"error":{"message":"temperature: 1.5 is out of range, must be between 0 and 1","type":"invalid_request_error"}}'
 )
@@ -425,43 +346,3 @@ def test_a_value_of_a_preset_for_an_unsupported_parameter_is_left_out(name: str)
     negotiation = Negotiation()
     assert negotiation.learn(from_status(*REJECTED[name][:2]), BODY | {"temperature": 1.5, "top_p": 0.5})
     assert negotiation.describe()
-
-
-_BUDGET = {"type": "enabled", "budget_tokens": 10_000}
-
-
-def _answer_as_an_older_claude(request: ModelRequest) -> tuple[int, object]:
-    # https://github.com/askalf/dario/pull/273
-    if request.body.get("thinking") == {"type": "adaptive"}:
-        error = {"type": "invalid_request_error", "message": "adaptive thinking is not supported on this model"}
-        return 400, {"type": "error", "error": error}
-    return 200, {"content": [{"type": "text", "text": "Paris"}], "stop_reason": "end_turn", "usage": {}}
-
-
-def test_thinking_is_turned_on_with_a_budget_if_a_model_of_anthropic_is_older(monkeypatch: pytest.MonkeyPatch) -> None:
-    received: list[dict[str, Any]] = []
-
-    def respond(request: ModelRequest) -> tuple[int, object]:
-        received.append(request.body)
-        return _answer_as_an_older_claude(request)
-
-    monkeypatch.setenv("ANTHROPIC_API_KEY", "key-of-the-test-0001")
-    with function_model(respond) as url:
-        monkeypatch.setenv("ANTHROPIC_BASE_URL", url.removesuffix("/v1"))
-        run = ragbed.run("anthropic/m", "ragbed-mini-en_base", thinking="on", **_CHOSEN)
-    assert run.outcomes == {"ok": 4}
-    assert [body["thinking"] for body in received] == [{"type": "adaptive"}] + [_BUDGET] * 4
-    assert {body["max_tokens"] for body in received[1:]} == {received[0]["max_tokens"] + 10_000}
-    (status,) = run.status().models
-    assert status.sent is not None
-    assert status.sent["negotiated"] == (
-        'thinking is set to {"type":"enabled","budget_tokens":10000}, max_tokens is raised by 10,000'
-    )
-
-
-def test_adaptive_thinking_in_the_body_of_the_user_is_not_changed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("ANTHROPIC_API_KEY", "key-of-the-test-0001")
-    with function_model(_answer_as_an_older_claude) as url:
-        monkeypatch.setenv("ANTHROPIC_BASE_URL", url.removesuffix("/v1"))
-        with pytest.raises(RagbedError, match="adaptive thinking is not supported"):
-            ragbed.run("anthropic/m", "ragbed-mini-en_base", extra_body={"thinking": {"type": "adaptive"}}, **_CHOSEN)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from ragbed.models.providers.pacing import Pacer, ServerLane
+from ragbed.models.providers.pacing import Pacer
 from tests.models.virtual import run_virtually
 
 
@@ -71,19 +71,19 @@ async def ask_for(seconds: int, pace: Pacer, server: Server) -> None:
     async def work() -> None:
         while server.second < seconds:
             for attempt in range(6):
-                lane = await pace.enter(100)
+                await pace.enter(100)
                 started = pace.clock()
                 passed = False
                 try:
                     passed = await server.is_passed()
                     if passed:
-                        lane.responded(pace.clock(), pace.clock() - started)
+                        pace.responded(pace.clock() - started)
                     else:
-                        lane.refused(pace.clock())
+                        pace.refused()
                 except TimeoutError:
-                    lane.failed(pace.clock(), late=True)
+                    pace.count_late()
                 finally:
-                    pace.leave(lane)
+                    pace.leave()
                 if passed:
                     break
                 await asyncio.sleep(0.5 * 3.0**attempt * chance.uniform(0.5, 1))
@@ -123,7 +123,7 @@ def test_refusals_that_do_not_depend_on_the_rate_do_not_reduce_it() -> None:
 
 def test_a_few_calls_that_hang_do_not_reduce_the_rate() -> None:
     server, pace = play(20, chance=0.05, hangs=0.01)
-    assert pace.lanes[0].window == 64
+    assert pace.window == 64
     assert server.rates(8, 19)[0] > 200
 
 
@@ -147,30 +147,30 @@ def test_few_calls_are_refused_if_the_server_allows_only_a_few_calls_per_minute(
 def test_the_concurrency_falls_until_responses_are_in_time(slots: int, latency_s: float, window: range) -> None:
     """The limit is 5 s; a model that always takes longer is not slowed down."""
     server, pace = play(300, slots=slots, latency_s=latency_s)
-    assert pace.lanes[0].window in window
+    assert pace.window in window
     assert server.rates(100, 290)[0] >= 0.9 * min(slots, 64) / latency_s
 
 
 def test_timeouts_reduce_the_concurrency() -> None:
-    lane = Pacer(64, slow_s=60.0).lanes[0]
-    lane.failed(0.0, late=True)
-    assert lane.window == 44
-    for second in range(1, 20):
-        lane.responded(second)
-    lane.failed(20.0, late=True)
-    assert lane.window == 44  # one in twenty is none too many
-    for second in range(20, 50):
-        lane.responded(second)
-    assert lane.window == 45
+    pace = Pacer(64, slow_s=60.0)
+    pace.count_late()
+    assert pace.window == 44
+    for _ in range(19):
+        pace.responded()
+    pace.count_late()
+    assert pace.window == 44  # one in twenty is none too many
+    for _ in range(30):
+        pace.responded()
+    assert pace.window == 45
 
 
 async def start(pace: Pacer, calls: int, size: int = 0) -> list[float]:
     """Start calls that take no time, and return their start times."""
     start_times = []
     for _ in range(calls):
-        lane = await pace.enter(size)
+        await pace.enter(size)
         start_times.append(asyncio.get_running_loop().time())
-        pace.leave(lane)
+        pace.leave()
     return start_times
 
 
@@ -198,12 +198,12 @@ def test_long_responses_of_many_concurrent_calls_count_fully_towards_the_tokens_
 
         async def work() -> None:
             while clock() < 1600:
-                lane = await pace.enter(1000)
+                await pace.enter(1000)
                 estimate = pace.estimate_tokens(1000)
                 sent.append(clock())
                 await asyncio.sleep(20)
                 pace.correct_tokens(1000, estimate, 3000)  # the initial estimate is 300 tokens
-                pace.leave(lane)
+                pace.leave()
 
         await asyncio.gather(*(work() for _ in range(64)))
         return 3000 * sum(moment < 1600 for moment in sent) / 600
@@ -214,42 +214,17 @@ def test_long_responses_of_many_concurrent_calls_count_fully_towards_the_tokens_
 def test_a_cancelled_waiter_leaves_no_gap() -> None:
     async def scene() -> None:
         pace = Pacer(1, clock=asyncio.get_running_loop().time)
-        lane = await pace.enter()
+        await pace.enter()
         impatient, patient = asyncio.create_task(pace.enter()), asyncio.create_task(pace.enter())
         await asyncio.sleep(1)
         impatient.cancel()
-        pace.leave(lane)
-        assert await patient is lane
+        pace.leave()
+        await asyncio.wait_for(patient, 1)
         third = asyncio.create_task(pace.enter())
         await asyncio.sleep(0)
-        pace.leave(lane)  # the place is given to the third in the same moment in which it gives up
+        pace.leave()  # the place is given to the third in the same moment in which it gives up
         third.cancel()
         await asyncio.gather(third, return_exceptions=True)
-        assert await asyncio.wait_for(pace.enter(), 1) is lane
+        await asyncio.wait_for(pace.enter(), 1)
 
     run_virtually(scene())
-
-
-def test_calls_go_to_the_server_with_the_most_room_and_not_to_one_that_fails() -> None:
-    async def scene() -> None:
-        clock = asyncio.get_running_loop().time
-        pace = Pacer(8, servers=2, clock=clock)
-        one, two = await pace.enter(), await pace.enter()
-        assert {one, two} == set(pace.lanes)
-        one.failed(clock(), late=False)
-        assert [await pace.enter() for _ in range(3)] == [two] * 3
-        await asyncio.sleep(1.1)  # it has rested, and has less to do
-        assert await pace.enter() is one
-        assert await pace.enter(avoid=one) is two
-
-    run_virtually(scene())
-
-
-def test_all_servers_are_tried_if_all_fail() -> None:
-    async def scene() -> ServerLane:
-        pace = Pacer(8, servers=2, clock=asyncio.get_running_loop().time)
-        for lane in pace.lanes:
-            lane.failed(pace.clock(), late=False)
-        return await pace.enter()
-
-    assert run_virtually(scene()) is not None

@@ -112,20 +112,6 @@ def test_a_streamed_tool_call_is_joined_from_its_pieces() -> None:
     )
 
 
-def test_streamed_tool_calls_with_one_index_are_told_apart_by_id_and_name() -> None:
-    # https://github.com/InternLM/lmdeploy/issues/3412
-    several = _stream(_piece('{"query":"a"}', id="c1", name="search"), _piece('{"query":"b"}', id="c2", name="search"))
-    done, _ = _openai(reply(several))
-    assert done.calls == (
-        ToolCall(id="c1", name="search", arguments='{"query":"a"}'),
-        ToolCall(id="c2", name="search", arguments='{"query":"b"}'),
-    )
-    # https://github.com/BerriAI/litellm/pull/28223
-    one = _stream(_piece('{"query":', id="c1", name="search"), _piece('"a"}', id="c2"))
-    done, _ = _openai(reply(one))
-    assert done.calls == (ToolCall(id="c1", name="search", arguments='{"query":"a"}'),)
-
-
 def test_fields_of_the_provider_are_sent_back() -> None:
     extra = {"extra_content": {"google": {"thought_signature": "abc"}}}
     done, _ = _openai(reply(chat(None, "tool_calls", tool_calls=[_CALL | extra])))

@@ -177,12 +177,6 @@ def test_cached_tokens_of_the_responses_api_are_part_of_the_input() -> None:
     assert read_usage(usage) == {"in": 100, "out": 9, "cached": 40}
 
 
-@pytest.mark.parametrize(("count", "total"), [(7.0, 16.0), ("7", "16"), (" 7.0", "16.0")])
-def test_counts_may_be_floats_or_strings(count: object, total: object) -> None:
-    usage = {"prompt_tokens": count, "completion_tokens": 2, "total_tokens": total}
-    assert read_usage(usage) == {"in": 7, "out": 9, "reasoning": 7}
-
-
 def test_a_reported_cost_is_exact() -> None:
     usage = {"prompt_tokens": 194, "completion_tokens": 2, "total_tokens": 196, "cost": 3.06e-05}  # OpenRouter
     body = {"choices": [{"message": {"content": "x"}, "finish_reason": "stop"}], "usage": usage}
@@ -190,15 +184,6 @@ def test_a_reported_cost_is_exact() -> None:
     assert completion.usage == {"in": 194, "out": 2, "cost": 30_600_000}
     assert cost_of(completion, None) == Decimal("0.0000306")
     assert read_usage({"prompt_tokens": 1, "cost": {"total_cost": 0.005}}) == {"in": 1, "cost": 5_000_000_000}
-
-
-def test_the_price_of_a_call_with_the_users_own_key_is_added_to_the_fee() -> None:
-    usage = {"prompt_tokens": 9171, "completion_tokens": 113, "cost": 0.001, "is_byok": True}  # OpenRouter
-    details = {"upstream_inference_cost": 0.0360795}
-    assert read_usage({**usage, "cost_details": details}) == {"in": 9171, "out": 113, "cost": 37_079_500_000}
-    assert read_usage(usage) == {"in": 9171, "out": 113}  # the price list is used instead
-    paid = {**usage, "is_byok": False, "cost_details": details}
-    assert read_usage(paid) == {"in": 9171, "out": 113, "cost": 1_000_000_000}
 
 
 @pytest.mark.parametrize(

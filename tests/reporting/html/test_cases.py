@@ -37,7 +37,7 @@ def _groups(packed: Packed) -> list[dict[str, Any]]:
 def test_the_index_has_the_position_of_every_trial(run: Path) -> None:
     packed = pack_cases([run], [])
     index: dict[str, Any] = packed.index
-    assert (packed.questions, len(index["questions"]), len(index["trials"])) == (300, 300, 1200)
+    assert (packed.asked, len(index["questions"]), len(index["trials"])) == (300, 300, 1200)
     firsts = [0]
     for block in packed.blocks:
         firsts.append(firsts[-1] + sum(len(group["trials"]) for group in json.loads(gzip.decompress(b64decode(block)))))
@@ -73,7 +73,7 @@ def test_questions_without_room_are_left_out_and_the_page_says_so(run: Path) -> 
 def test_a_question_without_responses_is_not_called_left_out(tmp_path: Path) -> None:
     write_run(tmp_path / "run", [make_case(1), make_case(2)], {"m": [said("gold-1")]})
     packed = pack_cases([tmp_path / "run"], [])
-    assert packed.questions == 1
+    assert packed.asked == 1
     assert "random sample" not in write_html(make_report(["r"], [], "robust"), packed)
 
 

@@ -79,14 +79,24 @@ def test_it_opens_with_all_its_parts(opened: Watched, run: Path) -> None:
     assert f"Run ragbed diagnose {run} and" in page.locator("#en-errors").inner_text()
 
 
-def test_it_opens_with_a_paragraph_about_each_model(opened: Watched) -> None:
+def test_it_opens_with_the_findings_about_each_model_and_cases_of_the_biggest_failure(opened: Watched) -> None:
     cards = opened.page.locator("#en-summary .card")
-    assert cards.locator("h3").all_inner_texts() == ["scripted/oracle", "scripted/last-doc"]
-    assert "The model always refuses when no document contains the answer." in cards.nth(0).inner_text()
-    assert "Accuracy stays at 100% when 80% of the documents are noise." in cards.nth(0).inner_text()
-    assert "Accuracy changes from 100% to 20%" in cards.nth(1).inner_text()
-    assert "are based on only 4 questions" in cards.nth(1).inner_text()
-    assert cards.nth(0).locator("p strong").all_inner_texts() == ["English:", "Chinese:"]
+    assert cards.locator("h3").all_inner_texts() == ["scripted/last-doc", "scripted/oracle"]
+    assert "The model always refuses when no document contains the answer." in cards.nth(1).inner_text()
+    assert "Accuracy stays at 100% when 80% of the documents are noise." in cards.nth(1).inner_text()
+    assert "Accuracy changes from 100% to 20%" in cards.nth(0).inner_text()
+    assert "are based on only 4 questions" in cards.nth(0).inner_text()
+    assert cards.nth(0).locator("strong").all_inner_texts() == ["English:", "Chinese:"]
+    first = cards.nth(0).locator("li").all_inner_texts()
+    assert {
+        "The model always follows false documents.",
+        "The model never refuses, even when no document contains the answer.",
+    } & {first[0]}
+    examples = opened.page.locator("#en-summary a")
+    assert examples.count() == 3
+    examples.first.click()
+    opened.page.wait_for_selector(".case")
+    assert "scripted/last-doc" in opened.page.locator(".replies .trial").first.inner_text()
 
 
 def test_only_the_metrics_that_are_shown_are_defined(opened: Watched) -> None:

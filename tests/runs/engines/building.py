@@ -1,4 +1,4 @@
-"""The part of a build that an engine runs: splitting pages into passages."""
+"""Articles of a build, split into passages by an engine."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from pathlib import Path
 import msgspec
 
 from ragbed.builder.articles import make_articles
-from ragbed.builder.build_context import Build, FetchedPage
-from ragbed.builder.passages import make_passages
+from ragbed.builder.build_context import Build
+from ragbed.builder.passages import split_article
 from ragbed.builder.recipe import read_recipe
 from ragbed.runs.engines import Engine
 from ragbed.schema import Article, Chunk
@@ -44,15 +44,11 @@ def build_with(engine: Engine, pages: Path, folder: Path) -> tuple[str, int, int
     build = Build(
         folder, read_recipe(folder / "recipe.toml"), date(2026, 11, 15), lambda _: {}, engine=engine, home=folder
     )
-    digest, articles = hashlib.sha256(), 0
-    with open(build.file_of("pages"), "wb") as sink:
-        for found in make_articles(build):
-            digest.update(msgspec.json.encode(found))
-            if isinstance(found, Article):
-                articles += 1
-                sink.write(msgspec.json.encode(FetchedPage(hit=found.url, article=found)) + b"\n")
-    passages: list[Chunk] = []
-    for chunk in make_passages(build):
-        digest.update(msgspec.json.encode(chunk))
-        passages.append(chunk)
-    return digest.hexdigest(), articles, len(passages)
+    found = list(make_articles(build))
+    chunks = list(engine.spread(_split, (one for one in found if isinstance(one, Article))))
+    digest = hashlib.sha256(msgspec.json.encode((found, chunks))).hexdigest()
+    return digest, len(chunks), sum(map(len, chunks))
+
+
+def _split(article: Article) -> list[Chunk]:
+    return list(split_article(article))

@@ -15,7 +15,7 @@ from unittest.mock import patch
 
 from ray.cluster_utils import Cluster
 
-from ragbed.runs.engines.actors import WorkerActor
+from ragbed.runs.engines.replicas import ModelActor
 
 _STORE_BYTES = 80 << 20
 _TRIES = 5
@@ -24,9 +24,9 @@ _QUICK = {
     "health_check_initial_delay_ms": 1000,
     "health_check_period_ms": 500,
     "health_check_timeout_ms": 2000,
-    "health_check_failure_threshold": 3,
+    "health_check_failure_threshold": 8,
 }
-"""Ray notices a dead node within seconds instead of half a minute."""
+"""Ray notices a dead node within seconds instead of half a minute, but does not take a busy one for dead."""
 
 
 class Nodes:
@@ -99,7 +99,7 @@ def worker_processes() -> list[int]:
     found = []
     for path in Path("/proc").glob("[0-9]*/cmdline"):
         try:
-            is_one = path.read_bytes().startswith(f"ray::{WorkerActor.__name__}".encode())
+            is_one = path.read_bytes().startswith(f"ray::{ModelActor.__name__}".encode())
         except OSError:  # the process has just ended
             continue
         if is_one:

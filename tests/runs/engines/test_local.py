@@ -8,20 +8,15 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import closing
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
 from unittest.mock import patch
 
 import msgspec
 import pytest
-import ray.util
 
 from ragbed.builder.build_context import LabelledPool
 from ragbed.errors import DataError, RagbedError
-from ragbed.models import ModelConfig
 from ragbed.runs.engines.local import LocalEngine
-from ragbed.runs.engines.ray import share_wish
 from ragbed.schema import Passage
 from tests.cli.typed import type_command
 
@@ -109,13 +104,6 @@ def test_workers_end_with_a_parent_that_is_killed() -> None:
         parent.communicate(timeout=30)  # ends when all processes, including workers, have closed the pipe
 
 
-def test_limits_hold_for_all_copies_together_and_only_keys_and_addresses_travel() -> None:
-    environ = {"OPENAI_API_KEY": "k", "TEST_BASE_URL": "http://a", "HOME": "/home/me", "AWS_SECRET": "s"}
-    share = share_wish(ModelConfig("m", environ, connections=64, per_minute=100, tokens_per_minute=1000), 8)
-    assert (share.connections, share.per_minute, share.tokens_per_minute) == (8, 12.5, 125)
-    assert share.environ == {"OPENAI_API_KEY": "k", "TEST_BASE_URL": "http://a"}
-
-
 @pytest.mark.parametrize(
     ("words", "told"),
     [
@@ -127,15 +115,6 @@ def test_limits_hold_for_all_copies_together_and_only_keys_and_addresses_travel(
 def test_impossible_options_are_refused_immediately(words: list[str], told: str) -> None:
     done = type_command("run", "-m", "scripted/oracle", "-d", "ragbed-mini-en_base", *words)
     assert (done.code, done.out, told in done.err) == (2, "", True), done.err
-
-
-def test_a_server_that_is_not_a_cluster_is_detected_within_seconds() -> None:
-    own_ip = str(ray.util.get_node_ip_address())  # type: ignore[no-untyped-call]  # as a head node does
-    with ThreadingHTTPServer((own_ip, 0), BaseHTTPRequestHandler) as server:
-        Thread(target=server.serve_forever, daemon=True).start()
-        done = type_command("diagnose", "nowhere", "--engine", "ray", "--cluster", f"{own_ip}:{server.server_port}")
-        server.shutdown()
-    assert (done.code, "responds, but is not a Ray cluster" in done.err) == (2, True), done.err
 
 
 def test_without_the_library_the_command_that_installs_it_is_named() -> None:

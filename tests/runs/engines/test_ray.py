@@ -11,7 +11,6 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import closing
-from functools import partial
 from pathlib import Path
 
 import pytest
@@ -23,9 +22,8 @@ from ragbed.data.native import to_line
 from ragbed.errors import RagbedError
 from ragbed.models import ModelConfig
 from ragbed.runs.engines import Engine, EngineSpec, ReplicaSpec, open_engine
-from ragbed.runs.engines.actors import ActorPool
 from ragbed.runs.engines.local import LocalEngine
-from ragbed.runs.engines.ray import ModelWorker
+from ragbed.runs.engines.replicas import ReplicatedModel
 from ragbed.runs.status import read_status
 from tests.cli.typed import type_command
 from tests.items import base_item
@@ -225,33 +223,24 @@ def test_no_score_comes_from_a_worker_without_this_very_version(found: str, told
         assert f"pip install 'ragbed[ray]=={__version__}'" in done.err
 
 
-@pytest.mark.slow
-def test_a_cluster_that_wants_a_token_says_so_at_once() -> None:
-    code = "from tests.runs.engines.cluster import Nodes; n = Nodes(); print(n.address, flush=True); input(); n.close()"
-    environ = os.environ | {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": "a" * 64}
-    with subprocess.Popen(
-        [sys.executable, "-c", code], cwd=ROOT, env=environ, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE
-    ) as head:
-        assert head.stdout is not None
-        done = type_command("diagnose", "nowhere", "--engine", "ray", "--cluster", head.stdout.readline().strip())
-        head.communicate("\n", timeout=60)
-    assert (done.code, "requires a token: set RAY_AUTH_MODE=token" in done.err) == (2, True), done.err
+def _begin(model: str, share: ReplicaSpec) -> str:
+    """Start the replicas of a model on the cluster, and return their identity."""
+    replicated = ReplicatedModel(ray, model, ModelConfig(model.partition("/")[2], {}), share, print)
+
+    async def begin() -> str:
+        try:
+            async with asyncio.timeout(60):
+                return await replicated.identity()
+        finally:
+            await replicated.close()
+
+    return asyncio.run(begin())
 
 
 def test_a_worker_without_the_model_file_is_named_with_the_file(nodes: Nodes, tmp_path: Path) -> None:
     missing = tmp_path / "model.gguf"
-    with closing(_open(nodes)):
-        hand = partial(ModelWorker, f"llamacpp/{missing}", ModelConfig(str(missing), {}))
-        crew = ActorPool(ray, hand, ReplicaSpec(count=1, cpus=0.5), print)
-
-        async def begin() -> None:
-            try:
-                await crew.begin()
-            finally:
-                await crew.close()
-
-        with pytest.raises(RagbedError, match=rf"a worker reported an error: .*{missing}"):
-            asyncio.run(asyncio.wait_for(begin(), 60))
+    with closing(_open(nodes)), pytest.raises(RagbedError, match=rf"a worker reported an error: .*{missing}"):
+        _begin(f"llamacpp/{missing}", ReplicaSpec(cpus=0.5))
 
 
 def test_a_system_that_uses_the_search_tool_is_refused_with_the_reason(
@@ -263,13 +252,6 @@ def test_a_system_that_uses_the_search_tool_is_refused_with_the_reason(
     done = type_command("run", *asked, *_on(nodes), "--out", str(tmp_path / "run"))
     assert done.code != 0
     assert "so --testbeds search requires --engine local" in done.err
-
-
-def test_a_copy_that_fits_on_no_node_is_refused_before_anything_is_planned(nodes: Nodes, tmp_path: Path) -> None:
-    words = ["-m", "scripted/oracle", *DATA, "--out", str(tmp_path / "run")]
-    done = type_command("run", *words, *_on(nodes, "--gpus-per-replica", "2"))
-    assert (done.code, "no node in the cluster has that many" in done.err) == (2, True), done.err
-    assert not (tmp_path / "run").exists()
 
 
 def test_a_cluster_of_another_version_is_named_with_both(nodes: Nodes) -> None:
@@ -294,58 +276,19 @@ def test_a_build_splits_to_the_same_bytes(nodes: Nodes, tmp_path: Path) -> None:
     assert here[1] == 40
 
 
-class _Odd:
-    """A worker with a different identity in every process."""
-
-    room = 1
-
-    async def begin(self) -> str:
-        return str(os.getpid())
-
-    async def do(self, job: int) -> int:
-        return job * job
-
-    async def close(self) -> None:
-        pass
+_BROKEN = """
+def make():
+    raise ValueError("model.bin has 3 layers instead of 4")
+"""
 
 
-def test_workers_that_hold_different_models_do_not_mix(nodes: Nodes) -> None:
-    told: list[str] = []
-    with closing(_open(nodes)):
-        crew = ActorPool(ray, _Odd, ReplicaSpec(count=2, cpus=0.5), told.append)
-
-        async def work() -> list[int]:
-            try:
-                await crew.begin()
-                while not told:
-                    await asyncio.sleep(0.05)
-                return [await crew.do(number) for number in range(5)]
-            finally:
-                await crew.close()
-
-        assert asyncio.run(asyncio.wait_for(work(), 60)) == [0, 1, 4, 9, 16]
-    assert "the workers run different models" in told[0]
-
-
-class _Broken(_Odd):
-    """A worker that cannot load its model."""
-
-    def __init__(self) -> None:
-        raise ValueError("model.bin has 3 layers instead of 4")
-
-
-def test_the_error_of_a_worker_that_cannot_be_opened_is_shown(nodes: Nodes) -> None:
-    with closing(_open(nodes)):
-        crew = ActorPool(ray, _Broken, ReplicaSpec(cpus=0.5), print)
-
-        async def work() -> None:
-            try:
-                await crew.begin()
-            finally:
-                await crew.close()
-
-        with pytest.raises(RagbedError, match=r"5 times .*: ValueError: model\.bin has 3 layers instead of 4\. "):
-            asyncio.run(asyncio.wait_for(work(), 60))
+def test_the_error_of_a_worker_that_cannot_be_opened_is_shown(
+    nodes: Nodes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "broken.py").write_text(_BROKEN)
+    monkeypatch.chdir(tmp_path)
+    done = type_command("run", "-m", "factory/broken:make", *DATA, "--limit", "1", *_on(nodes))
+    assert (done.code, "model.bin has 3 layers instead of 4" in done.err) == (1, True), done.err
 
 
 def _open(nodes: Nodes) -> Engine:

@@ -109,8 +109,6 @@ def test_found_passages_have_their_labels_for_the_question(tmp_path: Path) -> No
         ("sizes=a+b", "sizes=a+b"),
         ("false=2", "out of range"),
         ("protocol=xml", "'xml'"),
-        ("index=sparse", "'sparse'"),
-        ("index=dense,sizes=100000", "limited to 10,000"),
         ("", None),
     ],
 )

@@ -76,8 +76,6 @@ def test_the_text_protocol_explains_itself_and_alternates_roles() -> None:
         ({"calls": 3}, _call("a"), "call-limit", 4),
         ({"calls": 3}, _call("a", "b"), "call-limit", 2),
         ({"calls": 1}, _call(*"abcdefghij"), "call-limit", 1),
-        ({"tokens": 100}, _call("a", usage={"in": 30, "out": 4}), "token-limit", 3),
-        ({"seconds": 10}, _call("a", latency_s=4.0), "time-limit", 3),
         ({}, _say(""), "invalid-calls", 3),
         ({}, _say('{"name": "search"'), "invalid-calls", 3),
         ({}, Completion(outcome="ok", calls=(ToolCall(id="1", name="rm", arguments="-rf"),)), "invalid-calls", 3),

@@ -70,7 +70,7 @@ def write_steps(folder: Path, items: list[Item]) -> None:
     steps: dict[str, Sequence[Struct]] = {
         "articles": [article],
         "questions": [
-            Draft(id=str(n), question=item.question, lang="en", answer=item.answer, origin="article", context=payload)
+            Draft(id=str(n), question=item.question, lang="en", answer=item.answer, context=payload)
             for n, item in enumerate(items)
         ],
         "hits": [

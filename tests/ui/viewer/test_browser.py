@@ -14,7 +14,8 @@ import pytest
 from msgspec.structs import replace
 from playwright.sync_api import expect
 
-from ragbed.analysis.judging.labels import Label, LabelledUnit, read_labels
+from ragbed.analysis.judging.judge_run import LabelledUnit
+from ragbed.analysis.judging.labels import Label, read_labels
 from ragbed.runs.lock import hold
 from ragbed.runs.store import NOTE, open_store
 from ragbed.schema import Completion

@@ -7,7 +7,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from ragbed.analysis.judging.labels import AgreedLabel, Label, LabelledUnit, read_labels
+from ragbed.analysis.judging.judge_run import LabelledUnit
+from ragbed.analysis.judging.labels import AgreedLabel, Label, read_labels
 from ragbed.errors import RagbedError, UsageError
 from ragbed.io.file_lock import lock_file
 from ragbed.runs.store import StoredResult

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec.structs import replace
 
@@ -44,6 +44,15 @@ def judge_case(criterion: Criterion, stored: StoredResult) -> Case:
     return replace(case, feasible=False, messages=(), reason=reason)
 
 
+class LabelledUnit(NamedTuple):
+    """The response to which a label refers."""
+
+    criterion: str
+    model: str
+    case: str
+    repeat: int
+
+
 @dataclass(frozen=True)
 class Scope:
     """The responses in a run that a judge rates by a given criterion.
@@ -64,6 +73,10 @@ class Scope:
         """Return the settings of the judge's run, from which `open_scope` restores the scope."""
         limits = {"testbeds": ",".join(sorted(self.testbeds)), "unsure": "yes" if self.only_unsure else "no"}
         return {"criterion": self.criterion.name, "prompt": self.criterion.prompt} | limits
+
+    def unit(self, stored: StoredResult) -> LabelledUnit:
+        """Return what a label of a response refers to."""
+        return LabelledUnit(self.criterion.name, stored.model, stored.case.case, stored.repeat)
 
     def replies(self) -> Iterator[StoredResult]:
         """Yield the results to judge, including failed calls, which are counted without a verdict."""

@@ -12,7 +12,7 @@ from typing import NamedTuple, TypeAlias
 import msgspec
 
 from ragbed.analysis.judging.criteria import Verdict
-from ragbed.analysis.judging.judge_run import Scope, is_unsure, needs_judge, verdict_on
+from ragbed.analysis.judging.judge_run import LabelledUnit, Scope, is_unsure, needs_judge, verdict_on
 from ragbed.errors import MALFORMED_JSON, DataError, UsageError, option
 from ragbed.io.jsonl import read_lines
 from ragbed.runs.store import StoredResult
@@ -34,15 +34,6 @@ class Label(Record, frozen=True, kw_only=True, omit_defaults=False):
     answer: str | None = None
     documents: tuple[str, ...] = ()
     reply: str | None = None
-
-
-class LabelledUnit(NamedTuple):
-    """The response to which a label refers."""
-
-    criterion: str
-    model: str
-    case: str
-    repeat: int
 
 
 class AgreedLabel(NamedTuple):
@@ -155,8 +146,8 @@ def draw_sample(
 ) -> list[Label]:
     """Draw responses to label, with their sampling probabilities. The draw is deterministic.
 
-    If there are enough, half of the sample consists of responses on which a rule and a judge, or two judges, disagree,
-    because these labels are the most informative. The probabilities let the correction account for this.
+    Strata of responses on which a rule and a judge, or two judges, disagree get as many labels as the others, because
+    these labels are the most informative. The probabilities let the correction account for this.
 
     Raises:
         UsageError: The sample is smaller than the number of strata.
@@ -171,13 +162,8 @@ def draw_sample(
         raise UsageError(
             f"{option('sample', size)} is too small. Use at least {len(strata)}, one response per stratum."
         )
-    disputed = {key: len(found) for key, found in strata.items() if key[0]}
-    settled = {key: len(found) for key, found in strata.items() if not key[0]}
     # Every stratum gets at least one response, because the correction cannot account for a stratum that is never drawn.
-    half = _share_out(min(max(size // 2, len(disputed)), size - len(settled)), disputed)
-    shares = _share_out(size - sum(half.values()), settled)
-    # If the undisputed strata are too small, disputed responses make up the rest of the sample.
-    shares |= _share_out(size - sum(shares.values()), disputed)
+    shares = _share_out(size, {key: len(found) for key, found in strata.items()})
     sample = []
     for key, found in strata.items():
         order = sorted(found, key=lambda stored: _hash(stored.model, stored.case.case, str(stored.repeat)))
@@ -206,10 +192,7 @@ def _disagree(scope: Scope, stored: StoredResult, verdicts: set[Verdict]) -> boo
 def _to_label(scope: Scope, stored: StoredResult, probability: float) -> Label:
     case = stored.case
     return Label(
-        criterion=scope.criterion.name,
-        model=stored.model,
-        case=case.case,
-        repeat=stored.repeat,
+        **scope.unit(stored)._asdict(),
         probability=probability,
         question=case.question,
         answer="; ".join(" / ".join(aliases) for aliases in case.answer),

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
@@ -28,6 +28,13 @@ from ragbed.scoring import score
 
 # Suffix of the metrics for the share of correct answers among responses with the verdict "yes" (CR).
 THEN = "_then_correct"
+# The categories in which every result is counted once: the judged model gave no response because of an error, because
+# its response was truncated, or because of a content filter; the verdict is yes, or no (of an empty response, too,
+# which needs no judge); there was nothing to judge; there is no verdict, because the judge gave none, its call failed,
+# the prompt was too long, or the judge has not been called yet.
+_OUTCOMES = ("errors", "truncated", "filtered")
+_UNDECIDED = ("unparsed", "failed", "too_long", "pending")
+_COUNTS = (*_OUTCOMES, "yes", "no", "empty", "none", *_UNDECIDED)
 _COLUMNS: dict[Verdict, str] = {
     True: "yes",
     False: "no",
@@ -38,19 +45,11 @@ _COLUMNS: dict[Verdict, str] = {
 
 @dataclass
 class JudgedCounts:
-    """One judge's counts for one model under one condition; `asked` is the total number of cases.
+    """One judge's counts for one model under one condition.
 
     Attributes:
-        errors: Cases for which the judged model gave no response because of an error.
-        truncated: Truncated responses of the judged model, which are not judged.
-        filtered: Cases of the judged model that a content filter blocked.
-        empty: Empty responses, which count as `no` and need no judge.
-        none: Responses for which there was nothing to judge.
-        unparsed: Responses for which the judge gave no verdict.
-        failed: Responses for which the judge's call failed or was filtered, or the judge's response was truncated.
-        too_long: Responses whose prompt was too long for the judge.
-        pending: Responses that have not been judged yet.
-        then: Responses in `yes` that have the right answer: corrections of detected errors (CR).
+        counts: The number of results in each category, and of the empty responses in `no`.
+        then: Responses with a yes verdict that have the right answer: corrections of detected errors (CR).
         by_cluster: Numbers of trials, `yes` and `then` per question or event, from which intervals are computed.
         outcomes: Calls of the judged model by outcome, even if the criterion does not need its response.
     """
@@ -58,55 +57,32 @@ class JudgedCounts:
     judge: str
     criterion: str
     condition: Condition
-    asked: int = 0
-    errors: int = 0
-    truncated: int = 0
-    filtered: int = 0
-    yes: int = 0
-    no: int = 0
-    empty: int = 0
-    none: int = 0
-    unparsed: int = 0
-    failed: int = 0
-    too_long: int = 0
-    pending: int = 0
+    counts: Counter[str] = field(default_factory=Counter)
     then: int | None = None
     by_cluster: dict[str, Counter[str]] = field(default_factory=dict)
     outcomes: Counter[str] = field(default_factory=Counter)
 
     @property
+    def asked(self) -> int:
+        """Return the number of cases."""
+        return self.outcomes.total()
+
+    @property
     def judged(self) -> int:
         """Return the number of responses on which the judge reached a verdict."""
-        return self.yes + self.no + self.none - self.empty
+        return self.counts["yes"] + self.counts["no"] + self.counts["none"] - self.counts["empty"]
 
     @property
     def rate(self) -> float | None:
         """Return the share of yes verdicts among all attempted cases, or None if the judge reached no verdict."""
-        return self.yes / self.asked if self.judged else None
-
-    @property
-    def undecided(self) -> int:
-        """Return the number of responses that should have a verdict but have none."""
-        return self.unparsed + self.failed + self.too_long + self.pending
+        return self.counts["yes"] / self.asked if self.judged else None
 
     def as_json(self) -> dict[str, object]:
         """Return the counts and the rate as a JSON-compatible dictionary."""
-        internal = ("condition", "by_cluster", "outcomes")
-        counts = {column.name: getattr(self, column.name) for column in fields(self) if column.name not in internal}
-        return structs.asdict(self.condition) | counts | {"rate": None if self.rate is None else round(self.rate, 6)}
-
-    def count(self, stored: StoredResult, verdict: Verdict, *, has_reply: bool, is_then: bool) -> None:
-        """Count a result."""
-        outcome = stored.completion.outcome
-        if has_reply:
-            name = _COLUMNS.get(verdict, str(verdict))
-        else:
-            name = outcome if outcome in ("truncated", "filtered") else "errors"
-        setattr(self, name, getattr(self, name) + 1)
-        self.asked += 1
-        self.outcomes[outcome] += 1
-        cluster = self.by_cluster.setdefault(stored.case.event or f"item {stored.case.item}", Counter())
-        cluster.update(trials=1, yes=verdict is True, then=is_then)
+        named = {"judge": self.judge, "criterion": self.criterion, "asked": self.asked}
+        counts = {name: self.counts[name] for name in _COUNTS} | {"then": self.then}
+        rate = None if self.rate is None else round(self.rate, 6)
+        return structs.asdict(self.condition) | named | counts | {"rate": rate}
 
 
 def tabulate(
@@ -126,8 +102,13 @@ def tabulate(
                 values = score(stored.case, stored.completion.reply or "") if verdict is True else {}
                 is_then = bool(values.get(criterion.then))
                 counts.then = (counts.then or 0) + is_then
-            counts.count(stored, verdict, has_reply=has_reply, is_then=is_then)
-            counts.empty += has_reply and not needs_judge(criterion, stored)
+            outcome = stored.completion.outcome
+            unjudged = outcome if outcome in _OUTCOMES else "errors"
+            counts.counts[_COLUMNS.get(verdict, str(verdict)) if has_reply else unjudged] += 1
+            counts.counts["empty"] += has_reply and not needs_judge(criterion, stored)
+            counts.outcomes[outcome] += 1
+            cluster = counts.by_cluster.setdefault(stored.case.event or f"item {stored.case.item}", Counter())
+            cluster.update(trials=1, yes=verdict is True, then=is_then)
     return list(found.values())
 
 
@@ -170,7 +151,7 @@ def _read(run: Path, folder: Path) -> Iterator[tuple[float, JudgedCounts, Scope]
     testbeds = frozenset(filter(None, settings.get("testbeds", "").split(",")))
     scope = Scope(run, criterion, testbeds, settings.get("unsure") == "yes")
     for counts in tabulate(scope, scope.replies(), read_judgements(folder, criterion, judges)):
-        if counts.pending < counts.asked - counts.empty - counts.errors - counts.truncated - counts.filtered:
+        if counts.judged or any(counts.counts[name] for name in ("unparsed", "failed", "too_long")):
             yield planned_at, counts, scope
 
 
@@ -188,15 +169,15 @@ def _to_cells(counts: JudgedCounts, scope: Scope, model: str) -> Iterator[Cell]:
         metric=counts.criterion, value=interval.value if counts.judged else None, low=interval.bounds[0],
         high=interval.bounds[1], n=counts.asked, questions=len(clusters), asked=counts.asked, infeasible=0,
         errors=outcomes["error"], truncated=outcomes["truncated"], filtered=outcomes["filtered"],
-        unsure=counts.undecided,
+        unsure=sum(counts.counts[name] for name in _UNDECIDED),
     )  # fmt: skip
     key = TrialGroup(model, condition.data, condition.lang, condition.profile)
     of: Literal["all", "unsure"] = "unsure" if scope.only_unsure else "all"
     yield Cell(condition.testbed, key, f"{JUDGED}{counts.judge}", of, estimate, place)
-    if scope.criterion.then is not None and counts.yes:
+    if scope.criterion.then is not None and counts.counts["yes"]:
         hits = [one for one in clusters if one["yes"]]
         value, low, high = clustered_wilson([one["then"] for one in hits], [one["yes"] for one in hits])
-        metric, n = f"{counts.criterion}{THEN}", counts.yes
+        metric, n = f"{counts.criterion}{THEN}", counts.counts["yes"]
         then = Estimate(metric=metric, value=value, low=low, high=high, n=n, questions=len(hits), asked=n, errors=0,
                         infeasible=0)  # fmt: skip
         yield Cell(condition.testbed, key, f"{JUDGED}{counts.judge}", of, then, place)

@@ -7,15 +7,14 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import combinations
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import msgspec
 
-from ragbed.analysis.judging.criteria import CRITERIA, Criterion, Verdict
-from ragbed.analysis.judging.judge_run import Scope, judge_case, needs_judge, read_judgements, verdict_on
-from ragbed.analysis.judging.labels import AgreedLabel, LabelledUnit, Labels, check_unlabelled, draw_sample, read_labels
+from ragbed.analysis.judging.criteria import CRITERIA, Verdict
+from ragbed.analysis.judging.judge_run import LabelledUnit, Scope, needs_judge, read_judgements, verdict_on
+from ragbed.analysis.judging.labels import AgreedLabel, Labels, check_unlabelled, draw_sample, read_labels
 from ragbed.analysis.judging.rates import JudgedCounts, tabulate
 from ragbed.analysis.metrics.cells import JUDGED, RULES, Cell, CellKey
 from ragbed.analysis.statistics.labels import Agreement, Corrected, agreement, prediction_powered
@@ -81,6 +80,12 @@ class JudgeValidation:
             return "kappa is undefined because all labels are equal"
         return None if kappa.low >= TRUSTED else f"the lower bound of kappa is {kappa.low:.2f}, below {TRUSTED}"
 
+    def as_json(self) -> dict[str, Any]:
+        """Return the agreement as a JSON-compatible dictionary."""
+        named = {name: getattr(self, name) for name in ("judge", "criterion", "lang", "undecided", "raters")}
+        trust = {"trusted": self.distrust is None, "distrust": self.distrust}
+        return named | trust | {name: finite(value) for name, value in self.agreement._asdict().items()}
+
 
 class RateGroup(NamedTuple):
     """The conditions whose responses are pooled to correct a judged rate."""
@@ -107,37 +112,36 @@ def join_labels(
     scope: Scope, replies: Iterable[StoredResult], judgements: Mapping[str, Verdict], labels: Labels
 ) -> list[JudgedResult]:
     """Return the results with a judge's verdicts and the human labels."""
-    criterion = scope.criterion
-    return [_join(criterion, stored, verdict_on(criterion, stored, judgements), labels) for stored in replies]
+    return [_join(scope, stored, verdict_on(scope.criterion, stored, judgements), labels) for stored in replies]
 
 
-def _join(criterion: Criterion, stored: StoredResult, verdict: Verdict, labels: Labels) -> JudgedResult:
+def _join(scope: Scope, stored: StoredResult, verdict: Verdict, labels: Labels) -> JudgedResult:
     case = stored.case
     return JudgedResult(
         condition_of(stored.model, case),
         (case.data, case.event or f"item {case.item}"),
         verdict,
-        labels.agreed.get(LabelledUnit(criterion.name, stored.model, case.case, stored.repeat)),
-        is_settled=not needs_judge(criterion, stored),
+        labels.agreed.get(scope.unit(stored)),
+        is_settled=not needs_judge(scope.criterion, stored),
     )
 
 
 def validate_judge(judge: str, criterion: str, results: Iterable[JudgedResult]) -> list[JudgeValidation]:
     """Return one validation for each language in which the judge gave verdicts on labelled responses."""
-    by_lang: dict[str, list[_Labelled]] = {}
-    for labelled in _labelled(results):
-        by_lang.setdefault(labelled.result.condition.lang, []).append(labelled)
+    by_lang: dict[str, list[tuple[JudgedResult, AgreedLabel, float]]] = {}
+    for entry in _labelled(results):
+        by_lang.setdefault(entry[0].condition.lang, []).append(entry)
     validations = []
     for lang, group in sorted(by_lang.items()):
-        decided = [labelled for labelled in group if isinstance(labelled.result.verdict, bool)]
+        decided = [entry for entry in group if isinstance(entry[0].verdict, bool)]
         if decided:
             compared = agreement(
-                [labelled.result.verdict is True for labelled in decided],
-                [labelled.value for labelled in decided],
-                _numbered(labelled.result.question for labelled in decided),
-                [1 / labelled.probability for labelled in decided],
+                [result.verdict is True for result, _, _ in decided],
+                [label.value for _, label, _ in decided],
+                _numbered(result.question for result, _, _ in decided),
+                [1 / probability for _, _, probability in decided],
             )
-            raters = {rater for labelled in decided for rater in labelled.raters}
+            raters = {rater for _, label, _ in decided for rater in label.raters}
             undecided = len(group) - len(decided)
             validations.append(JudgeValidation(judge, criterion, lang, undecided, compared, len(raters)))
     return validations
@@ -154,7 +158,7 @@ def correct_rates(results: Iterable[JudgedResult]) -> dict[RateGroup, CorrectedR
     for key, group in groups.items():
         if labelled := list(_labelled(group)):
             plain = _plain_rate(group)
-            questions = len({entry.result.question for entry in labelled})
+            questions = len({result.question for result, _, _ in labelled})
             corrected = _correct(group, labelled) if questions >= MIN_QUESTIONS else None
             rates[key] = CorrectedRate(len(group), plain, len(labelled), questions, corrected)
     return rates
@@ -181,10 +185,11 @@ def read_corrected_cells(runs: Sequence[Path], names: Mapping[tuple[Path, str], 
         with TrialTable(run) as table:
             scored, is_monitored = list(table.scored()) if criteria else [], table.store.is_monitored()
         for criterion in criteria:
-            found = [pair for pair in scored if criterion.applies(pair[0].case)]
+            scope = Scope(run, criterion)
             results = [
-                _join(criterion, stored, bool((values or {}).get(criterion.rule or "")), labels)
-                for stored, values in found
+                _join(scope, stored, bool((values or {}).get(criterion.rule or "")), labels)
+                for stored, values in scored
+                if criterion.applies(stored.case)
             ]
             for group, rate in correct_rates(results).items():
                 model = (names or {}).get((run, group.model), group.model)
@@ -206,23 +211,14 @@ def _corrected_cells(metric: str, group: RateGroup, rate: CorrectedRate, *, is_m
         yield Cell(group.testbed, key, f"{JUDGED}{RULES}{labels}", "all", estimate, CellKey())
 
 
-class _Labelled(NamedTuple):
-    """A labelled response and the probability that it was chosen for labelling."""
-
-    result: JudgedResult
-    value: bool
-    probability: float
-    raters: frozenset[str]
-
-
-def _labelled(results: Iterable[JudgedResult]) -> Iterator[_Labelled]:
+def _labelled(results: Iterable[JudgedResult]) -> Iterator[tuple[JudgedResult, AgreedLabel, float]]:
+    """Yield the labelled results with their labels and the probabilities that they were chosen for labelling."""
     # Labels without a probability are assumed to have been drawn uniformly.
     judgeable = [result for result in results if not result.is_settled]
     uniform = sum(result.label is not None and result.label.probability is None for result in judgeable)
     for result in judgeable:
         if result.label is not None:
-            label = result.label
-            yield _Labelled(result, label.value, label.probability or uniform / len(judgeable), label.raters)
+            yield result, result.label, result.label.probability or uniform / len(judgeable)
 
 
 def _plain_rate(group: Sequence[JudgedResult]) -> Interval:
@@ -232,24 +228,20 @@ def _plain_rate(group: Sequence[JudgedResult]) -> Interval:
     return clustered_wilson([hits[question] for question in trials], list(trials.values()))
 
 
-def _correct(group: list[JudgedResult], labelled: list[_Labelled]) -> Corrected:
+def _correct(group: list[JudgedResult], labelled: list[tuple[JudgedResult, AgreedLabel, float]]) -> Corrected:
     """Correct the rate of one group. Results without a response are treated as if they were labelled "no".
 
     The probabilities are rescaled because the sample may be only partly labelled. Otherwise, the labelled responses
     would have too little weight compared with the results without a response, which always have the weight 1.
     """
-    judgeable = sum(not result.is_settled for result in group)
-    scale = sum(1 / entry.probability for entry in labelled) / judgeable
-    by_result = {id(entry.result): entry for entry in labelled}
-    known = [by_result.get(id(result)) for result in group]
+    scale = sum(1 / probability for _, _, probability in labelled) / sum(not result.is_settled for result in group)
+    known = {id(result): (float(label.value), probability * scale) for result, label, probability in labelled}
+    labels = [known.get(id(result), (0.0 if result.is_settled else math.nan, 1.0)) for result in group]
     return prediction_powered(
         [result.as_number for result in group],
-        [
-            0.0 if result.is_settled else math.nan if label is None else float(label.value)
-            for result, label in zip(group, known, strict=True)
-        ],
+        [value for value, _ in labels],
         _numbered(result.question for result in group),
-        [1.0 if label is None else label.probability * scale for label in known],
+        [probability for _, probability in labels],
     )
 
 
@@ -301,8 +293,7 @@ class CriterionJudgements:
     @property
     def units(self) -> set[LabelledUnit]:
         """The responses that a label can refer to."""
-        name = self.scope.criterion.name
-        return {LabelledUnit(name, stored.model, stored.case.case, stored.repeat) for stored in self.replies}
+        return {self.scope.unit(stored) for stored in self.replies}
 
     def rates(self) -> Iterator[dict[str, Any]]:
         """Yield the counts and rate for each judge and condition."""
@@ -330,35 +321,7 @@ class CriterionJudgements:
     def validations(self) -> Iterator[dict[str, Any]]:
         """Yield each judge's agreement with human labels, by language."""
         for judge, judged in self.labelled.items():
-            for validation in validate_judge(judge, self.scope.criterion.name, judged):
-                agreement = {name: finite(value) for name, value in validation.agreement._asdict().items()}
-                yield {
-                    "judge": judge,
-                    "criterion": validation.criterion,
-                    "lang": validation.lang,
-                    "undecided": validation.undecided,
-                    "raters": validation.raters,
-                    "trusted": validation.distrust is None,
-                    "distrust": validation.distrust,
-                } | agreement
-
-    def judge_pairs(self) -> Iterator[dict[str, Any]]:
-        """Yield the agreement counts for each pair of judges, for the responses in the scope that both judged."""
-        criterion = self.scope.criterion
-        names = [judge_case(criterion, stored).case for stored in self.replies if needs_judge(criterion, stored)]
-        for first, second in combinations(self.judgements, 2):
-            one, other = self.judgements[first], self.judgements[second]
-            pairs = [(one[name], other[name]) for name in names if name in one and name in other]
-            if not pairs:
-                continue
-            decided = [pair for pair in pairs if all(isinstance(verdict, bool) for verdict in pair)]
-            yield {
-                "criterion": criterion.name,
-                "judges": [first, second],
-                "judged": len(pairs),
-                "decided": len(decided),
-                "agreed": sum(a == b for a, b in decided),
-            }
+            yield from (one.as_json() for one in validate_judge(judge, self.scope.criterion.name, judged))
 
 
 def finite(value: Any) -> Any:  # noqa: ANN401 - any plain value

@@ -8,12 +8,12 @@ from typing import Any
 
 from msgspec.structs import asdict as fields_of
 
-from ragbed.analysis.linting.rules import DatasetContext, Fault, LintFinding, Rule, Severity, View, record
+from ragbed.analysis.linting import item_rules as _item_rules  # noqa: F401 - it registers the rules
+from ragbed.analysis.linting.rules import RECORD, RULES, Fault, LintFinding, Questions, Rule, Severity, View
 from ragbed.data import Dataset
-from ragbed.errors import DataError
-from ragbed.testbeds.settings import Settings
+from ragbed.errors import DataError, UnknownName, UsageError
 
-SEVERITIES: tuple[Severity, ...] = ("error", "warning", "note")
+SEVERITIES: tuple[Severity, ...] = ("error", "warning")
 
 
 @dataclass
@@ -37,7 +37,6 @@ class DatasetCheck:
     Args:
         dataset: The dataset.
         rules: The rules to run; `record` always runs.
-        settings: The document mixes that the `mix` rule checks.
         questions: The questions from datasets checked earlier, for `duplicate-question`. This dataset's questions are
             added.
         watch: Called after every line, to show progress.
@@ -50,20 +49,15 @@ class DatasetCheck:
         self,
         dataset: Dataset,
         rules: Sequence[Rule],
-        settings: Settings | None = None,
-        questions: dict[str, dict[int, str]] | None = None,
+        questions: Questions | None = None,
         watch: Callable[[DatasetCheck], None] | None = None,
     ) -> None:
         self.dataset, self.name, self.rules = dataset, dataset.name, rules
         self.items = self.documents = self.bytes_read = 0
         self.kept: dict[str, list[LintFinding]] = {}
         self._counts: dict[str, RuleCount] = {}
-        self._context = DatasetContext(dataset, settings or Settings(), {} if questions is None else questions)
+        self._questions: Questions = {} if questions is None else questions
         self._watch = watch
-
-    def __getstate__(self) -> dict[str, object]:
-        """Return the state to pickle, without the progress callback."""
-        return self.__dict__ | {"_watch": None}
 
     def run(self, most: int | None) -> None:
         """Check all items, and keep the first findings of each rule; None keeps all."""
@@ -74,20 +68,19 @@ class DatasetCheck:
 
     def findings(self) -> Iterator[LintFinding]:
         """Yield the findings in file order and count them. Only one item is in memory at a time."""
-        finders = [(rule, rule.bind(self._context)) for rule in self.rules if rule.name != record.name]
         for line in self.dataset.lines():
             self.bytes_read += line.size
             if self._watch is not None:
                 self._watch(self)
             if isinstance(line.content, DataError):
                 fault = Fault(line.content.field or "", line.content.problem)
-                yield from self._finding(None, line.number, record, [fault])
+                yield from self._finding(None, line.number, RECORD, [fault])
                 continue
             self.items += 1
             self.documents += len(line.content.passages)
-            view = View(self.name, line.number, line.content, line.spelling)
-            for rule, find in finders:
-                yield from self._finding(view.item.id, view.line, rule, list(find(view)))
+            view = View(self.name, line.number, line.content, line.spelling, self._questions)
+            for rule in self.rules:
+                yield from self._finding(view.item.id, view.line, rule, list(rule.find(view)))
 
     def _finding(self, item: str | None, line: int, rule: Rule, faults: Sequence[Fault]) -> Iterator[LintFinding]:
         if faults:
@@ -101,7 +94,7 @@ class DatasetCheck:
     @property
     def counts(self) -> list[RuleCount]:
         """The counts of the rules that have findings, most severe first."""
-        places = [record.name, *(rule.name for rule in self.rules)]
+        places = [RECORD.name, *(rule.name for rule in self.rules)]
         found = self._counts.values()
         return sorted(found, key=lambda count: (SEVERITIES.index(count.severity), places.index(count.rule)))
 
@@ -115,3 +108,15 @@ class DatasetCheck:
             "counts": [count.values() for count in self.counts],
             "findings": [finding for found in self.kept.values() for finding in found],
         }
+
+
+def choose_rules(only: Sequence[str] | None = None, skip: Sequence[str] = ()) -> list[Rule]:
+    """Return the named rules (by default, all of them), excluding skipped rules."""
+    for name in (*(only or ()), *skip):
+        if name not in RULES:
+            raise UnknownName("rule", name, RULES)
+    if RECORD.name in skip:
+        raise UsageError(
+            "skip=record: the rule `record` cannot be skipped, because records are always checked when a file is read."
+        )
+    return [rule for rule in RULES.values() if (only is None or rule.name in only) and rule.name not in skip]

@@ -8,22 +8,18 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain
 
-from ragbed.analysis.linting.rules import DatasetContext, Fault, Find, View, dataset_rule, quote, rule
-from ragbed.data import Dataset, kind_of
+from ragbed.analysis.linting.rules import Fault, View, quote, rule
+from ragbed.data import kind_of
 from ragbed.retrieval.near_duplicates import find_near
-from ragbed.schema import Answer, Item
-from ragbed.testbeds.ability import Ability
-from ragbed.testbeds.selection import choose_testbeds
+from ragbed.schema import Answer
 from ragbed.text import term_pattern
 
 
 @rule(
     "gold-in-negative",
-    "warning",
     "a distractor contains the complete answer",
     fix="Label the document as supporting, or remove it.",
 )
@@ -36,7 +32,6 @@ def gold_in_negative(view: View) -> Iterator[Fault]:
 
 @rule(
     "gold-part-in-negative",
-    "warning",
     "a distractor contains a part of an answer with several parts",
     fix="Check whether it answers that part; if so, label it as supporting.",
 )
@@ -50,7 +45,6 @@ def gold_part_in_negative(view: View) -> Iterator[Fault]:
 
 @rule(
     "positive-without-gold",
-    "warning",
     "a supporting document does not contain the answer",
     fix="If it gives the answer in other words, add them as an alias; otherwise label the document as a distractor.",
 )
@@ -67,7 +61,6 @@ def positive_without_gold(view: View) -> Iterator[Fault]:
 
 @rule(
     "gold-in-edit",
-    "warning",
     "an edited document still contains the true answer",
     fix="Replace every mention of it, including aliases and different capitalisations.",
 )
@@ -81,7 +74,6 @@ def gold_in_edit(view: View) -> Iterator[Fault]:
 
 @rule(
     "edit-without-fake",
-    "warning",
     "an edited document does not contain the false answer",
     fix="Add the false answer to it, or remove the pair.",
 )
@@ -96,7 +88,6 @@ def edit_without_fake(view: View) -> Iterator[Fault]:
 
 @rule(
     "slots-groups",
-    "warning",
     "the number of answer parts differs from the number of document groups",
     fix="Provide one group of documents per part, or merge the parts that one group answers.",
 )
@@ -105,38 +96,6 @@ def slots_groups(view: View) -> Iterator[Fault]:
     groups = len({view.item.passages[index].part for index in view.pools["supports"]} - {None})
     if groups and groups != len(view.item.answer):
         yield Fault("answer", f"has {len(view.item.answer)} parts, but {groups} groups of documents")
-
-
-@dataset_rule(
-    "mix",
-    "warning",
-    "the item cannot supply a requested mix of documents",
-    fix="Add documents, use fewer documents per question, or choose other noise ratios.",
-)
-def mix(context: DatasetContext) -> Find:
-    """Find the cases that are infeasible with the given settings."""
-    abilities = [testbed for testbed in choose_testbeds(None, context.settings) if isinstance(testbed, Ability)]
-
-    def find(view: View) -> Iterator[Fault]:
-        single = _SingleItem(view.data, context.dataset.path, view.item)
-        for ability in abilities:
-            if ability.takes == kind_of(view.item):
-                for case in ability.cases(single, context.settings):
-                    if not case.feasible:
-                        correct = f",correct={case.true_ratio:g}" if case.true_ratio else ""
-                        yield Fault(f"{case.testbed}@noise={case.noise:g}{correct}", case.reason or "")
-
-    return find
-
-
-@dataclass(frozen=True)
-class _SingleItem(Dataset):
-    """A dataset with one item, used to check which document mixes are feasible for that item alone."""
-
-    item: Item
-
-    def items(self) -> Iterator[Item]:
-        yield self.item
 
 
 def _held(view: View, index: int) -> list[tuple[str, ...]]:
@@ -168,7 +127,6 @@ def _remove(text: str, fake: Answer) -> str:
 
 @rule(
     "near-duplicate",
-    "warning",
     "a document is the same or almost the same as an earlier document of the item",
     fix="Keep the more complete document.",
 )
@@ -185,7 +143,6 @@ def near_duplicate(view: View) -> Iterator[Fault]:
 
 @rule(
     "cross-label-duplicate",
-    "warning",
     "a distractor is the same or almost the same as a supporting document",
     fix="Decide which label is right: either one label is wrong, or the answer depends on a few words.",
 )
@@ -197,35 +154,27 @@ def cross_label_duplicate(view: View) -> Iterator[Fault]:
             yield view.fault(index, f"is almost the same as {view.name(min(twins))}")
 
 
-@dataset_rule(
+@rule(
     "duplicate-question",
-    "warning",
     "another item has the same question",
     fix="Remove one of them. `ragbed run` counts them as one question when it estimates uncertainty.",
 )
-def duplicate_question(context: DatasetContext) -> Find:
+def duplicate_question(view: View) -> Iterator[Fault]:
     """Find questions that are identical to an earlier question in this dataset or a previously checked dataset.
 
     The two items of a minimal pair are not reported, because they intentionally have the same question.
     """
-    own = context.questions.setdefault(context.dataset.name, {})
-    others = {name: items for name, items in context.questions.items() if name != context.dataset.name}
-    twins: dict[str, str] = {}
-
-    def find(view: View) -> Iterator[Fault]:
-        # With 64-bit hashes and a million questions, the probability of a false alarm is below 1 in 10⁷.
-        key = hash(view.item.question)
-        first = own.get(key)
-        is_twin = first is not None and (first == view.item.twin or twins.get(first) == view.item.id)
-        places = [] if first is None or is_twin else [f"item {first}"]
-        places += [f"{name}, item {items[key]}" for name, items in others.items() if key in items]
-        own.setdefault(key, view.item.id)
-        if view.item.twin is not None:
-            twins[view.item.id] = view.item.twin
-        if places:
-            yield Fault(view.field("question"), f"is also the question of {' and '.join(places)}")
-
-    return find
+    item, own = view.item, view.questions.setdefault(view.data, {})
+    # With 64-bit hashes and a million questions, the probability of a false alarm is below 1 in 10⁷.
+    key = hash(item.question)
+    first, twin = own.get(key, (None, None))
+    own.setdefault(key, (item.id, item.twin))
+    places = [] if first is None or first == item.twin or twin == item.id else [f"item {first}"]
+    places += [
+        f"{name}, item {items[key][0]}" for name, items in view.questions.items() if name != view.data and key in items
+    ]
+    if places:
+        yield Fault(view.field("question"), f"is also the question of {' and '.join(places)}")
 
 
 @lru_cache(maxsize=1)  # two rules use the result for each item
@@ -253,7 +202,6 @@ _EDGE_MARKS = "。，；：、！？,;:!?"  # the Western full stop is omitted, 
 
 @rule(
     "short-gold",
-    "warning",
     "an alias is so short that it can match by chance, or consists only of digits",
     fix="Give the answer with its unit or full name.",
 )
@@ -269,41 +217,7 @@ def short_gold(view: View) -> Iterator[Fault]:
 
 
 @rule(
-    "single-form",
-    "note",
-    "the answer has only one alias, so other spellings count as wrong",
-    fix="Add aliases: other spellings, abbreviations or units.",
-)
-def single_form(view: View) -> Iterator[Fault]:
-    """Find answers with one alias per slot, unless the documents are known to use no other spelling."""
-    item = view.item
-    if any(len(aliases) > 1 for aliases in item.answer):
-        return
-    # The `dials` of a generated document record the form in which the document gives the answer. If all supporting
-    # documents use the item's only alias, no other alias is needed.
-    evidence = [passage for passage in item.passages if passage.stance == "supports"]
-    if not evidence or not all(
-        item.answer[passage.part or 0][0] in str((passage.dials or {}).get("states", "")) for passage in evidence
-    ):
-        yield Fault("answer", f"{_join(item.answer)} has no other alias")
-
-
-@rule(
-    "flat-list",
-    "note",
-    "the answer is a flat list of strings, so all of them are required",
-    fix="If they are aliases of one answer, use a nested list: [[…, …]].",
-)
-def flat_list(view: View) -> Iterator[Fault]:
-    """Find answers that are flat lists of at least two strings. Only RGB's files are checked."""
-    raw = (view.item.rgb or {}).get("answer") if view.is_rgb else None
-    if isinstance(raw, list) and len(raw) > 1 and all(isinstance(slot, str) for slot in raw):
-        yield Fault("answer", f"requires all of {_join(view.item.answer)}")
-
-
-@rule(
     "space-in-alias",
-    "warning",
     "a Chinese alias contains a space, so the original scorer never matches it",
     fix="Add the same alias without the space.",
 )
@@ -319,7 +233,6 @@ def space_in_alias(view: View) -> Iterator[Fault]:
 
 @rule(
     "edge-mark",
-    "warning",
     "an alias starts or ends with whitespace or a punctuation mark",
     fix="Remove it, or add the alias without it.",
 )
@@ -338,13 +251,8 @@ def _aliases(answer: Answer) -> list[tuple[int, str]]:
     return [(number, alias) for number, aliases in enumerate(answer) for alias in aliases]
 
 
-def _join(answer: Answer) -> str:
-    return " + ".join(aliases[0] for aliases in answer)
-
-
 @rule(
     "odd-characters",
-    "warning",
     "a text contains control, zero-width, directional or replacement characters",
     fix="Remove them: they are invisible to people, but models read them and they break matching.",
 )
@@ -361,38 +269,30 @@ def odd_characters(view: View) -> Iterator[Fault]:
                 yield Fault(f"{name}[{number}]", odd)
 
 
-def _matching(pattern: str) -> Find:
-    """Return a function that finds the first match of a pattern in each lower-case text."""
-    compiled = re.compile(pattern)
-
-    def find(view: View) -> Iterator[Fault]:
-        for index, text in enumerate(view.lowered):
-            if match := compiled.search(text):
-                yield view.fault(index, quote(text, *match.span()))
-
-    return find
-
-
-markup = rule(
-    "markup",
-    "note",
-    "a document contains an angle bracket, possibly from leftover markup",
-    fix="Remove tags when you extract pages; keep comparison signs.",
-)(_matching("[<>]"))
-
-prompt_words = rule(
+@rule(
     "prompt-words",
-    "warning",
     "a document contains words that look like parts of a prompt",
     fix="Remove the heading from the document, or use the document in a separate injection testbed.",
-)(_matching(r"(?:问题|文档|questions?|documents?)\s*[:：]"))
+)
+def prompt_words(view: View) -> Iterator[Fault]:
+    """Find the first heading in each document."""
+    yield from _matches(view, r"(?:问题|文档|questions?|documents?)\s*[:：]")
 
-key_phrases = rule(
+
+@rule(
     "key-phrases",
-    "warning",
     "a document contains phrases that mark refusals or flagged errors",
     fix="Remove the document: a response that quotes it counts as a refusal or a flagged error.",
-)(_matching("信息不足|事实性错误|insufficient information|factual errors"))
+)
+def key_phrases(view: View) -> Iterator[Fault]:
+    """Find the first key phrase in each document."""
+    yield from _matches(view, "信息不足|事实性错误|insufficient information|factual errors")
+
+
+def _matches(view: View, pattern: str) -> Iterator[Fault]:
+    for index, text in enumerate(view.lowered):
+        if match := re.search(pattern, text):
+            yield view.fault(index, quote(text, *match.span()))
 
 
 def _odd(text: str) -> str:

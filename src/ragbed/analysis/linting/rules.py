@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
-from ragbed.data import Dataset
 from ragbed.schema import Item, Stance
-from ragbed.testbeds.settings import Settings
 from ragbed.text import contains_slot
 
-# error: `ragbed run` refuses the dataset; warning: scores may be wrong; note: for information only.
-Severity: TypeAlias = Literal["error", "warning", "note"]
+# error: `ragbed run` refuses the dataset; warning: scores may be wrong.
+Severity: TypeAlias = Literal["error", "warning"]
+# For each dataset checked so far, the first item with each question, by the question's hash, and the other item
+# of its minimal pair.
+Questions: TypeAlias = dict[str, dict[int, tuple[str, str | None]]]
 
 _CONTEXT_CHARS = 12  # number of characters to show on each side of a match; an excerpt then fits on one line
 _RGB_FIELDS: dict[Stance, str] = {"supports": "positive", "contradicts": "positive_wrong", "distracts": "negative"}
@@ -26,7 +27,7 @@ class LintFinding(Struct, frozen=True):
     """A problem and its location.
 
     `item` is None if the line could not be read. `where` is the name of a field in the file, e.g. `negative[3]`,
-    `passages[12]` or `answer[0]`, or a condition. `document` is set if the finding is about one document.
+    `passages[12]` or `answer[0]`. `document` is set if the finding is about one document.
     """
 
     data: str
@@ -56,10 +57,14 @@ class View:
         line: The line number in the file.
         item: The item.
         spelling: The format of the file, which determines the field names.
+        questions: The questions of the items checked before.
     """
 
-    def __init__(self, data: str, line: int, item: Item, spelling: str = "native") -> None:
+    def __init__(
+        self, data: str, line: int, item: Item, spelling: str = "native", questions: Questions | None = None
+    ) -> None:
         self.data, self.line, self.item = data, line, item
+        self.questions = {} if questions is None else questions
         self.is_rgb = spelling == "rgb"
         self.pools: dict[Stance, list[int]] = {"supports": [], "distracts": [], "contradicts": []}
         for index, passage in enumerate(item.passages):
@@ -97,63 +102,39 @@ class View:
         return {"fake": "fakeanswer", "question": "query"}[name] if self.is_rgb else name
 
 
-@dataclass(frozen=True)
-class DatasetContext:
-    """The data that a rule may need in addition to the item.
-
-    `questions` maps each question's hash to its item, for each dataset checked so far.
-    """
-
-    dataset: Dataset
-    settings: Settings
-    questions: dict[str, dict[int, str]] = field(default_factory=dict)
-
-
 Find: TypeAlias = Callable[[View], Iterable[Fault]]
 
 
 @dataclass(frozen=True)
 class Rule:
-    """A rule for checking items. `bind` returns the function that checks the items of one dataset."""
+    """A rule for checking items, and the function that yields an item's faults."""
 
     name: str
     severity: Severity
     meaning: str
     fix: str
-    bind: Callable[[DatasetContext], Find]
-
-    def __reduce__(self) -> tuple[object, ...]:
-        """Pickle the name, because functions that were replaced by a rule cannot be pickled."""
-        return _find_rule, (self.name,)
+    find: Find
 
 
-def _find_rule(name: str) -> Rule:
-    from ragbed.analysis.linting import RULES  # noqa: PLC0415 - it imports this module
-
-    return RULES[name]
-
-
-def rule(name: str, severity: Severity, meaning: str, *, fix: str) -> Callable[[Find], Rule]:
-    """Turn a function that checks an item into a rule."""
-    return lambda find: Rule(name, severity, meaning, fix, lambda _: find)
-
-
-def dataset_rule(
-    name: str, severity: Severity, meaning: str, *, fix: str
-) -> Callable[[Callable[[DatasetContext], Find]], Rule]:
-    """Turn a function that prepares the check of a whole dataset into a rule."""
-    return lambda bind: Rule(name, severity, meaning, fix, bind)
-
-
-@dataset_rule(
+# All rules by name. `Dataset.lines` checks the records; this rule only describes their errors.
+RECORD = Rule(
     "record",
     "error",
     "a line is not a valid record, or its id is not unique",
-    fix="Correct the line; docs/reference/file-formats.md lists the fields.",
+    "Correct the line; docs/reference/file-formats.md lists the fields.",
+    lambda _: (),
 )
-def record(_: DatasetContext) -> Find:
-    """Do nothing: `Dataset.lines` has already checked the records, and this rule only describes their errors."""
-    return lambda _: ()
+RULES: dict[str, Rule] = {RECORD.name: RECORD}
+
+
+def rule(name: str, meaning: str, *, fix: str) -> Callable[[Find], Find]:
+    """Register a function as a rule whose faults are warnings."""
+
+    def register(find: Find) -> Find:
+        RULES[name] = Rule(name, "warning", meaning, fix, find)
+        return find
+
+    return register
 
 
 def quote(text: str, start: int, end: int) -> str:

@@ -8,11 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-import numpy as np
-
 from ragbed.analysis.metrics import abilities, knowledge, length, own_rag, prompting, search
 from ragbed.analysis.metrics.cells import Cell, CellBuilder, Scope
-from ragbed.analysis.metrics.knowledge import common_items, gate_accuracy, same_priors
+from ragbed.analysis.metrics.knowledge import gate_accuracy
 from ragbed.analysis.trials.columns import SCORERS, Mask, TrialColumns
 from ragbed.testbeds import TESTBEDS
 
@@ -32,8 +30,6 @@ METRICS: dict[str, Callable[[CellBuilder], Iterator[Cell]]] = {
 }
 
 _PLUGIN_SCORES = {"accuracy": "correct", "refusal": "refused", "error_detection": "flagged"}
-# Functions that select the questions on which several models are compared, keyed by table name.
-_COMMON = {"counterfactual": common_items, "conflict": same_priors}
 # Tables that are also computed separately for known and unknown questions, i.e. those that a model can or cannot
 # answer without documents.
 _ADJUSTED = ("noise", "rejection", "integration", "counterfactual")
@@ -42,7 +38,7 @@ _ADJUSTED = ("noise", "rejection", "integration", "counterfactual")
 def measure(
     groups: Sequence[TrialColumns], scorers: Sequence[str] = SCORERS, alpha: float | None = None
 ) -> Iterator[Cell]:
-    """Yield the cells of all models and datasets, including cells that compare models.
+    """Yield the cells of all models and datasets.
 
     Args:
         groups: The trials.
@@ -55,30 +51,12 @@ def measure(
             yield from _measure_group(group, scorer, alpha)
         if len(scored) > 1:
             yield from prompting.measure_strategies(scored, scorer, alpha)
-            yield from _measure_common(scored, scorer, alpha)
 
 
 def measure_table(table: str, trials: TrialColumns, alpha: float) -> Iterator[Cell]:
     """Yield the robust-scorer cells of one table for a run that is being monitored."""
     builder = CellBuilder(table, trials, "robust", alpha=alpha)
     return METRICS[table](builder) if table in METRICS else _measure_plugin_testbed(builder)
-
-
-def _measure_common(groups: Sequence[TrialColumns], scorer: str, alpha: float | None) -> Iterator[Cell]:
-    """Yield the cells of several models on a common set of questions, so that the comparison is fair.
-
-    For `counterfactual`, these are the questions that all models know. For `conflict`, they are those for which all
-    models have the same prior.
-    """
-    together: dict[tuple[str, str, str], list[TrialColumns]] = {}
-    for trials in groups:
-        together.setdefault(trials.key[1:], []).append(trials)
-    for same_data in together.values():
-        for table, choose in _COMMON.items() if len(same_data) > 1 else ():
-            common = choose(same_data, scorer)
-            for trials in same_data if common else ():
-                part = trials.restricted(np.array([item in common for item in trials.items])[trials.item])
-                yield from METRICS[table](CellBuilder(table, part, scorer, "common", alpha=alpha))
 
 
 def _measure_group(trials: TrialColumns, scorer: str, alpha: float | None) -> Iterator[Cell]:

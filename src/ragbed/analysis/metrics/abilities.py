@@ -13,14 +13,12 @@ Independently, it may or may not flag an error.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import TypeVar
 
 import numpy as np
 
 from ragbed.analysis.metrics.cells import ONE_SUPPORTING, Cell, CellBuilder, interval_of, weigh
-from ragbed.analysis.metrics.knowledge import gate_accuracy, gate_samples, of_known
-from ragbed.analysis.statistics.curves import clustered_bands
 from ragbed.analysis.statistics.paired import cochran_q
 from ragbed.analysis.statistics.rates import Interval
 from ragbed.analysis.statistics.testing import Floats
@@ -46,8 +44,6 @@ def measure_curve(builder: CellBuilder, mask: Mask, k: int) -> Iterator[Cell]:
         closed = builder.trials.of("closed-book")
         yield from builder.at(noise=ratio, k=k).difference("gain_by_documents", closed, point, correct)
     if len(scored) > 1:
-        builders = [builder.at(noise=ratio, k=k) for ratio in scored]
-        yield from measure_bands(builders, list(scored.values()), correct)
         yield _area(builder.at(k=k), mask, of_shared_questions(builder.trials, scored, correct), correct)
         (_, lowest), *others = scored.items()
         for ratio, point in others:
@@ -64,24 +60,6 @@ def of_shared_questions(trials: TrialColumns, points: dict[_Point, Mask], values
     scored = [at for at in points if found[at].any()]
     shared = np.logical_and.reduce([found[at] for at in scored])[trials.item] if scored else np.zeros_like(trials.asked)
     return {at: points[at] & shared for at in scored}
-
-
-def measure_bands(builders: Sequence[CellBuilder], points: Sequence[Mask], correct: Floats) -> Iterator[Cell]:
-    """Yield the accuracy at every point of a curve, with intervals that hold jointly for the whole curve.
-
-    Args:
-        builders: The builder at each point.
-        points: The trials at each point.
-        correct: The scores of all trials.
-    """
-    scored = [point & np.isfinite(correct) for point in points]
-    known = [number for number, point in enumerate(scored) if point.any()]
-    if len(known) < 2 or builders[0].alpha is not None:  # confidence bands assume a fixed number of questions
-        return
-    trials = builders[0].trials
-    bands = clustered_bands(trials.sums(*((scored[number], correct) for number in known)))
-    for number, band in zip(known, bands, strict=True):
-        yield builders[number].cell("accuracy_band", band, points[number], scored[number])
 
 
 def _area(builder: CellBuilder, mask: Mask, points: dict[float, Mask], correct: Floats) -> Cell:
@@ -103,18 +81,8 @@ def measure_noise(builder: CellBuilder) -> Iterator[Cell]:
         for metric, name in (("false_refusal", "refused"), ("false_alarm", "flagged")):
             for ratio, point in trials.split(mask, "noise"):
                 yield builder.at(noise=ratio, k=k).rate(metric, point, builder.score(name))
-        yield from _delivered(builder, mask, k)
         yield from _gap(builder, mask, k)
     yield from _fixed(builder)
-
-
-def _delivered(builder: CellBuilder, mask: Mask, k: int) -> Iterator[Cell]:
-    """Yield accuracy by the actual noise ratio if it differs from the requested one (`code-*` profiles)."""
-    trials = builder.trials
-    known = mask & trials.asked & np.isfinite(trials.noise_real)
-    if not np.allclose(trials.noise[known], trials.noise_real[known], atol=1e-3):
-        for ratio, point in trials.split(known, "noise_real"):
-            yield builder.at(noise=ratio, k=k).rate("accuracy_by_delivered_noise", point, builder.score("correct"))
 
 
 def _gap(builder: CellBuilder, related: Mask, k: int) -> Iterator[Cell]:
@@ -141,7 +109,6 @@ def _fixed(builder: CellBuilder) -> Iterator[Cell]:
         if long.any():
             yield at_control.rate("accuracy", long, correct)
             yield from at_control.difference("length_effect", alone, long, correct)
-            yield from at_fixed.difference("related_minus_length", long, noisy, correct)
 
 
 def measure_positions(builder: CellBuilder) -> Iterator[Cell]:
@@ -190,11 +157,8 @@ def measure_integration(builder: CellBuilder) -> Iterator[Cell]:
 
 
 def _parts(builder: CellBuilder, mask: Mask) -> Iterator[Cell]:
-    correct, partial, aligned = (builder.score(name) for name in ("correct", "partial", "aligned"))
-    aligned_correct = np.where(np.isfinite(aligned), correct * (aligned >= 1), np.nan)
-    yield builder.rate("sub_answer_recall", mask, partial)
-    yield builder.rate("aligned_recall", mask, aligned)
-    yield builder.rate("aligned_accuracy", mask, aligned_correct)
+    yield builder.rate("sub_answer_recall", mask, builder.score("partial"))
+    yield builder.rate("aligned_recall", mask, builder.score("aligned"))
 
 
 def measure_rejection(builder: CellBuilder) -> Iterator[Cell]:
@@ -213,21 +177,10 @@ def _without_evidence(builder: CellBuilder, mask: Mask) -> Iterator[Cell]:
     yield builder.rate("refusal_recall", mask, refused)
     if builder.scorer == "code":
         yield builder.rate("all_rate", mask, np.maximum(correct, refused))
-    refusals = mask & (refused == 1)
-    if builder.scorer == "robust" and refusals.any():
-        # The share of refusals that contain the required sentence (Rej/Rej* in the paper).
-        yield builder.rate("format_adherence", refusals, trials.score("refused", "paper"))
     right = correct * (1 - refused)
     yield builder.rate("correct_without_evidence", mask, right)
     wrong = (1 - correct) * (1 - refused) * trials.responded(builder.scorer)
     yield builder.rate("wrong_without_evidence", mask, wrong)
-    accuracy = gate_accuracy(trials, builder.scorer)[trials.item]
-    # Without evidence, a correct answer comes from memory if the model knows it, and otherwise from a leak in the
-    # documents.
-    if np.isfinite(accuracy[mask]).any():
-        known = np.where(np.isfinite(accuracy), accuracy > 0.5, np.nan)
-        yield builder.rate("correct_from_memory", mask, right * known)
-        yield builder.rate("correct_by_leak", mask, right * (1 - known))
 
 
 def _paired(builder: CellBuilder, answerable: Mask, without: Mask) -> Iterator[Cell]:
@@ -262,14 +215,11 @@ def measure_counterfactual(builder: CellBuilder) -> Iterator[Cell]:
                     yield here.rate("accuracy", point, here.score("correct"))
                     yield here.rate("false_alarm", point, here.score("flagged"))
         yield from _detection(builder.at(k=k), mask)
-    if trials.of("counterfactual").any():
-        yield from _held_out(builder)
 
 
 def _false_documents(builder: CellBuilder, mask: Mask) -> Iterator[Cell]:
     trials, scorer = builder.trials, builder.scorer
     correct, flagged, misled = (builder.score(name) for name in ("correct", "flagged", "misled"))
-    known = mask & of_known(trials, scorer)
     yield builder.rate("accuracy", mask, correct)
     yield builder.rate("error_detection", mask, flagged)
     yield builder.rate("corrected", mask, flagged * correct)
@@ -280,9 +230,6 @@ def _false_documents(builder: CellBuilder, mask: Mask) -> Iterator[Cell]:
         for name, values in outcomes(trials, scorer).items():
             yield builder.rate(name, mask, values)
         yield builder.rate("misled_at_all", mask, misled)
-    yield builder.rate("resistance_of_known", known, correct)
-    if trials.has("misled", scorer):
-        yield builder.rate("override_of_known", known, misled)
 
 
 def outcomes(trials: TrialColumns, scorer: str) -> dict[str, Floats]:
@@ -307,19 +254,8 @@ def outcomes(trials: TrialColumns, scorer: str) -> dict[str, Floats]:
 
 
 def _detection(builder: CellBuilder, mask: Mask) -> Iterator[Cell]:
-    """Yield cells that show how well the model's error reports distinguish false documents from true ones."""
+    """Yield the cell that shows how well the model's error reports distinguish false documents from true ones."""
     trials, flagged = builder.trials, builder.score("flagged")
     false, clean = mask & (trials.correct == 0) & (trials.noise == 0), mask & (trials.correct == 1)
     if false.any() and (clean & trials.asked).any():
-        weights = weigh([(false, 1.0), (clean, 1.0)], flagged)
-        justified = np.where(flagged == 1, false, np.nan)
-        yield builder.rate("detection_precision", false | clean, justified, weights)
         yield builder.mean_of_rates("detection_balanced_accuracy", (false, flagged), (clean, 1 - flagged))
-
-
-def _held_out(builder: CellBuilder) -> Iterator[Cell]:
-    """Yield the accuracy on the samples of known questions that were not used to choose these questions."""
-    trials = builder.trials
-    chosen = trials.of("closed-book") & of_known(trials, builder.scorer) & ~gate_samples(trials)
-    if trials.of("closed-book").any():
-        yield builder.rate("closed_book_of_known", chosen, builder.score("correct"))

@@ -20,9 +20,8 @@ from ragbed.schema import Estimate
 from ragbed.testbeds.own_rag import CLEAN
 
 # The questions that a cell covers: all questions, those that the model can answer without documents (`known`), those
-# that it cannot (`unknown`), a set that is the same for all models (`common`), or, for judged metrics, those with
-# responses that the rules cannot classify (`unsure`).
-Scope: TypeAlias = Literal["all", "known", "unknown", "common", "unsure"]
+# that it cannot (`unknown`), or, for judged metrics, those with responses that the rules cannot classify (`unsure`).
+Scope: TypeAlias = Literal["all", "known", "unknown", "unsure"]
 
 # The number of documents in the key of a cell whose conditions have one supporting document and a growing number of
 # distractors, so that they share no number of documents.

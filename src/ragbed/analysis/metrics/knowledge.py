@@ -1,7 +1,6 @@
 """What models know without documents (closed book), and whether they follow it or the documents in a conflict.
 
-Some samples decide which questions are known; only the others are scored. A question that was answered by chance is
-likely to be answered wrongly next time, so accuracy over the same samples would be too high (regression to the mean).
+Every other repeat decides which questions are known.
 
 A model's closed-book answer is its prior. Prior bias and context bias follow ClashEval (Wu, Wu and Zou, 2024): the
 share of responses that follow the prior if only the documents are right, and that follow the documents if only the
@@ -10,8 +9,7 @@ prior is right.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from functools import reduce
+from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,19 +31,6 @@ def gate_accuracy(trials: TrialColumns, scorer: str) -> Floats:
     Failed calls are ignored, because they do not show whether the model knows the answer.
     """
     return trials.per_item(gate_samples(trials) & ~trials.failed, trials.score("correct", scorer))
-
-
-def of_known(trials: TrialColumns, scorer: str) -> Mask:
-    """Return the trials whose questions are known."""
-    return np.asarray((gate_accuracy(trials, scorer) > 0.5)[trials.item])
-
-
-def common_items(groups: Sequence[TrialColumns], scorer: str) -> set[str]:
-    """Return the questions that all models know."""
-    known = [
-        {trials.items[number] for number in np.flatnonzero(gate_accuracy(trials, scorer) > 0.5)} for trials in groups
-    ]
-    return set.intersection(*known)
 
 
 def measure_closed_book(builder: CellBuilder) -> Iterator[Cell]:
@@ -72,15 +57,6 @@ def priors(trials: TrialColumns, scorer: str) -> NDArray[np.int64]:
     wrong = trials.per_item(closed, (1 - correct) * (1 - refused))
     found = np.select([np.isnan(right), right > 0.5, wrong > 0.5], [_UNKNOWN, 0, 1], 2)
     return np.asarray(found, np.int64)
-
-
-def same_priors(groups: Sequence[TrialColumns], scorer: str) -> set[str]:
-    """Return the questions for which all models have the same prior."""
-    known = [
-        {(trials.items[item], prior) for item, prior in enumerate(priors(trials, scorer).tolist()) if prior != _UNKNOWN}
-        for trials in groups
-    ]
-    return {item for item, _ in reduce(set.intersection, known)}
 
 
 def measure_conflict(builder: CellBuilder) -> Iterator[Cell]:

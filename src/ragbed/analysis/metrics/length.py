@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from ragbed.analysis.metrics.abilities import measure_bands, of_shared_questions
+from ragbed.analysis.metrics.abilities import of_shared_questions
 from ragbed.analysis.metrics.cells import Cell, CellBuilder, interval_of
 from ragbed.analysis.statistics.paired import changes
 from ragbed.analysis.statistics.rates import Interval, combine_rates
@@ -38,24 +38,16 @@ def _measure_condition(builder: CellBuilder, mask: Mask, arm: str | None) -> Ite
     for k, point in points.items():
         here = builder.at(k=k, arm=arm)
         yield here.rate("accuracy", point, correct)
-        yield from _measure_tokens(here, point)
+        tokens = trials.additional("prompt_tokens")
+        if np.isfinite(tokens[point]).any():
+            yield here.ratio("prompt_tokens", point, tokens)
     if len(points) > 1:
         shared = of_shared_questions(trials, points, correct)
-        builders = [builder.at(k=k, arm=arm) for k in shared]
-        yield from measure_bands(builders, list(shared.values()), correct)
         (_, shortest), *others = points.items()
         for k, point in others:
             yield from builder.at(k=k, arm=arm).difference("change", shortest, point, correct)
         if len(shared) > 1:
             yield _measure_slope(builder.at(arm=arm), mask, shared, correct)
-
-
-def _measure_tokens(builder: CellBuilder, mask: Mask) -> Iterator[Cell]:
-    """Yield the mean length of the prompts in tokens, and the share of prompts whose length is an estimate."""
-    tokens = builder.trials.additional("prompt_tokens")
-    if np.isfinite(tokens[mask]).any():
-        yield builder.ratio("prompt_tokens", mask, tokens)
-        yield builder.rate("tokens_estimated", mask, builder.trials.additional("tokens_estimated"))
 
 
 def _measure_slope(builder: CellBuilder, mask: Mask, points: dict[int, Mask], correct: Floats) -> Cell:

@@ -22,14 +22,13 @@ from ragbed.analysis.statistics.testing import Floats
 class Agreement(NamedTuple):
     """The agreement between two raters on the same trials.
 
-    `kappa` is Cohen's kappa. `ac1` is Gwet's coefficient, which remains stable if nearly all trials have the same
-    label. `sensitivity` is None if there are no positive human labels, `specificity` if there are no negative ones.
+    `kappa` is Cohen's kappa. `sensitivity` is None if there are no positive human labels, `specificity` if there are no
+    negative ones.
     """
 
     n: int
     agreed: Interval
     kappa: Interval
-    ac1: Interval
     sensitivity: Interval | None
     specificity: Interval | None
 
@@ -66,7 +65,6 @@ def agreement(
     n = sizes.sum()
     agreed = clustered_wilson(agreeing.tolist(), sizes.tolist(), level)
     by_judge, by_people = ((one + both_yes).sum() / n for one in (judge_yes, people_yes))
-    prevalence = (by_judge + by_people) / 2
     moved = [one + both_yes - share * sizes for one, share in ((judge_yes, by_judge), (people_yes, by_people))]
     residuals = agreeing - agreed.value * sizes
     return Agreement(
@@ -78,9 +76,6 @@ def agreement(
             residuals,
             (2 * by_people - 1) * moved[0] + (2 * by_judge - 1) * moved[1],
             level,
-        ),
-        ac1=_beyond_chance(
-            agreed, 2 * prevalence * (1 - prevalence), residuals, (1 - 2 * prevalence) * (moved[0] + moved[1]), level
         ),
         sensitivity=_rate(both_yes, people_yes + both_yes, level),
         specificity=_rate(both_no, both_no + judge_yes, level),

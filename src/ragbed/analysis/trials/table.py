@@ -411,7 +411,7 @@ class TrialTable:
     def add_cases(self) -> bool:
         """Add some of the planned cases that are not in the table yet, and return whether there were any."""
         (last,) = self.connection.execute("SELECT COALESCE(MAX(id), 0) FROM cases").fetchone()
-        found = list(self.store.planned_after(last, _BATCH, _PlannedCase))
+        found = list(self.store.cases_after(last, _BATCH, _PlannedCase))
         if found:
             with self.transaction():
                 rows = [_sealed(number, *self._case_columns(case)) for number, case in found]

@@ -1,7 +1,7 @@
 """Open search engines by name.
 
 To add an engine, write a function that opens it, and add one line to ENGINES. For an engine with an HTTP API, the
-function returns a `SearchService`, which describes the API; caching, counting and pacing are shared.
+function returns a `SearchService`, which describes the API; caching and pacing are shared.
 Other packages register their engines in the entry point group `ragbed.search` (docs/reference/plugins.md).
 """
 
@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 from ragbed import plugins
 from ragbed.builder.search.base import Query, SearchContext, SearchEngine, SearchFailed
-from ragbed.builder.search.engines import open_brave, open_searxng, open_serper, open_tavily
+from ragbed.builder.search.engines import open_brave, open_searxng, open_serper
 from ragbed.builder.search.local import open_local
 from ragbed.builder.search.served import HttpSearchEngine, SearchService
 
@@ -20,7 +20,6 @@ ENGINES: dict[str, Callable[[SearchContext], SearchEngine | SearchService]] = {
     "searxng": open_searxng,
     "brave": open_brave,
     "serper": open_serper,
-    "tavily": open_tavily,
 }
 
 __all__ = ["ENGINES", "Query", "SearchContext", "SearchEngine", "SearchFailed", "find_engine", "open_engine"]
@@ -34,4 +33,4 @@ def find_engine(name: str) -> Callable[[SearchContext], SearchEngine | SearchSer
 def open_engine(name: str, setting: SearchContext) -> SearchEngine:
     """Open the engine with the given name."""
     made = find_engine(name)(setting)
-    return HttpSearchEngine(made, setting.keep, setting.quota) if isinstance(made, SearchService) else made
+    return HttpSearchEngine(made, setting.keep) if isinstance(made, SearchService) else made

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import date
 from email.utils import parsedate
@@ -13,11 +13,10 @@ from msgspec import Struct
 
 from ragbed.builder.web.page_cache import PageCache
 from ragbed.errors import UsageError
-from ragbed.retrieval.local_index import LocalIndex, host_of
-from ragbed.schema import Hit, Lang
+from ragbed.schema import Article, Hit, Lang
 
 SearchOutcome: TypeAlias = Literal[
-    "quota",  # the quota set by the user or by the account's plan has been used up
+    "quota",  # the account's quota has been used up
     "auth",  # the API key is missing or invalid, or lacks permission
     "rate",  # the rate limit was exceeded, even after waiting
     "server",  # the search engine failed, e.g. with HTTP status 500
@@ -48,23 +47,19 @@ class SearchContext:
     """The settings for opening a search engine.
 
     Args:
-        keep: Cache for results and counter for calls.
+        keep: Cache for results.
         today: Latest date that a result may have.
         environ: Keys and base URLs.
-        quota: Maximum number of calls to the engine in total; None means no limit.
-        index: Index that the local engine searches.
+        articles: Articles that the local engine searches.
     """
 
     keep: PageCache
     today: date
     environ: Mapping[str, str] = field(default_factory=dict, repr=False)
-    quota: int | None = None
-    index: LocalIndex | None = None
+    articles: Iterable[Article] | None = None
 
     def key(self, name: str) -> str:
-        """Return an API key from the environment, or an empty string if no calls are allowed."""
-        if self.quota == 0:
-            return ""
+        """Return an API key from the environment."""
         value = self.environ.get(name, "").strip()
         if not value:
             raise UsageError(f"{name} is not set. Set this environment variable to your API key.")
@@ -78,14 +73,12 @@ class SearchContext:
 
 
 class Query(Struct, frozen=True, kw_only=True):
-    """A search query. Domains include their subdomains; by default, all domains are allowed."""
+    """A search query."""
 
     text: str
     lang: Lang
     after: str | None = None  # ISO date of the oldest allowed result
     before: str | None = None  # ISO date of the newest allowed result
-    include: tuple[str, ...] = ()
-    exclude: tuple[str, ...] = ()
     count: int = 10  # maximum number of hits; the paper uses ten pages per question
 
     def __post_init__(self) -> None:
@@ -119,9 +112,11 @@ class SearchResult(NamedTuple):
 def make_hits(query: Query, engine: str, results: list[SearchResult]) -> list[Hit]:
     """Return the results that match the query, with their ranks and without duplicate URLs.
 
-    The filters are applied again, because engines treat them as hints. Results without a date pass.
+    The dates are checked again, because engines treat them as hints. Results without a date pass.
     """
-    once = {result.url: result for result in reversed(results) if _fits(query, result)}
+    first, last = query.after or "", query.before or "9999"
+    fitting = [result for result in results if result.date is None or first <= result.date <= last]
+    once = {result.url: result for result in reversed(fitting)}
     kept = [result for result in results if once.get(result.url) is result][: query.count]
     return [
         Hit(
@@ -135,22 +130,6 @@ def make_hits(query: Query, engine: str, results: list[SearchResult]) -> list[Hi
         )
         for rank, result in enumerate(kept, 1)
     ]
-
-
-def _fits(query: Query, result: SearchResult) -> bool:
-    if result.date is not None and not (query.after or "") <= result.date <= (query.before or "9999"):
-        return False
-    host = f".{host_of(result.url)}"
-    if any(host.endswith(f".{domain}") for domain in query.exclude):
-        return False
-    return not query.include or any(host.endswith(f".{domain}") for domain in query.include)
-
-
-def with_sites(query: Query) -> str:
-    """Return the query with its domains in the usual syntax, e.g. `(site:a.org OR site:b.org) -site:c.org`."""
-    wanted = " OR ".join(f"site:{domain}" for domain in query.include)
-    unwanted = " ".join(f"-site:{domain}" for domain in query.exclude)
-    return " ".join(filter(None, (query.text, f"({wanted})" if len(query.include) > 1 else wanted, unwanted)))
 
 
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")

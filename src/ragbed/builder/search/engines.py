@@ -1,4 +1,4 @@
-"""The search engines with an HTTP API: Brave, SearXNG, Serper and Tavily. Each function describes one API.
+"""The search engines with an HTTP API: Brave, SearXNG and Serper. Each function describes one API.
 
 They were tested only against servers that follow the engines' documentation.
 """
@@ -10,11 +10,9 @@ from datetime import date
 
 from msgspec import Struct, field, json
 
-from ragbed.builder.search.base import Query, SearchContext, SearchFailed, SearchResult, read_day, with_sites
+from ragbed.builder.search.base import Query, SearchContext, SearchFailed, SearchResult, read_day
 from ragbed.builder.search.served import SearchRequest, SearchService
 from ragbed.errors import UsageError
-
-_RANGES = {"day": 1, "month": 28, "year": 365}  # SearXNG's time ranges, with the minimum number of days in each
 
 
 class _Result(Struct, kw_only=True):
@@ -56,15 +54,6 @@ class _SerperAnswer(Struct):
     organic: list[_SerperResult]
 
 
-class _TavilyResult(_Result, kw_only=True):
-    snippet: str | None = field(default=None, name="content")
-    date: str | None = field(default=None, name="published_date")
-
-
-class _TavilyAnswer(Struct):
-    results: list[_TavilyResult]
-
-
 def open_brave(setting: SearchContext) -> SearchService:
     """Open Brave Search: https://api-dashboard.search.brave.com/api-reference/web/search/get."""
     url = f"{setting.base_url('BRAVE_BASE_URL', 'https://api.search.brave.com')}/res/v1/web/search"
@@ -72,7 +61,7 @@ def open_brave(setting: SearchContext) -> SearchService:
 
     def ask(query: Query, page: int) -> SearchRequest:
         params: dict[str, str | int] = {
-            "q": with_sites(query),
+            "q": query.text,
             "search_lang": {"en": "en", "zh": "zh-hans"}[query.lang],
             "country": "ALL",
             "count": 20,
@@ -87,31 +76,27 @@ def open_brave(setting: SearchContext) -> SearchService:
     def read(body: bytes) -> list[SearchResult]:
         return _convert(json.decode(body, type=_BraveAnswer).web.results)
 
-    return SearchService("brave", ask, read, page_size=20, pages=10, longest=400, interval_s=1.0)
+    return SearchService("brave", ask, read, page_size=20, pages=10, interval_s=1.0)
 
 
 def open_searxng(setting: SearchContext) -> SearchService:
     """Open a SearXNG instance with JSON output: https://docs.searxng.org/dev/search_api.
 
-    It can restrict searches only to the last day, month or year; results with other dates are filtered out afterwards.
+    Its time ranges are not used, because they are relative to today; results with other dates are filtered out.
     """
     base = setting.base_url("SEARXNG_BASE_URL", "")
-    if not base and setting.quota != 0:
+    if not base:
         raise UsageError(
             "SEARXNG_BASE_URL is not set; set it to the URL of your SearXNG instance, e.g. http://localhost:8080."
         )
 
     def ask(query: Query, page: int) -> SearchRequest:
         params: dict[str, str | int] = {
-            "q": with_sites(query),
+            "q": query.text,
             "format": "json",
             "language": {"en": "en", "zh": "zh-CN"}[query.lang],
             "pageno": page + 1,
         }
-        if query.after:
-            days = (setting.today - date.fromisoformat(query.after)).days
-            if span := next((name for name, reach in _RANGES.items() if days <= reach), None):
-                params["time_range"] = span
         return SearchRequest("GET", f"{base}/search", params=params)
 
     def read(body: bytes) -> list[SearchResult]:
@@ -121,7 +106,7 @@ def open_searxng(setting: SearchContext) -> SearchService:
         return _convert(answer.results)
 
     # The number of results per page depends on the configured engines.
-    return SearchService("searxng", ask, read, page_size=10, pages=5, longest=2048, interval_s=1.0)
+    return SearchService("searxng", ask, read, page_size=10, pages=5, interval_s=1.0)
 
 
 def open_serper(setting: SearchContext) -> SearchService:
@@ -134,7 +119,7 @@ def open_serper(setting: SearchContext) -> SearchService:
 
     def ask(query: Query, page: int) -> SearchRequest:
         country, language = {"en": ("us", "en"), "zh": ("cn", "zh-cn")}[query.lang]
-        body: dict[str, object] = {"q": with_sites(query), "gl": country, "hl": language, "num": 10, "page": page + 1}
+        body: dict[str, object] = {"q": query.text, "gl": country, "hl": language, "num": 10, "page": page + 1}
         if query.after or query.before:
             limits = [("cd_min", query.after), ("cd_max", query.before)]
             days = (f"{name}:{date.fromisoformat(day):%m/%d/%Y}" for name, day in limits if day)
@@ -145,30 +130,7 @@ def open_serper(setting: SearchContext) -> SearchService:
         return _convert(json.decode(body, type=_SerperAnswer).organic)
 
     # A page with more than ten results costs a second credit.
-    return SearchService("serper", ask, read, page_size=10, pages=10, longest=2048, interval_s=0.1)
-
-
-def open_tavily(setting: SearchContext) -> SearchService:
-    """Open Tavily, which has no language option: https://docs.tavily.com/documentation/api-reference/endpoint/search."""
-    url = f"{setting.base_url('TAVILY_BASE_URL', 'https://api.tavily.com')}/search"
-    headers = {"Authorization": f"Bearer {setting.key('TAVILY_API_KEY')}"}
-
-    def ask(query: Query, page: int) -> SearchRequest:  # noqa: ARG001 - there is only one page
-        body = {
-            "query": query.text,
-            "max_results": min(query.count, 20),
-            "search_depth": "basic",
-            "start_date": query.after,
-            "end_date": query.before,
-            "include_domains": query.include,
-            "exclude_domains": query.exclude,
-        }
-        return SearchRequest("POST", url, headers, body={name: value for name, value in body.items() if value})
-
-    def read(body: bytes) -> list[SearchResult]:
-        return _convert(json.decode(body, type=_TavilyAnswer).results)
-
-    return SearchService("tavily", ask, read, page_size=20, pages=1, longest=400, interval_s=0.6)
+    return SearchService("serper", ask, read, page_size=10, pages=10, interval_s=0.1)
 
 
 def _convert(results: Sequence[_Result]) -> list[SearchResult]:

@@ -1,163 +1,62 @@
 """Search the build's own documents without an API key or network access. This is the default engine.
 
-Passages are ranked by BM25 and by cosine similarity. The rankings are merged by reciprocal rank fusion
-(Cormack et al., SIGIR 2009), which needs no weights. A document's score is that of its best passage.
+Passages are ranked by BM25. A document's rank is that of its best passage.
 """
 
 from __future__ import annotations
 
 from array import array
-from collections import defaultdict
-from collections.abc import Iterator
-from itertools import islice
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator
 
+from msgspec.structs import replace
+
+from ragbed.builder.passages import split_article
 from ragbed.builder.search.base import Query, SearchContext, SearchEngine, SearchResult, make_hits
 from ragbed.errors import UsageError
-from ragbed.retrieval.local_index import LocalIndex
 from ragbed.retrieval.near_duplicates import Distinct
-from ragbed.retrieval.terms import words_of
-from ragbed.schema import Hit, Lang
+from ragbed.retrieval.passage_index import LexicalIndex
+from ragbed.schema import Article, Hit
 
-if TYPE_CHECKING:
-    import numpy as np
-
-_DEPTH = 200  # number of passages per ranking: twenty per hit, because a document may have many passages
-_RRF = 60  # the constant k in reciprocal rank fusion (Cormack et al., 2009)
-_MAX_TERMS = 64  # maximum number of query words to use
-_BLOCK = 4_096  # number of vectors to read and multiply at a time, to avoid a second copy of all vectors in memory
-_CHECKED = 1_000  # number of passages to filter per database query
+_CANDIDATES = 1_000  # number of passages from which the documents in the query's language are taken
 _SNIPPET = 160  # maximum length of a snippet in characters
-_OF = "FROM passages JOIN documents ON documents.id = document"
 
 
 class _LocalSearchEngine:
     name = "local"
 
-    def __init__(self, index: LocalIndex) -> None:
-        self._index = index
-        self._vectors: dict[Lang, tuple[array[int], list[np.ndarray]]] = {}
+    def __init__(self, articles: Iterable[Article]) -> None:
+        self._articles: list[Article] = []  # without their texts
+        self._owners = array("q")  # the index of each passage's article
+        self._index = LexicalIndex(self._split(articles))
+
+    def _split(self, articles: Iterable[Article]) -> Iterator[str]:
+        for article in articles:
+            for chunk in split_article(article):
+                self._owners.append(len(self._articles))
+                yield chunk.text
+            self._articles.append(replace(article, text=""))
 
     async def search(self, query: Query) -> list[Hit]:
-        terms = list(dict.fromkeys(words_of(query.text)))[:_MAX_TERMS]
         seen, texts = set[str](), Distinct()
         first, copies = list[SearchResult](), list[SearchResult]()
-        for passage in _merge(self._by_words(query, terms), self._by_vectors(query)):
-            ((url, title, date, text),) = self._index.rows(
-                f"SELECT url, title, date, text {_OF} WHERE passages.id = ?", passage
-            )
-            if url in seen:
+        for passage in self._index.search(query.text, _CANDIDATES):
+            found = self._articles[self._owners[passage]]
+            if found.lang != query.lang or found.url in seen:
                 continue
-            seen.add(url)
+            seen.add(found.url)
+            text = self._index.text(passage)
             # Near-duplicates come last. Otherwise, copies of one press release could take all ten positions, and a pool
             # would keep only one of them.
-            (first if texts.keep(text) else copies).append(SearchResult(url, title, _snippet(text, terms), date))
+            (first if texts.keep(text) else copies).append(
+                SearchResult(found.url, found.title, text[:_SNIPPET].replace("\n", " "), found.date)
+            )
             if len(first) >= query.count:
                 break
-        return make_hits(query, self.name, [*first, *copies][: query.count])
-
-    def _by_words(self, query: Query, terms: list[str]) -> list[int]:
-        """Return the passages ranked by BM25, best first."""
-        if not (terms := self._selective(terms)):
-            return []
-        return self._first_allowed(query, self._rank_by_words(" OR ".join(f'"{term}"' for term in terms)))
-
-    def _rank_by_words(self, match: str) -> Iterator[int]:
-        # Most searches need only the top-ranked passages. The rest are sorted only on demand, because sorting is slow.
-        for limit, offset in ((_CHECKED, 0), (-1, _CHECKED)):
-            for (number,) in self._index.rows(
-                "SELECT rowid FROM words WHERE words MATCH ? ORDER BY rank, rowid LIMIT ? OFFSET ?",
-                *(match, limit, offset),
-            ):
-                yield number
-
-    def _selective(self, terms: list[str]) -> list[str]:
-        """Return the words that occur in at most half of the passages. Other words have no weight in BM25.
-
-        If there are no such words, as with a few documents about one subject, return all words.
-        """
-        ((passages,),) = self._index.rows("SELECT count(*) FROM passages")
-        counts = {term: self._index.rows("SELECT doc FROM counts WHERE term = ?", term) for term in terms}
-        return [term for term in terms if 0 < 2 * sum(count for (count,) in counts[term]) <= passages] or terms
-
-    def _by_vectors(self, query: Query) -> list[int]:
-        """Return the passages ranked by cosine similarity, best first, or none if there is no encoder."""
-        packed = self._index.encode_query(query.text)
-        if packed is None:
-            return []
-        import numpy as np  # noqa: PLC0415 - slow to import
-
-        vector = np.frombuffer(packed, np.float16).astype(np.float32)
-        numbers, blocks = self._load(query.lang)
-        # `einsum` uses one thread; a matrix product would use several threads, which busy-wait for the next product.
-        products = (np.einsum("ij,j->i", block.astype(np.float32), vector) for block in blocks)
-        scores = np.concatenate([np.zeros(0, np.float32), *products])
-        return self._first_allowed(query, (numbers[at] for at in np.argsort(-scores, kind="stable")))
-
-    def _first_allowed(self, query: Query, ranked: Iterator[int]) -> list[int]:
-        """Return the highest-ranked passages that meet the query's conditions."""
-        found: list[int] = []
-        while len(found) < _DEPTH and (batch := list(islice(ranked, _CHECKED))):
-            found += self._allowed(query, batch)
-        return found[:_DEPTH]
-
-    def _allowed(self, query: Query, passages: list[int]) -> list[int]:
-        condition, values = _filters(query)
-        marks = ", ".join("?" * len(passages))
-        rows = self._index.rows(
-            f"SELECT passages.id {_OF} WHERE passages.id IN ({marks}) AND {condition}", *passages, *values
-        )
-        kept = {number for (number,) in rows}
-        return [number for number in passages if number in kept]
-
-    def _load(self, lang: Lang) -> tuple[array[int], list[np.ndarray]]:
-        """Return the IDs and vectors of all passages in a language, reading them from the file only once."""
-        import numpy as np  # noqa: PLC0415 - slow to import
-
-        if lang not in self._vectors:
-            numbers, blocks = self._vectors[lang] = array("q"), list[np.ndarray]()
-            while rows := self._index.rows(
-                f"SELECT passages.id, vector {_OF} WHERE lang = ? AND passages.id > ? "
-                f"ORDER BY passages.id LIMIT {_BLOCK}",
-                *(lang, numbers[-1] if numbers else 0),
-            ):
-                numbers.extend(number for number, _ in rows)
-                blocks.append(np.frombuffer(b"".join(vector for _, vector in rows), np.float16).reshape(len(rows), -1))
-        return self._vectors[lang]
-
-
-def _filters(query: Query) -> tuple[str, list[str]]:
-    parts = ["lang = ?", "(date IS NULL OR date BETWEEN ? AND ?)"]
-    values = [query.lang, query.after or "", query.before or "9999"]
-    is_of = "(host = ? OR substr(host, -length(?) - 1) = '.' || ?)"
-    for domain in query.exclude:
-        parts.append(f"NOT {is_of}")
-        values += [domain] * 3
-    if query.include:
-        parts.append(f"({' OR '.join([is_of] * len(query.include))})")
-        values += [value for domain in query.include for value in [domain] * 3]
-    return " AND ".join(parts), values
-
-
-def _merge(*orders: list[int]) -> list[int]:
-    """Merge rankings by reciprocal rank fusion."""
-    scores: dict[int, float] = defaultdict(float)
-    for order in orders:
-        for rank, number in enumerate(order, 1):
-            scores[number] += 1 / (_RRF + rank)
-    return sorted(scores, key=lambda number: (-scores[number], number))
-
-
-def _snippet(text: str, terms: list[str]) -> str:
-    folded = text.lower()
-    found = [place for term in terms if (place := folded.find(term)) >= 0]
-    start = max(0, min(found, default=0) - _SNIPPET // 4)
-    cut = text[start : start + _SNIPPET].strip()
-    return f"{'…' if start else ''}{cut}{'…' if start + _SNIPPET < len(text) else ''}".replace("\n", " ")
+        return make_hits(query, self.name, [*first, *copies])
 
 
 def open_local(setting: SearchContext) -> SearchEngine:
-    """Open an engine that searches the context's index."""
-    if setting.index is None:
-        raise UsageError("The `local` search engine requires a document index; set `index` in the search context.")
-    return _LocalSearchEngine(setting.index)
+    """Open an engine that searches the context's articles."""
+    if setting.articles is None:
+        raise UsageError("The `local` search engine requires documents; set `articles` in the search context.")
+    return _LocalSearchEngine(setting.articles)

@@ -1,4 +1,4 @@
-"""Call search engines over HTTP with caching, a quota, pacing and retries; `engines.py` describes their APIs.
+"""Call search engines over HTTP with caching, pacing and retries; `engines.py` describes their APIs.
 
 Redirects are not followed, so that no key reaches another host. Text from servers is never shown.
 """
@@ -20,7 +20,6 @@ from ragbed.schema import Hit
 
 _FORMAT = 1  # version of the cache format; increase it when an engine's results are parsed differently
 _MAX_BYTES = 4 << 20
-_SPENT = frozenset({402, 432, 433})  # HTTP status codes for a used-up quota; 432 and 433 are specific to Tavily
 
 
 @dataclass(frozen=True)
@@ -44,7 +43,6 @@ class SearchService:
         read: Parses a response; raises `msgspec.DecodeError` if it is not valid.
         page_size: Results per page.
         pages: Maximum number of pages that the engine returns.
-        longest: Maximum length of a query in characters.
         interval_s: Pause between calls, as required by the engine's documentation.
     """
 
@@ -53,7 +51,6 @@ class SearchService:
     read: Callable[[bytes], list[SearchResult]]
     page_size: int
     pages: int
-    longest: int
     interval_s: float
 
 
@@ -62,16 +59,13 @@ class HttpSearchEngine:
 
     Args:
         service: Its API.
-        keep: Cache for results and counter for calls.
-        quota: Maximum number of calls in all builds that share the cache; None means no limit.
+        keep: Cache for results.
         policy: Time limits and retries.
     """
 
-    def __init__(
-        self, service: SearchService, keep: PageCache, quota: int | None = None, policy: RetryPolicy | None = None
-    ) -> None:
+    def __init__(self, service: SearchService, keep: PageCache, policy: RetryPolicy | None = None) -> None:
         self.name = service.name
-        self._service, self._keep, self._quota = service, keep, quota
+        self._service, self._keep = service, keep
         self._policy = policy or RetryPolicy(attempt_s=30, attempts=3, first_pause_s=1.0, max_bytes=_MAX_BYTES)
         self._pace = HostPacer(service.interval_s)
 
@@ -94,13 +88,7 @@ class HttpSearchEngine:
         cached = self._keep.find_answer(key)
         if cached is not None:
             return msgspec.json.decode(cached, type=list[SearchResult])
-        ask = self._service.ask(query, page)
-        size = len(str(ask.params.get("q") or (ask.body or {}).get("q") or query.text))
-        if size > self._service.longest:
-            raise SearchFailed(
-                "request", f"the query has {size} characters, but {self.name} allows at most {self._service.longest}"
-            )
-        results = await self._call_with_retries(ask)
+        results = await self._call_with_retries(self._service.ask(query, page))
         self._keep.keep_answer(key, msgspec.json.encode(results))
         return results
 
@@ -117,8 +105,6 @@ class HttpSearchEngine:
 
     async def _call(self, ask: SearchRequest) -> list[SearchResult]:
         async with self._pace.turn(self.name):
-            if not self._keep.count_call(self.name, self._quota):
-                raise SearchFailed("quota", f"the quota of {self._quota} calls to {self.name} has been used up")
             response = await self._send(ask)
         _refuse_status(self.name, response)
         try:
@@ -163,7 +149,7 @@ def _refuse_status(name: str, response: HttpResponse) -> None:
     reason = f"{name} answered {status}"
     if status in (401, 403):
         raise SearchFailed("auth", f"{reason}: check the API key and its permissions")
-    if status in _SPENT:
+    if status == 402:
         raise SearchFailed("quota", f"{reason}: the account's quota has been used up")
     if status == 429 or status >= 500 or status == 408:
         outcome: SearchOutcome = "rate" if status == 429 else "server"

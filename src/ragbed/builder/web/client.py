@@ -11,7 +11,7 @@ import errno
 import socket
 import time
 from collections import defaultdict
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
@@ -201,15 +201,13 @@ class Client:
         await self._http.close()
 
     @asynccontextmanager
-    async def get(
-        self, url: URL, headers: Mapping[str, str] | None = None, interval_s: float = 0
-    ) -> AsyncIterator[aiohttp.ClientResponse]:
+    async def get(self, url: URL, interval_s: float = 0) -> AsyncIterator[aiohttp.ClientResponse]:
         """Send a request without following redirects, and yield the response before its body is read."""
         try:
             async with (
                 self._pace.turn(lane_of(url), interval_s),
                 asyncio.timeout(self.manners.total_s),
-                self._http.open("GET", url, headers) as response,
+                self._http.open("GET", url) as response,
             ):
                 yield response
         except TimeoutError as error:

@@ -1,15 +1,14 @@
 """Fetch pages politely and safely. Failures are reported as outcomes, not raised.
 
-Recently stored pages are not requested again. robots.txt is obeyed for every redirect. Each host gets one request at a
-time, and connections are made only to public addresses. Older stored pages are downloaded again only if they
-have changed.
+Pages stored within the last day are not requested again. robots.txt is obeyed for every redirect. Each host gets one
+request at a time, and connections are made only to public addresses.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Self
 
 import aiohttp
@@ -92,35 +91,28 @@ class Fetcher:
         tries = 1
         while True:
             try:
-                return await self._follow(start, stored, kinds)
+                return await self._follow(start, kinds)
             except FetchFailed as failed:
                 if not failed.passing or tries >= self._manners.tries:
                     raise
             tries += 1
 
-    async def _follow(self, start: URL, stored: CachedPage | None, kinds: frozenset[str]) -> CachedPage:
+    async def _follow(self, start: URL, kinds: frozenset[str]) -> CachedPage:
         here = start
         for _ in range(self._manners.redirects + 1):
             pause_s = await self._robots.check(here)
             try:
-                async with self._client.get(here, _conditions(stored, here), pause_s) as response:
+                async with self._client.get(here, pause_s) as response:
                     target = find_redirect(here, response)
                     if target is None:
-                        return await self._read(start, here, stored, response, kinds)
+                        return await self._read(start, here, response, kinds)
             except FetchFailed as failed:
                 self._client.postpone(here, failed.pause_s if failed.passing else 0.0)
                 raise
             here = target
         raise FetchFailed("redirect", f"there were more than {self._manners.redirects} redirects")
 
-    async def _read(
-        self, start: URL, here: URL, stored: CachedPage | None, response: aiohttp.ClientResponse, kinds: frozenset[str]
-    ) -> CachedPage:
-        now = self._clock()
-        if response.status == 304 and stored is not None:
-            _refuse_kind(kind_of(stored.content_type, stored.body), kinds)
-            self._keep.renew_page(stored.url, now)
-            return replace(stored, at=now)
+    async def _read(self, start: URL, here: URL, response: aiohttp.ClientResponse, kinds: frozenset[str]) -> CachedPage:
         refuse_status(response)
         content_type = response.headers.get("Content-Type", "")
         if has_type(content_type):  # the type is checked before the body is read
@@ -129,18 +121,9 @@ class Fetcher:
         if not body:
             raise FetchFailed("empty", "the response has no body")
         _refuse_kind(kind_of(content_type, body), kinds)
-        etag, modified = (response.headers.get(name, "") for name in ("ETag", "Last-Modified"))
-        page = CachedPage(str(start), str(here), content_type, body, etag, modified, now)
+        page = CachedPage(str(start), str(here), content_type, body, self._clock())
         self._keep.keep_page(page)
         return page
-
-
-def _conditions(stored: CachedPage | None, here: URL) -> dict[str, str]:
-    """Return headers that request a page only if it differs from the stored one."""
-    if stored is None or stored.final_url != str(here):
-        return {}
-    conditions = {"If-None-Match": stored.etag, "If-Modified-Since": stored.modified}
-    return {name: value for name, value in conditions.items() if value}
 
 
 def _refuse_kind(kind: str, kinds: frozenset[str]) -> None:

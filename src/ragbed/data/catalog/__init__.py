@@ -136,9 +136,8 @@ CATALOG: dict[str, CatalogEntry] = {
     )
 }
 
-_FILES = (".jsonl", ".json", ".ndjson", ".parquet")  # dataset file suffixes
+_FILES = (".jsonl", ".json", ".ndjson")  # dataset file suffixes
 _MAX_SHOWN = 5  # maximum number of files to list per folder in a message
-_UNKNOWN_LICENCE = "unknown licence; state this when you redistribute the data"
 _PACKAGE = Path(__file__).parent.parent
 
 
@@ -186,7 +185,7 @@ def licence_of(dataset: Dataset) -> str:
             is_it = matches_pin(dataset.path, file.pin, file.size)
         if is_it:
             return entry.licence
-    return _UNKNOWN_LICENCE
+    return "unknown licence; state this when you redistribute the data"
 
 
 def open_data(specs: list[str], root: Path | None = None) -> list[Dataset]:

@@ -186,7 +186,7 @@ def freeze(layout: Layout, folder: Path) -> Frozen:
         for case in layout.cases():
             name = part_name(case.lang, case.testbed)
             if name not in counts:
-                sink = stack.enter_context(open(_case_file(folder, name), "wb"))
+                sink = stack.enter_context(open(case_file(folder, name), "wb"))
                 counts[name] = _PartCounts(case.lang, case.testbed, sink)
             counts[name].add(case)
     frozen = Frozen(
@@ -226,7 +226,7 @@ def read_part(folder: Path, part: TestbedPart) -> Iterator[Case]:
     Raises:
         DataError: A line is not a case, or the file does not match its hash, which is checked after the last case.
     """
-    path, digest = _case_file(folder, part.name), hashlib.sha256()
+    path, digest = case_file(folder, part.name), hashlib.sha256()
     for number, line in read_lines(path):
         digest.update(line)
         try:
@@ -258,5 +258,6 @@ def find_part(folder: Path, name: str) -> TestbedPart:
     return parts[name]
 
 
-def _case_file(folder: Path, name: str) -> Path:
+def case_file(folder: Path, name: str) -> Path:
+    """Return the file with the cases of a part of a frozen testbed."""
     return folder / _CASES / f"{name}.jsonl"

@@ -5,9 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from ragbed.data.catalog import licence_of
-from ragbed.data.parquet import need_parquet
-from ragbed.interop.exports.frozen import Frozen, Layout, TestbedPart, freeze, read_part
-from ragbed.interop.exports.parquet import case_row, case_schema, write_rows
+from ragbed.interop.exports.frozen import Frozen, Layout, TestbedPart, case_file, freeze
+from ragbed.interop.exports.parquet import need_parquet
 from ragbed.interop.exports.records_base import Written
 
 _CARD = """---
@@ -50,13 +49,14 @@ _SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000
 def write_folder(layout: Layout, folder: Path, out: Path) -> Written:
     """Write the dataset to a folder that will be renamed to `out`."""
     need_parquet()
+    from pyarrow import json, parquet  # noqa: PLC0415 - an extra
+
     frozen = freeze(layout, folder)
     parts = [part for part in frozen.parts if part.cases]
     for part in parts:
         target = folder / _file(part)
         target.parent.mkdir(parents=True)
-        with open(target, "wb") as sink:
-            write_rows(map(case_row, read_part(folder, part)), case_schema(), sink)
+        parquet.write_table(json.read_json(case_file(folder, part.name)), target, compression="zstd")
     (folder / "README.md").write_text(_card(layout, frozen, out.resolve().name), "utf-8", newline="\n")
     written = Written.from_parts(frozen.parts)
     written.notes.append(f'To load it: datasets.load_dataset("{out}", "{parts[0].name}", split="test")')

@@ -29,7 +29,6 @@ from ragbed.interop.exports.frozen import TestbedPart, condition_of, find_part, 
 from ragbed.interop.exports.harness_tasks import METRICS, numbers, pack, score_packed
 from ragbed.interop.replay import UNKNOWN, ReplayModel
 from ragbed.models.base import CONTEXT_FULL
-from ragbed.runs.importing import FINISH
 from ragbed.schema import Case, Completion, Message
 from ragbed.scoring.version import SCORER_VERSION
 from ragbed.testbeds.prompts import prompt_hash
@@ -47,6 +46,7 @@ _STOPS = {
     CONTEXT_FULL: "model_length",
     "content_filter": "content_filter",
 }
+_FINISH = {"max_tokens": "length", "model_length": "length"}  # maps Inspect's stop reasons to our finish reasons
 _SAMPLING = GenerateConfig(temperature=0.0, max_tokens=256)  # the defaults of `ragbed run`
 
 
@@ -87,7 +87,7 @@ def ragbed_scorer() -> Scorer:
     async def score(state: TaskState, target: Target) -> Score:  # noqa: ARG001 - Inspect's signature
         reply = state.output.completion
         stop = state.output.stop_reason
-        values = score_packed(state.metadata["record"], reply, FINISH.get(stop, stop))
+        values = score_packed(state.metadata["record"], reply, _FINISH.get(stop, stop))
         found = numbers(values)
         return Score(
             value={name: found.get(name, math.nan) for name in METRICS},

@@ -21,7 +21,6 @@ _STRING, _ARRAY = 8, 9
 _NUMBERS = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "?", 10: "Q", 11: "q", 12: "d"}
 _CONTROL = 3  # the GGUF token type for control tokens, e.g. the token that ends a turn
 _PART = re.compile(r"-(\d{5})-of-(\d{5})\.gguf$")
-_CACHE_BYTES = 2  # bytes per number in the KV cache (16-bit floats)
 
 
 @dataclass(frozen=True)
@@ -34,7 +33,6 @@ class Weights:
         context: The context length that it was trained with.
         template: Its chat template.
         controls: The texts of control tokens, which must not have an effect if they occur in a document.
-        token_bytes: Bytes per token in the KV cache, or 0 if unknown.
         languages: Codes of its languages, e.g. `en`; empty if unknown.
     """
 
@@ -43,7 +41,6 @@ class Weights:
     context: int
     template: str
     controls: tuple[str, ...]
-    token_bytes: int
     languages: tuple[str, ...] = ()
 
     def sha256(self) -> str:
@@ -114,21 +111,7 @@ def _to_weights(path: Path, metadata: dict[str, object]) -> Weights:
         for name in ("tokenizer.ggml.tokens", "tokenizer.ggml.token_type", "general.languages")
     )
     controls = tuple(token for token, kind in zip(tokens, kinds, strict=False) if kind == _CONTROL and token)
-    size = _token_bytes(metadata, architecture)
-    return Weights(path, architecture, context, template, controls, size, tuple(map(str, languages)))
-
-
-def _token_bytes(metadata: dict[str, object], architecture: str) -> int:
-    def number(name: str, default: int = 0) -> int:
-        value = metadata.get(f"{architecture}.{name}", default)
-        if isinstance(value, list):  # in some models, each layer has its own value
-            value = max(value, default=default)
-        return value if isinstance(value, int) else default
-
-    heads = number("attention.head_count") or 1
-    width = number("embedding_length") // heads
-    rows = number("attention.key_length", width) + number("attention.value_length", width)
-    return number("block_count") * number("attention.head_count_kv", heads) * rows * _CACHE_BYTES
+    return Weights(path, architecture, context, template, controls, tuple(map(str, languages)))
 
 
 class _Reader:

@@ -25,14 +25,11 @@ from typing import IO, cast
 from ragbed.errors import UsageError
 from ragbed.models.local.gguf import Weights
 
-# The KV cache uses at most a quarter of the memory; the rest is for the weights and all other data.
-_MEMORY_SHARE = 4
-_MIN_CONTEXT = 2048
+# The context length unless the user sets one; the KV cache of some models' full context would fill the memory.
+_CONTEXT = 16_384
 _OUTPUT_BYTES = 4000
 # The prefix of a llama.cpp log line: time, level and source location.
 _LOG_PREFIX = re.compile(r"^[\d.]+ [A-Z] [^:]*: (error loading model: )?")
-# llama.cpp rounds context lengths to a multiple of this many tokens.
-_ALIGN = 256
 
 
 class LlamaProcessFailed(Exception):
@@ -46,12 +43,12 @@ class LlamaSetup:
     weights: Weights
     slots: int
     environ: Mapping[str, str]
+    context_length: int | None = None
 
     @property
     def context(self) -> int:
-        """The context length per case: the model's own, or less if there is too little memory."""
-        room = _memory_bytes() // _MEMORY_SHARE // max(1, self.weights.token_bytes * self.slots)
-        return min(self.weights.context, max(_MIN_CONTEXT, room // _ALIGN * _ALIGN))
+        """The context length per case."""
+        return min(self.weights.context, self.context_length or _CONTEXT)
 
     @property
     def threads(self) -> int:
@@ -151,16 +148,9 @@ class LlamaProcess:
 def count_cores() -> int:
     """Return the number of CPU cores that this process may use."""
     allowed = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else range(os.cpu_count() or 1)
-    cores = {_read(f"/sys/devices/system/cpu/cpu{number}/topology/core_cpus_list") or str(number) for number in allowed}
     quota, _, period = _read("/sys/fs/cgroup/cpu.max").partition(" ")
-    limit = int(quota) // int(period) if quota.isdigit() and period.isdigit() else len(cores)
-    return max(1, min(len(cores), limit))
-
-
-def _memory_bytes() -> int:
-    if sys.platform != "win32" and "SC_PHYS_PAGES" in os.sysconf_names:
-        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    return 8 << 30  # assume a small computer if the memory size is unknown
+    limit = int(quota) // int(period) if quota.isdigit() and period.isdigit() else len(allowed)
+    return max(1, min(len(allowed), limit))
 
 
 def _read(path: str) -> str:

@@ -13,7 +13,7 @@ import msgspec
 
 from ragbed.data.catalog import CATALOG, files_here
 from ragbed.environment import default_data_dir
-from ragbed.errors import RagbedError, UnknownName, UsageError
+from ragbed.errors import RagbedError, UnknownName, UsageError, option
 from ragbed.models.base import canonical
 from ragbed.models.failures import Failure, failed, from_status
 from ragbed.models.local.gguf import read_weights
@@ -57,7 +57,7 @@ class LlamaModel:
         self.languages = self.weights.languages
         controls = self.weights.controls
         self._controls = re.compile("|".join(map(re.escape, controls)) if controls else r"(?!)")
-        self._setup = LlamaSetup(self.weights, self.concurrency, config.environ)
+        self._setup = LlamaSetup(self.weights, self.concurrency, config.environ, config.context_length)
         if config.loads:
             self._engine = _start(self._setup)
         self._session: aiohttp.ClientSession | None = None
@@ -98,7 +98,7 @@ class LlamaModel:
         async def call(max_tokens: int) -> Completion:
             return await self._call(canonical(self._body(case, max_tokens) | {"seed": seed}), max_tokens)
 
-        return await self._limit.complete(case, call)
+        return await self._limit.complete(call)
 
     async def _call(self, body: bytes, max_tokens: int) -> Completion:
         limit_s = self._config.retry_policy.item_s
@@ -128,14 +128,11 @@ class LlamaModel:
 
     async def _complete(self, body: bytes, most: int) -> Completion:
         await self._ensure_engine()
-        count, available = await self.count_tokens(body), self._engine.context
-        context = min(available, self._config.context_length or available)
+        count, context = await self.count_tokens(body), self._engine.context
         if count + most > context:
             limit = f"the context window of {context:,} tokens"
-            if context == available < self.weights.context:
-                limit += (
-                    f", which is all that this machine has memory for (the model supports {self.weights.context:,})"
-                )
+            if context < self.weights.context:
+                limit += f" (the model supports {self.weights.context:,}; set {option('context_length')})"
             both = f"the prompt ({count:,} tokens) and the response (up to {most:,} tokens)"
             return failed(Failure("too-long", f"{both} do not fit in {limit}"), 0)
         content = await self._post("v1/chat/completions", body)

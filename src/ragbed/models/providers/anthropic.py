@@ -55,8 +55,7 @@ class AnthropicModel(HttpModel):
 
     def __init__(self, service: ServiceConfig) -> None:
         self._fields = _fields(service)
-        negotiable = {"thinking"} if service.config.sampling.thinking is True else frozenset[str]()
-        super().__init__(service, frozenset(self._fields) - negotiable)
+        super().__init__(service, frozenset(self._fields))
 
     def _body(self, case: Case, max_tokens: int) -> Mapping[str, object]:
         sampling = self._config.sampling
@@ -85,7 +84,7 @@ class AnthropicModel(HttpModel):
         """Return the model ID that the provider reports for the name or alias; it is never reused for another model."""
         if self._service.is_custom:
             return ""
-        info = await self._transport.look_up(below(self._bases[0], f"v1/models/{self._service.remote}"))
+        info = await self._transport.look_up(below(self._base, f"v1/models/{self._service.remote}"))
         return str(info.get("id", self.dated_name))
 
     def _headers(self) -> Mapping[str, str]:
@@ -94,14 +93,14 @@ class AnthropicModel(HttpModel):
 
     def open_batches(self) -> AnthropicBatches:
         """Return the provider's batch service; see `Batching`."""
-        return AnthropicBatches(self._transport, self._bases[0])
+        return AnthropicBatches(self._transport, self._base)
 
     @property
     def calls_tools(self) -> bool:
         """Whether the model can use tools; it cannot if thinking is enabled."""
         return self._config.sampling.thinking in (None, False)
 
-    def _parser(self, case: Case, max_tokens: int | None = None) -> Callable[[bytes], Completion]:  # noqa: ARG002
+    def _parser(self, case: Case) -> Callable[[bytes], Completion]:
         return partial(parse_message, with_tools=True) if case.tools else parse_message
 
 

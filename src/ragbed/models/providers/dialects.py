@@ -214,21 +214,20 @@ def any_provider(name: str) -> CompatibleProvider:
     return CompatibleProvider("", (f"{prefix}_API_KEY",), f"{prefix}_BASE_URL", needs_key=False)
 
 
-def find_urls(provider: CompatibleProvider, environ: Mapping[str, str]) -> list[str]:
-    """Return a provider's base URLs, which are separated by commas in its environment variable.
+def find_url(provider: CompatibleProvider, environ: Mapping[str, str]) -> str:
+    """Return a provider's base URL, or the user's own in its environment variable.
 
     Raises:
         UsageError: A variable that the URL needs is not set.
     """
-    listed = environ.get(provider.base, "")
-    urls = list(dict.fromkeys(url.strip() for url in listed.split(",") if url.strip()))
-    if provider.path:
-        urls = [url if "/openai/" in f"{url}/" else f"{url.rstrip('/')}/{provider.path}" for url in urls]
-    if urls or not provider.url:
-        if not urls:
+    url = environ.get(provider.base, "").strip()
+    if url and provider.path and "/openai/" not in f"{url}/":
+        return f"{url.rstrip('/')}/{provider.path}"
+    if url or not provider.url:
+        if not url:
             raise UsageError(f"{provider.base} is not set. Set it to the server's URL, e.g. http://host:8000/v1.")
-        return urls
+        return url
     region = environ.get("AWS_REGION") or environ.get("AWS_DEFAULT_REGION") or ""
     if "{AWS_REGION}" in provider.url and not region:
         raise UsageError("AWS_REGION is not set. Set it to the region where the model is hosted, e.g. us-east-1.")
-    return [provider.url.replace("{AWS_REGION}", region)]
+    return provider.url.replace("{AWS_REGION}", region)

@@ -6,7 +6,7 @@ import asyncio
 import hashlib
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -30,6 +30,7 @@ _SECRET_HEADER = re.compile("auth|key|token|cookie|secret|password", re.IGNORECA
 _DATED = re.compile(
     r"(?<!\d)(?:20\d\d-?[01]\d(?:-?[0-3]\d)?|[01]\d-20\d\d|2\d(?:0[1-9]|1[0-2])|(?:0[1-9]|1[0-2])[0-3]\d|00\d)(?!\d)"
 )
+_DEFAULT_CONNECTIONS = 64  # by default, at most; adaptive concurrency determines how many are useful
 _PER_MESSAGE = 16  # maximum number of tokens that a chat template adds to each message, and to the prompt as a whole
 _PROMPT_FIELDS = ("messages", "prompt", "system")  # request fields that differ from case to case
 
@@ -38,23 +39,21 @@ class ServiceConfig(msgspec.Struct, frozen=True):
     """A model's connection settings.
 
     Attributes:
+        config: The settings that the user has made.
         name: The model string.
         remote: The model's name on the server.
-        urls: Base URLs; each call goes to the server with the most spare capacity.
+        url: The base URL.
         key: The API key.
-        pacer: The pacer for all calls.
-        to_check: What the user should check first if no call succeeds.
-        config: The settings that the user has made.
-        is_custom: Whether the URLs are the user's rather than the provider's own.
+        variable: The environment variable that holds the key.
+        is_custom: Whether the URL is the user's rather than the provider's own.
     """
 
+    config: ModelConfig
     name: str
     remote: str
-    urls: Sequence[str]
+    url: str
     key: ApiKey | None
-    pacer: Pacer
-    to_check: str
-    config: ModelConfig
+    variable: str
     is_custom: bool = False
 
     def __repr__(self) -> str:
@@ -78,15 +77,22 @@ class HttpModel(ABC):
     def __init__(self, service: ServiceConfig, fixed: frozenset[str] = frozenset()) -> None:
         self.name, self.concurrency = service.name, 1
         self._service, self._config = service, service.config
-        self._bases = [read_url(url, service.name) for url in service.urls]
-        urls = ", ".join(map(without_secrets, self._bases))
+        self._base = read_url(service.url, service.name)
         self.make_room: Callable[[], object] = lambda: None
         keys = [*([] if service.key is None else [service.key]), *_header_secrets(service.config.headers)]
-        proxies = {below(url, self.path): proxy_for(url, service.config.environ) for url in self._bases}
-        relays = ", ".join(sorted({without_secrets(proxy) for proxy in proxies.values() if proxy is not None}))
-        way = f"the proxy ({relays})" if relays else "the network"
-        self.advice = f"Check {service.to_check}, the model name ({service.remote}), the URL ({urls}) and {way}."
-        self._transport = Transport(proxies, self._all_headers, keys, service.pacer, service.config.retry_policy)
+        proxy = proxy_for(self._base, service.config.environ)
+        way = "the network" if proxy is None else f"the proxy ({without_secrets(proxy)})"
+        url = without_secrets(self._base)
+        to_check = f"the key ({service.variable}), the model name ({service.remote}), the URL ({url})"
+        self.advice = f"Check {to_check} and {way}."
+        policy, per_minute, tokens = self._config.retry_policy, self._config.per_minute, self._config.tokens_per_minute
+        self._pacer = Pacer(
+            self._config.connections or _DEFAULT_CONNECTIONS,
+            slow_s=policy.attempt_s / 2 if self._config.connections is None else None,
+            per_s=None if per_minute is None else per_minute / 60,
+            tokens_per_s=None if tokens is None else tokens / 60,
+        )
+        self._transport = Transport(below(self._base, self.path), proxy, self._all_headers, keys, self._pacer, policy)
         self._transport.probe.when_open = self._allow_concurrency
         self.limit, self.negotiation = TokenLimit(service.config.sampling), Negotiation(fixed | service.config.fixed)
         self._settled = asyncio.Event()
@@ -105,7 +111,7 @@ class HttpModel(ABC):
                 return failed(failure, 0)
             return await self._post(canonical(self._body(case, max_tokens)), case, max_tokens)
 
-        return await self.limit.complete(case, call)
+        return await self.limit.complete(call)
 
     def check_length(self, case: Case, max_tokens: int) -> None:
         """Check that a prompt and its response fit into the context length that the user set; see `Batching`."""
@@ -150,7 +156,7 @@ class HttpModel(ABC):
             return sent if sent != before and sent not in rejected else None
 
         try:
-            done = await self._transport.post(sent, self._parser(case, max_tokens), renew)
+            done = await self._transport.post(sent, self._parser(case), renew)
         finally:
             if leads:
                 self._settled.set()
@@ -175,21 +181,20 @@ class HttpModel(ABC):
 
     @property
     def cache_scope(self) -> str:
-        """The user's base URLs, names of sampling parameters and a hash of the headers; cache keys contain them.
+        """The user's base URL, names of sampling parameters and a hash of the headers; cache keys contain them.
 
         Servers that list the same model name may serve different models. A server on another port is another server.
-        The URLs are not part of the identity, so that a run can be resumed on another server with the same model.
+        The URL is not part of the identity, so that a run can be resumed on another server with the same model.
         A parameter that the user has not set may have been omitted, although the cached request contains it.
         Headers named like secrets do not count, like the API key.
         """
-        bases = self._bases if self._service.is_custom else []
-        urls = sorted(without_secrets(base).rstrip("/") for base in bases)
-        parts = [self.limit.scope, *urls, *sorted(self._config.fixed), *_hash_headers(self._config.headers)]
+        url = without_secrets(self._base).rstrip("/") if self._service.is_custom else ""
+        parts = [self.limit.scope, url, *sorted(self._config.fixed), *_hash_headers(self._config.headers)]
         return " ".join(filter(None, parts))
 
     def least_s(self, calls: int, tokens: int) -> float:
         """Return the minimum number of seconds that calls take because of the user's rate limits."""
-        return self._service.pacer.least_s(calls, tokens)
+        return self._pacer.least_s(calls, tokens)
 
     def request(self, case: Case) -> bytes:
         """Return the request body with the initial token limit."""
@@ -233,7 +238,7 @@ class HttpModel(ABC):
         Accepting a quarter more would make short calls a seventh faster, but a crash would lose a quarter more
         responses.
         """
-        self.concurrency = self._service.pacer.most
+        self.concurrency = self._pacer.most
         self.make_room()
 
     def _all_headers(self) -> Mapping[str, str]:
@@ -244,8 +249,8 @@ class HttpModel(ABC):
         return {} if key is None else {"Authorization": f"Bearer {key.reveal()}"}
 
     @abstractmethod
-    def _parser(self, case: Case, max_tokens: int | None = None) -> Callable[[bytes], Completion]:
-        """Return the function that parses a response; `max_tokens` is the token limit of the request, if known."""
+    def _parser(self, case: Case) -> Callable[[bytes], Completion]:
+        """Return the function that parses a response."""
 
 
 def _header_secrets(headers: Mapping[str, str]) -> list[ApiKey]:

@@ -1,11 +1,10 @@
 """Learn from a server's rejections which parameters a model accepts.
 
-A request is first sent as configured. If the server rejects a parameter, the parameter is omitted, renamed or set to
-another value, or streaming is enabled; all later requests to the model are sent the same way. Parameters that the user
-has set (`--temperature`, `--top-p`, `--extra-body`, `--thinking`, `--reasoning-effort`, `--seed-model`) are never
-changed, because that would evaluate a different configuration; only `--thinking on` is expressed as a budget if a
-model does not have adaptive thinking. If a preset or a command sets another temperature or top_p than the default, it
-is omitted only if the server does not support the parameter, not if its value is out of range.
+A request is first sent as configured. If the server rejects a parameter, the parameter is omitted or renamed, or
+streaming is enabled; all later requests to the model are sent the same way. Parameters that the user has set
+(`--temperature`, `--top-p`, `--extra-body`, `--thinking`, `--reasoning-effort`, `--seed-model`) are never changed,
+because that would evaluate a different configuration. If a preset or a command sets another temperature or top_p than
+the default, it is omitted only if the server does not support the parameter, not if its value is out of range.
 """
 
 from __future__ import annotations
@@ -26,15 +25,13 @@ _UNSUPPORTED = (
     r"unsupported|not support|only support|deprecated|un(?:known|recognized|expected)"
     r"|not (?:permitted|allowed|available)|extra (?:inputs|fields)|both|only one of|may only be set"
 )
-_THINKING = r"enable[ _]thinking"
-# The wordings of DashScope, which reports a missing `stream` as "http call", and of Fireworks.
-_STREAM_ONLY = r"only supports? stream|must have stream=true|not support (?:non-stream|http call)"
+# The wordings of DashScope, which may report a missing `stream` as "http call", and of Fireworks.
+_STREAM_ONLY = (
+    r"only supports? stream|must have stream=true|not support (?:non-stream|http call)"
+    r"|enable[ _]thinking.*(?:stream|流式)"
+)
 _UNKNOWN = r"un(?:known|recognized|expected) (?:request |keyword |input )?(?:argument|parameter|field|name)"
-_THINKING_FIELDS = ("thinking", "thinking_budget", "reasoning", "reasoning_effort", "chat_template_kwargs")
 _STREAM = {"stream": True, "stream_options": {"include_usage": True}}
-# Anthropic's models before 4.6 accept thinking only with a budget, for which many clients use 10,000 tokens.
-_NOT_ADAPTIVE = r"adaptive.*not (?:support|match)"
-_BUDGET = 10_000
 
 
 Learned: TypeAlias = dict[str, dict[str, Any] | None]
@@ -49,8 +46,6 @@ def adjust(body: Mapping[str, Any], learned: Learned) -> dict[str, Any]:
         elif "as" in change:
             if name in adjusted:
                 adjusted[change["as"]] = adjusted.pop(name)
-        elif "add" in change:
-            adjusted[name] += change["add"]
         else:
             adjusted[name] = change["set"]
     return adjusted
@@ -64,7 +59,7 @@ class Negotiation:
 
     Attributes:
         learned: The change for each parameter: `None` if it is omitted, `{"as": name}` if it is renamed,
-            `{"set": value}` if it is set to a value, and `{"add": number}` if it is raised.
+            and `{"set": value}` if it is set to a value.
     """
 
     def __init__(self, fixed: frozenset[str] = frozenset()) -> None:
@@ -92,12 +87,9 @@ class Negotiation:
         if failure.kind not in REJECTED or failure.error is None:
             return False
         message, param = failure.error.message.lower(), failure.error.param
-        if sent.get("thinking") == {"type": "adaptive"} and re.search(_NOT_ADAPTIVE, message):
-            return self._learn_budget()
-        if re.search(_THINKING, message) or param == "enable_thinking":
-            return self._learn_thinking(message, sent, may_stream=may_stream)
         is_named = param == "stream" and "not support" not in message
-        if may_stream and (is_named or re.search(_STREAM_ONLY, message)) and self._learn_stream(sent):
+        if may_stream and (is_named or re.search(_STREAM_ONLY, message)) and not sent.get("stream"):
+            self.add({name: {"set": value} for name, value in _STREAM.items()})
             return True
         return self._learn_named(failure, sent)
 
@@ -118,25 +110,6 @@ class Negotiation:
                 return self._change(name, None)
         return False
 
-    def _learn_thinking(self, message: str, sent: Mapping[str, Any], *, may_stream: bool) -> bool:
-        """Enable streaming if thinking requires it; otherwise disable thinking, unless the user has turned it on."""
-        if may_stream and ("stream" in message or "流式" in message) and self._learn_stream(sent):
-            return True
-        if any(_turns_on(sent.get(name)) for name in _THINKING_FIELDS):
-            return False
-        return sent.get("enable_thinking") is not False and self._change("enable_thinking", {"set": False})
-
-    def _learn_budget(self) -> bool:
-        """Enable thinking with a budget, which is part of the token limit."""
-        thinking = {"type": "enabled", "budget_tokens": _BUDGET}
-        return self._change("thinking", {"set": thinking}) and self._change("max_tokens", {"add": _BUDGET})
-
-    def _learn_stream(self, sent: Mapping[str, Any]) -> bool:
-        if sent.get("stream"):
-            return False
-        self.add({name: {"set": value} for name, value in _STREAM.items()})
-        return True
-
     def _change(self, name: str, change: dict[str, Any] | None) -> bool:
         if name in self._fixed:
             return False
@@ -150,13 +123,6 @@ class Negotiation:
 
 def _names(message: str, name: str) -> bool:
     return re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", message, re.ASCII) is not None
-
-
-def _turns_on(value: object) -> bool:
-    """Return whether the value of a field for thinking turns thinking on."""
-    if isinstance(value, dict):
-        return any(map(_turns_on, value.values()))
-    return value not in (None, False, "none", "minimal", "disabled")
 
 
 def _is_unknown(failure: Failure) -> bool:
@@ -176,6 +142,4 @@ def _describe(name: str, change: dict[str, Any] | None) -> str:
         return f"{name} is omitted"
     if "as" in change:
         return f"{name} is sent as {change['as']}"
-    if "add" in change:
-        return f"{name} is raised by {change['add']:,}"
     return f"{name} is set to {msgspec.json.encode(change['set']).decode()}"

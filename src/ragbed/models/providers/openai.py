@@ -10,10 +10,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import msgspec
-from yarl import URL
 
 from ragbed.models.base import CONTEXT_FULL, ENDED_EARLY, canonical, completed, read_served
-from ragbed.models.failures import Failure, decode_json, from_status, read_minimax_status
+from ragbed.models.failures import Failure, decode_json, from_status
 from ragbed.models.presets import Preset
 from ragbed.models.providers.dialects import CompatibleProvider, response_format
 from ragbed.models.providers.http_model import HttpModel, ServiceConfig
@@ -57,7 +56,6 @@ class _Message(msgspec.Struct):
     reasoning_content: Any = None
     reasoning: Any = None
     thinking: Any = None
-    thinking_blocks: Any = None
     reasoning_details: Any = None
     refusal: Any = None
     tool_calls: Any = None
@@ -80,7 +78,6 @@ class _ChatCompletion(msgspec.Struct):
     provider: Any = None
     system_fingerprint: Any = None
     id: Any = None
-    base_resp: Any = None
     prompt_feedback: Any = None
     native_feedback: Any = msgspec.field(default=None, name="promptFeedback")
     guardrail: Any = msgspec.field(default=None, name="amazon-bedrock-guardrailAction")
@@ -95,7 +92,7 @@ _FIXED = frozenset({"root", "parent", "max_model_len", "meta", "model_path", "ch
 
 
 class OpenAIModel(HttpModel):
-    """A model on one or more OpenAI-compatible servers.
+    """A model on an OpenAI-compatible server.
 
     Args:
         service: The connection settings.
@@ -138,15 +135,8 @@ class OpenAIModel(HttpModel):
         return body | self._fields
 
     async def identity(self) -> str:
-        """Return a hash of the model metadata that the servers report, or a name with a date of a hosted model."""
-        described = await asyncio.gather(*map(self._describe, self._bases))
-        if None not in described and self._service.key is None:
-            self._transport.probe.open()  # allow concurrent calls at once: all servers list the model without a key
-        found = sorted({identity for identity in described if identity})
-        return ";".join(found) or (self.dated_name if self._provider.needs_key else "")
-
-    async def _describe(self, base: URL) -> str | None:
-        """Return a hash of the model's metadata (empty if there is none), or None if the server does not list it."""
+        """Return a hash of the model metadata that the server reports, or a hosted model's name with a date."""
+        base = self._base
         remote, pages = self._service.remote, [self._transport.look_up(below(base, "models"))]
         if self.name.startswith("ollama/"):  # Ollama's own API reports the digest of the weights
             pages.append(self._transport.look_up(base.with_path("/api/tags")))
@@ -157,21 +147,25 @@ class OpenAIModel(HttpModel):
         found = [entry, props, *(_find(page, "models", "name", (remote, f"{remote}:latest")) for page in tags)]
         fields = {name: value for one in found for name, value in one.items()
                   if name in _FIXED and value not in (None, remote)}  # fmt: skip
-        return hashlib.sha256(canonical(fields)).hexdigest()[:16] if fields else "" if any(found) else None
+        if any(found) and self._service.key is None:
+            self._transport.probe.open()  # allow concurrent calls at once: the server lists the model without a key
+        if fields:
+            return hashlib.sha256(canonical(fields)).hexdigest()[:16]
+        return self.dated_name if self._provider.needs_key else ""
 
     def open_batches(self) -> OpenAIBatches:
         """Return the server's batch service; see `Batching`."""
         from ragbed.models.providers.batches import OpenAIBatches  # noqa: PLC0415 - few runs use batches
 
-        return OpenAIBatches(self._transport, self._bases[0])
+        return OpenAIBatches(self._transport, self._base)
 
     @property
     def calls_tools(self) -> bool:
         """Whether the model can use tools, which must be sent with chat messages."""
         return self._preset is None
 
-    def _parser(self, case: Case, max_tokens: int | None = None) -> Callable[[bytes], Completion]:
-        return partial(parse_chat, with_tools=case.tools, max_tokens=max_tokens)
+    def _parser(self, case: Case) -> Callable[[bytes], Completion]:
+        return partial(parse_chat, with_tools=case.tools)
 
 
 def _tool(lang: Lang) -> dict[str, object]:
@@ -226,14 +220,12 @@ def _find(page: dict[str, Any], field: str, key: str, values: tuple[str, ...]) -
     return next((entry for entry in found if entry.get(key) in values), {})
 
 
-def parse_chat(content: bytes, *, with_tools: bool = False, max_tokens: int | None = None) -> Completion:
+def parse_chat(content: bytes, *, with_tools: bool = False) -> Completion:
     """Return the outcome for a chat completion.
 
     Args:
         content: The response body.
         with_tools: Whether the request offers a tool, which the response may call.
-        max_tokens: The token limit of the request, if known. A response of this length is truncated unless it has a
-            finish reason.
 
     Raises:
         Failure: The body is not a chat completion, or the completion has no text or was filtered.
@@ -242,16 +234,14 @@ def parse_chat(content: bytes, *, with_tools: bool = False, max_tokens: int | No
         content = join_events(content)
     completion = decode_json(content, _DECODER, "a chat completion", f"; {_HINT}")
     try:
-        return _read_chat(completion, content, with_tools=with_tools, max_tokens=max_tokens)
+        return _read_chat(completion, content, with_tools=with_tools)
     except Failure as failure:  # a response without an answer, e.g. a filtered one, may still name its model
         failure.response = failure.response or Completion(outcome="error", served=_served(completion))
         raise
 
 
-def _read_chat(completion: _ChatCompletion, content: bytes, *, with_tools: bool, max_tokens: int | None) -> Completion:
+def _read_chat(completion: _ChatCompletion, content: bytes, *, with_tools: bool) -> Completion:
     usage = read_usage(completion.usage)
-    if status := read_minimax_status(completion.base_resp, None if completion.choices else 500):
-        raise _from_body(status, {"base_resp": completion.base_resp}, usage)
     if blocked := _read_block(completion):
         raise Failure("filter", blocked, usage=usage)
     if not completion.choices:
@@ -268,8 +258,7 @@ def _read_chat(completion: _ChatCompletion, content: bytes, *, with_tools: bool,
     _check_finish(message, finish, reason, usage)
     if choice.message is None and choice.text is None:
         raise Failure("protocol", "the response contains neither a message nor text", again=True, usage=usage)
-    is_full = finish is None and max_tokens is not None and usage is not None and usage.get("out") == max_tokens
-    finish = "length" if reason in _LENGTH or is_full else CONTEXT_FULL if reason in _CONTEXT else finish
+    finish = "length" if reason in _LENGTH else CONTEXT_FULL if reason in _CONTEXT else finish
     text, thought = _answer_of(message)
     done = completed(text or "", finish, usage, thought, _served(completion))
     if with_tools and message.tool_calls and finish not in ENDED_EARLY:
@@ -306,7 +295,7 @@ def _check_finish(message: _Message, finish: str | None, reason: str, usage: dic
 def _answer_of(message: _Message) -> tuple[str | None, str | None]:
     """Return a message's text, and its reasoning if the reasoning is in a separate field or content part."""
     text, part = _join(message.content)
-    fields = (message.reasoning_content, message.reasoning, message.thinking, message.thinking_blocks)
+    fields = (message.reasoning_content, message.reasoning, message.thinking)
     thought = next(filter(None, map(_read_thought, fields)), None)
     return text, thought or part or _read_details(message.reasoning_details)
 
@@ -347,12 +336,7 @@ def _from_error(error: object, usage: dict[str, int] | None = None) -> Failure:
     """Return the failure for an error that a server sent with HTTP status 200."""
     code = str(error.get("code")) if isinstance(error, dict) else ""
     status = int(code) if _STATUS.fullmatch(code) else 500  # some proxies send the status as a string
-    return _from_body(status, {"error": error}, usage)
-
-
-def _from_body(status: int, body: dict[str, object], usage: dict[str, int] | None) -> Failure:
-    """Return the failure for a body that contains an error."""
-    failure = from_status(status, msgspec.json.encode(body).decode())
+    failure = from_status(status, msgspec.json.encode({"error": error}).decode())
     failure.usage = usage
     return failure
 
@@ -368,10 +352,8 @@ def _join(content: str | list[Any] | None) -> tuple[str | None, str | None]:
         if isinstance(fields.get("text"), str):
             is_thought = fields.get("thought") is True or _THOUGHTS.search(str(fields.get("type"))) is not None
             (thoughts if is_thought else texts).append(fields["text"])
-        elif isinstance(fields.get("reasoningContent"), dict):  # Bedrock
-            thoughts.append(_read_details([fields["reasoningContent"].get("reasoningText")]) or "")
-        else:  # Databricks sends a list of summaries
-            thoughts.append(_read_thought(fields.get("thinking") or fields.get("summary")) or "")
+        else:
+            thoughts.append(_read_thought(fields.get("thinking")) or "")
     return "".join(texts) if texts else None, "".join(thoughts) or None
 
 

@@ -1,6 +1,6 @@
-"""Decide when a call to a model's servers may start.
+"""Decide when a call to a model's server may start.
 
-Each server has a lane with two limits, because servers may differ. A call goes to the lane with the most free capacity.
+Two limits adapt to the server:
 
     window   concurrent calls:
 
@@ -15,9 +15,7 @@ Each server has a lane with two limits, because servers may differ. A call goes 
                  │                                                              ▼    │ again 429
                  └─── no refusals for a long time ◄─── grows slowly near the accepted rate, then ever faster
 
-    pause    after an error of the server, 1 s and twice as long after each further one, if there are other servers.
-
-All lanes share the user's limits on connections, calls and tokens per minute.
+The user's limits on connections, calls and tokens per minute apply as well.
 """
 
 from __future__ import annotations
@@ -26,8 +24,7 @@ import asyncio
 import time
 from collections import deque
 from collections.abc import Callable
-
-import msgspec
+from contextlib import suppress
 
 _DOWN = 0.7  # factor by which a window is reduced
 _MAX_LATE = 0.1  # if at least this share of the calls time out or take very long, the server is overloaded
@@ -47,187 +44,112 @@ _MEASURED_S = 2.0  # seconds over which the rate is measured while there is no l
 _PERIOD_S, _PERIOD_CALLS = 10.0, 75.0
 _MIN_RATE = 0.2  # calls per second, even if all calls are refused; close to the lowest limits of providers
 _SLACK_S = 0.05  # a call may be sent this many seconds early, to compensate for timers that fire late
-# Initial and maximum length of a pause, in seconds, after a server fails.
-_PAUSE_S, _MAX_PAUSE_S = 1.0, 30.0
 # Initial estimate of the number of tokens per byte of a request: English has about four bytes per token, and Chinese
 # has three bytes per character.
 _TOKENS_PER_BYTE = 0.3
 _LEARNING_RATE = 0.1
 
 
-class ServerLane:
-    """The limits and the state of one server.
+class Pacer:
+    """Enforces the limits for calls to one model.
 
     Args:
         most: Maximum number of concurrent calls.
-        slow_s: The time in seconds after which a response is very late, or None to keep the window at its maximum.
+        slow_s: The time in seconds after which a response is very late, so that fewer concurrent calls are made; None
+            to make as many concurrent calls as allowed in any case.
+        per_s: The user's limit on requests per second.
+        tokens_per_s: The user's limit on tokens per second.
+        clock: A monotonic clock in seconds.
 
     Attributes:
         window: The number of concurrent calls that the server can handle.
         heard: Whether the server has ever sent any data.
     """
 
-    def __init__(self, most: int, slow_s: float | None) -> None:
-        self.window = self._most = most
+    def __init__(
+        self, most: int, *, slow_s: float | None = None, per_s: float | None = None, tokens_per_s: float | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:  # fmt: skip
+        self.most = self.window = most
+        self.clock, self.heard = clock, False
         self._slow_s, self._fastest_s = slow_s, float("inf")
         self._late = self._in_time = self._grown = 0
-        self.running, self.heard, self.paused_until = 0, False, 0.0
-        self._failures = 0
         # The accepted rate, or None if no limit is known, and the time at which the next call may be sent.
         self._accepted: float | None = None
-        self.ready_at = self._cut_at = 0.0
+        self._ready_at = self._cut_at = 0.0
         self._refused = 0.0  # the share of refused calls among the recent ones
         self._sent, self._since = 0, 0.0  # calls sent since a time, while no limit is known
+        self._call_s = 0.0 if per_s is None else 1 / per_s
+        self._token_s = 0.0 if tokens_per_s is None else 1 / tokens_per_s
+        self._calls_at = self._tokens_at = 0.0  # the times at which the user's limits allow the next call
+        self._tokens_per_byte = _TOKENS_PER_BYTE
+        self._running = 0
+        self._waiting: deque[tuple[asyncio.Future[None], int]] = deque()
+        self._timer: asyncio.TimerHandle | None = None
 
-    def take(self, now: float) -> None:
-        """Count a call that is being sent."""
-        self.running += 1
-        rate = self.rate(now)
-        if rate is not None:
-            self.ready_at = max(self.ready_at, now - _SLACK_S) + 1 / rate
+    async def enter(self, size: int = 0) -> None:
+        """Wait until a call may start.
+
+        Args:
+            size: Size of the request in bytes.
+        """
+        if not self._waiting and self._may_start(self.clock()):
+            self._start(self.clock(), size)
             return
-        if now - self._since > _MEASURED_S:
-            self._sent, self._since = 0, now
-        self._sent += 1
+        turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiting.append((turn, size))
+        self._serve()
+        try:
+            await turn
+        except asyncio.CancelledError:
+            if turn.cancelled():
+                with suppress(ValueError):
+                    self._waiting.remove((turn, size))
+            else:
+                self.leave()
+            raise
 
-    def rate(self, now: float) -> float | None:
-        """Return the current limit in calls per second, or None if there is none."""
-        if self._accepted is None:
-            return None
-        period_s = max(_PERIOD_S, _PERIOD_CALLS / self._accepted)
-        growth = (now - self._cut_at) / period_s - (1 - _CUT) ** (1 / 3)
-        if growth > _MAX_GROWTH:
-            self._accepted, self.ready_at = None, 0.0
-            return None
-        return float(max(_MIN_RATE, self._accepted * (1 + growth**3)))
+    def leave(self) -> None:
+        """Mark a call as finished."""
+        self._running -= 1
+        if self._waiting:
+            self._serve()
 
-    def responded(self, now: float, took_s: float = 0.0) -> None:
+    def responded(self, took_s: float = 0.0) -> None:
         """Count a response and the time that it took."""
-        self.heard, self._failures, self.paused_until = True, 0, 0.0
-        self._count_refusal(now, 0.0)
+        self.heard = True
+        self._count_refusal(self.clock(), 0.0)
         self._fastest_s = min(self._fastest_s, took_s)
         # If even the fastest response takes long, slow responses are normal for the model.
         if self._slow_s is not None and took_s > max(self._slow_s, 2 * self._fastest_s):
-            self._count_late(least=min(self.window, _MIN_SLOW_WINDOW))
+            self.count_late(least=min(self.window, _MIN_SLOW_WINDOW))
             return
         self._in_time += 1
         self._grown += 1
-        if self.window < self._most and self._grown >= self.window:
+        if self.window < self.most and self._grown >= self.window:
             self.window, self._grown = self.window + 1, 0
 
-    def refused(self, now: float) -> None:
+    def refused(self) -> None:
         """Count a call that was refused because of a rate limit."""
-        self.heard = True
+        self.heard, now = True, self.clock()
         self._count_refusal(now, 1.0)
         most = _MAX_REFUSED if self._accepted is None else _MAX_REFUSED_AGAIN
         if self._refused <= most or now - self._cut_at < _SAME_REFUSAL_S:
             return
-        rate = self.rate(now) or self._sent / max(_SAME_REFUSAL_S, now - self._since)
+        rate = self._rate(now) or self._sent / max(_SAME_REFUSAL_S, now - self._since)
         self._accepted = max(_MIN_RATE, rate * (1 - self._refused))
-        self.ready_at, self._cut_at, self._refused = max(self.ready_at, now), now, 0.0
+        self._ready_at, self._cut_at, self._refused = max(self._ready_at, now), now, 0.0
 
-    def failed(self, now: float, *, late: bool) -> None:
-        """Count a server failure: no connection, no response, or a server error."""
-        if late:
-            self._count_late(least=1)
-        self._failures += 1
-        self.paused_until = now + min(_MAX_PAUSE_S, _PAUSE_S * 2 ** (self._failures - 1))
-
-    def _count_late(self, least: int) -> None:
+    def count_late(self, least: int = 1) -> None:
         """Count a call that timed out or took very long, which may mean that the server is overloaded."""
         self._late += 1
         if self._slow_s is not None and self._late >= _MAX_LATE * (self._late + self._in_time):
             self.window = max(least, int(self.window * _DOWN))
             self._late = self._in_time = self._grown = 0
 
-    def _count_refusal(self, now: float, refused: float) -> None:
-        recent = min(50.0, max(8.0, self.rate(now) or 50.0))  # the calls of about a second
-        self._refused += (refused - self._refused) / recent
-
-
-class _Meter:
-    """A rate limit set by the user, in calls or tokens per second."""
-
-    def __init__(self, per_s: float | None) -> None:
-        self._per_s, self.ready_at = per_s, 0.0
-
-    def take(self, now: float, units: float) -> None:
-        if self._per_s is not None:
-            self.ready_at = max(self.ready_at, now) + units / self._per_s
-
-    def least_s(self, units: float) -> float:
-        return 0.0 if self._per_s is None else units / self._per_s
-
-    def correct(self, units: float) -> None:
-        if self._per_s is not None:
-            self.ready_at += units / self._per_s
-
-
-class _Waiter(msgspec.Struct, eq=False):
-    lane: asyncio.Future[ServerLane]
-    size: int
-    avoid: ServerLane | None
-
-
-class Pacer:
-    """Enforces the limits for calls to one model.
-
-    Args:
-        most: Maximum number of concurrent calls to all servers together.
-        slow_s: The time in seconds after which a response is very late, so that fewer concurrent calls are made; None
-            to make as many concurrent calls as allowed in any case.
-        per_s: The user's limit on requests per second.
-        tokens_per_s: The user's limit on tokens per second.
-        servers: The number of servers.
-        clock: A monotonic clock in seconds.
-    """
-
-    def __init__(
-        self, most: int, *, slow_s: float | None = None, per_s: float | None = None, tokens_per_s: float | None = None,
-        servers: int = 1, clock: Callable[[], float] = time.monotonic,
-    ) -> None:  # fmt: skip
-        self.most, self.clock = most, clock
-        each = most if slow_s is None else -(-most // servers)
-        self.lanes = [ServerLane(each, slow_s) for _ in range(servers)]
-        self._calls, self._tokens = _Meter(per_s), _Meter(tokens_per_s)
-        self._tokens_per_byte = _TOKENS_PER_BYTE
-        self._running = 0
-        self._waiting: deque[_Waiter] = deque()
-        self._timer: asyncio.TimerHandle | None = None
-
-    async def enter(self, size: int = 0, avoid: ServerLane | None = None) -> ServerLane:
-        """Wait until a call may start, and return the `ServerLane` of the server to call.
-
-        Args:
-            size: Size of the request in bytes.
-            avoid: A lane that has just failed; it is used only if no other lane has free capacity.
-        """
-        if not self._waiting:
-            lane = self._take(self.clock(), size, avoid)
-            if lane is not None:
-                return lane
-        waiter = _Waiter(asyncio.get_running_loop().create_future(), size, avoid)
-        self._waiting.append(waiter)
-        self._serve()
-        try:
-            return await waiter.lane
-        except asyncio.CancelledError:
-            if not waiter.lane.cancelled():
-                self.leave(waiter.lane.result())
-            elif waiter in self._waiting:
-                self._waiting.remove(waiter)
-            raise
-
-    def leave(self, lane: ServerLane) -> None:
-        """Mark a call as finished."""
-        lane.running -= 1
-        self._running -= 1
-        if self._waiting:
-            self._serve()
-
     def least_s(self, calls: int, tokens: int) -> float:
         """Return the minimum number of seconds that calls take because of the user's rate limits."""
-        return max(self._calls.least_s(calls), self._tokens.least_s(tokens))
+        return max(calls * self._call_s, tokens * self._token_s)
 
     def estimate_tokens(self, size: int) -> float:
         """Return the estimated number of tokens of a request and its response; the estimate changes with responses."""
@@ -236,45 +158,54 @@ class Pacer:
     def correct_tokens(self, size: int, estimate: float, tokens: int) -> None:
         """Replace the number of tokens that was estimated when a request was sent with the number reported for it."""
         if tokens > 0 and size > 0:
-            self._tokens.correct(tokens - estimate)
+            self._tokens_at += (tokens - estimate) * self._token_s
             self._tokens_per_byte += _LEARNING_RATE * (tokens / size - self._tokens_per_byte)
 
-    def _take(self, now: float, size: int, avoid: ServerLane | None) -> ServerLane | None:
-        if self._running >= self.most or self._calls.ready_at > now or self._tokens.ready_at > now:
+    def _rate(self, now: float) -> float | None:
+        """Return the current limit in calls per second, or None if there is none."""
+        if self._accepted is None:
             return None
-        lanes = self.lanes
-        if len(lanes) > 1:
-            # If all lanes are paused, choose among all of them.
-            lanes = [lane for lane in lanes if lane.paused_until <= now] or lanes
-        free = [lane for lane in lanes if lane.running < lane.window and lane.ready_at <= now]
-        if not free:
+        period_s = max(_PERIOD_S, _PERIOD_CALLS / self._accepted)
+        growth = (now - self._cut_at) / period_s - (1 - _CUT) ** (1 / 3)
+        if growth > _MAX_GROWTH:
+            self._accepted, self._ready_at = None, 0.0
             return None
-        lane = min(free, key=lambda lane: (lane is avoid, lane.running / lane.window))
-        lane.take(now)
-        self._calls.take(now, 1)
-        self._tokens.take(now, self.estimate_tokens(size))
+        return float(max(_MIN_RATE, self._accepted * (1 + growth**3)))
+
+    def _count_refusal(self, now: float, refused: float) -> None:
+        recent = min(50.0, max(8.0, self._rate(now) or 50.0))  # the calls of about a second
+        self._refused += (refused - self._refused) / recent
+
+    def _may_start(self, now: float) -> bool:
+        return self._running < self.window and max(self._ready_at, self._calls_at, self._tokens_at) <= now
+
+    def _start(self, now: float, size: int) -> None:
         self._running += 1
-        return lane
+        self._calls_at = max(self._calls_at, now) + self._call_s
+        self._tokens_at = max(self._tokens_at, now) + self.estimate_tokens(size) * self._token_s
+        if (rate := self._rate(now)) is not None:
+            self._ready_at = max(self._ready_at, now - _SLACK_S) + 1 / rate
+            return
+        if now - self._since > _MEASURED_S:
+            self._sent, self._since = 0, now
+        self._sent += 1
 
     def _serve(self) -> None:
         now = self.clock()
         while self._waiting:
-            waiter = self._waiting[0]
-            if not waiter.lane.done():
-                lane = self._take(now, waiter.size, waiter.avoid)
-                if lane is None:
+            turn, size = self._waiting[0]
+            if not turn.done():
+                if not self._may_start(now):
                     self._set_timer(now)
                     return
-                waiter.lane.set_result(lane)
+                self._start(now, size)
+                turn.set_result(None)
             self._waiting.popleft()
 
     def _set_timer(self, now: float) -> None:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
-        ready = [max(lane.ready_at, lane.paused_until if len(self.lanes) > 1 else 0.0)
-                 for lane in self.lanes if lane.running < lane.window]  # fmt: skip
-        if ready and self._running < self.most:
-            next_call = max(self._calls.ready_at, self._tokens.ready_at, min(ready))
-            if next_call > now:
-                self._timer = asyncio.get_running_loop().call_later(next_call - now, self._serve)
+        next_call = max(self._ready_at, self._calls_at, self._tokens_at)
+        if self._running < self.window and next_call > now:
+            self._timer = asyncio.get_running_loop().call_later(next_call - now, self._serve)

@@ -1,4 +1,4 @@
-"""Post JSON requests to a model's servers, with time limits and retries (`pacing.py` decides when)."""
+"""Post JSON requests to a model's server, with time limits and retries (`pacing.py` decides when)."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import msgspec
-from msgspec.structs import astuple, replace
+from msgspec.structs import replace
 from yarl import URL
 
 from ragbed.errors import MALFORMED_JSON
 from ragbed.io.retry import HttpFailure, RetryPolicy, retry_after_s
 from ragbed.models.base import METER
 from ragbed.models.failures import FATAL, PAID, REJECTED, Failure, Kind, failed, from_status
-from ragbed.models.providers.pacing import Pacer, ServerLane
+from ragbed.models.providers.pacing import Pacer
 from ragbed.models.providers.urls import merge_headers
 from ragbed.models.secrets import ApiKey, Scrubber, encode_user_info, secrets_in
 from ragbed.schema import Completion
@@ -71,10 +71,11 @@ async def _keep_body(_failure: Failure) -> None:
 
 
 class Transport:
-    """The connection to one model's servers.
+    """The connection to a model's server.
 
     Args:
-        proxies: The URLs to post to, one for each lane of the pacer, with their proxies.
+        url: The URL to post to.
+        proxy: The proxy, if any.
         headers: A function that returns the headers of a request, which may contain the key.
         keys: Secrets that must not appear in messages or responses.
         pacer: The pacer for all calls.
@@ -82,15 +83,13 @@ class Transport:
     """
 
     def __init__(
-        self, proxies: Mapping[URL, URL | None], headers: Callable[[], Mapping[str, str]], keys: Sequence[ApiKey],
+        self, url: URL, proxy: URL | None, headers: Callable[[], Mapping[str, str]], keys: Sequence[ApiKey],
         pacer: Pacer, policy: RetryPolicy,
     ) -> None:  # fmt: skip
-        self._urls = dict(zip(pacer.lanes, proxies, strict=True))
-        self._proxies = {url.origin(): proxy for url, proxy in proxies.items()}
+        self._url, self._proxy = url, proxy
         self._headers, self._pacer, self._policy = headers, pacer, policy
         self._client: HttpClient | None = None
-        urls = (*proxies, *(proxy for proxy in proxies.values() if proxy is not None))
-        hidden = [*keys, *(key for url in urls for key in secrets_in(url))]
+        hidden = [*keys, *secrets_in(url), *(secrets_in(proxy) if proxy is not None else ())]
         self.scrubber = Scrubber(hidden)
         self._response_scrubber = Scrubber([key for key in hidden if not key.in_messages_only])
         self.probe = _ServerProbe()
@@ -110,20 +109,19 @@ class Transport:
                 not sent again.
         """
         begin: float | None = None
-        lane: ServerLane | None = None
         attempt, meter = 0, METER.get()
         usage: Counter[str] = Counter()
         while True:
             attempt += 1
             queued = self._pacer.clock()
             await meter.reserve(body)
-            lane = await self._pacer.enter(len(body), lane)
+            await self._pacer.enter(len(body))
             started = self._pacer.clock()
             # Time spent in the queue does not count towards the time limit.
             begin = started if begin is None else begin + started - queued
             self.probe.sending()
             try:
-                completion = await self._attempt(lane, body, parse, begin + self._policy.item_s - started)
+                completion = await self._attempt(body, parse, begin + self._policy.item_s - started)
             except Failure as failure:
                 meter.settle(Completion(outcome="error", usage=failure.usage))
                 renewed = await renew(failure)
@@ -204,12 +202,11 @@ class Transport:
         defaults = {"Accept": "*/*" if max_bytes else "application/json"} | (
             {} if body is None else {"Content-Type": kind}
         )
-        proxy = self._proxies[url.origin()]
         if url.user is not None:
             defaults["Authorization"], url = f"Basic {encode_user_info(url)}", url.with_user(None)
         headers = merge_headers(defaults, self._headers())
         try:
-            return await self._client.send(HttpRequest(method, url, headers, body, proxy), within_s, max_bytes)
+            return await self._client.send(HttpRequest(method, url, headers, body, self._proxy), within_s, max_bytes)
         except HttpFailure as failure:
             raise Failure(failure.kind, str(failure), again=failure.again) from None
 
@@ -220,7 +217,7 @@ class Transport:
         """
         policy = self._policy
         limit = min(policy.attempts, policy.paid_attempts) if failure.kind in PAID else policy.attempts
-        if failure.kind == "connect" and not any(lane.heard for lane in self._pacer.lanes):
+        if failure.kind == "connect" and not self._pacer.heard:
             limit = min(limit, _FIRST_CONNECT_ATTEMPTS)
         if not failure.again or attempt >= limit:
             return None
@@ -234,35 +231,28 @@ class Transport:
         failure.detail += f"; {end}"
         return None
 
-    async def _attempt(
-        self, lane: ServerLane, body: bytes, parse: Callable[[bytes], Completion], left_s: float
-    ) -> Completion:  # fmt: skip
-        size, estimate = len(body), self._pacer.estimate_tokens(len(body))
-        started = self._pacer.clock()
+    async def _attempt(self, body: bytes, parse: Callable[[bytes], Completion], left_s: float) -> Completion:
+        pacer, size = self._pacer, len(body)
+        estimate, started = pacer.estimate_tokens(size), pacer.clock()
         try:
             if left_s <= 0:
                 raise Failure("timeout", f"the case timed out after {self._policy.item_s:,.6g} s")
-            within_s = min(self._policy.attempt_s, left_s)
-            response = await self._send("POST", self._urls[lane], body, within_s)
+            response = await self._send("POST", self._url, body, min(self._policy.attempt_s, left_s))
             completion = self.without_keys(parse(_checked(response)))
-            lane.responded(self._pacer.clock(), self._pacer.clock() - started)
-            self._pacer.correct_tokens(size, estimate, _count_tokens(completion.usage))
+            pacer.responded(pacer.clock() - started)
+            pacer.correct_tokens(size, estimate, _count_tokens(completion.usage))
             return completion
         except Failure as failure:
-            self._pacer.correct_tokens(size, estimate, _count_tokens(failure.usage))
-            self._report(lane, failure)
+            pacer.correct_tokens(size, estimate, _count_tokens(failure.usage))
+            if failure.kind == "rate" or (failure.kind == "server" and failure.wait_s):
+                pacer.refused()
+            elif failure.kind == "timeout":
+                pacer.count_late()
+            elif failure.kind not in ("connect", "network", "server", "tls", "protocol"):
+                pacer.heard = True
             raise
         finally:
-            self._pacer.leave(lane)
-
-    def _report(self, lane: ServerLane, failure: Failure) -> None:
-        now = self._pacer.clock()
-        if failure.kind == "rate" or (failure.kind == "server" and failure.wait_s):
-            lane.refused(now)
-        elif failure.kind in ("timeout", "connect", "network", "server", "tls", "protocol"):
-            lane.failed(now, late=failure.kind == "timeout")
-        else:
-            lane.heard = True
+            pacer.leave()
 
     def clean(self, failure: Failure) -> None:
         """Remove API keys from a failure."""
@@ -275,26 +265,10 @@ class Transport:
         # A server may quote the key in a response, and responses are stored on disk.
         if not self._response_scrubber.has_keys:
             return completion
-        lists = {name: getattr(completion, name) for name in ("retrieved", "contexts", "citations")}
-        passages = [text for found in lists.values() for one in found or () for text in (one.id, one.text)]
-        served = () if completion.served is None else astuple(completion.served)
-        texts = (completion.reply, completion.reasoning, completion.finish, *served, *passages,
-                 *(call.arguments for call in completion.calls))  # fmt: skip
-        if not self._response_scrubber.contains_key("\n".join([text for text in texts if text])):
+        encoded = msgspec.json.encode(completion).decode()
+        if not self._response_scrubber.contains_key(encoded):
             return completion
-        hide = self._response_scrubber.hide
-        return replace(
-            completion,
-            reply=hide(completion.reply) if completion.reply else completion.reply,
-            reasoning=hide(completion.reasoning) if completion.reasoning else completion.reasoning,
-            finish=hide(completion.finish) if completion.finish else None,
-            served=None,
-            calls=tuple(replace(call, arguments=hide(call.arguments), extra=None) for call in completion.calls),
-            **{
-                name: found and tuple(replace(one, id=hide(one.id), text=hide(one.text)) for one in found)
-                for name, found in lists.items()
-            },
-        )
+        return msgspec.json.decode(self._response_scrubber.hide(encoded), type=Completion)
 
 
 def _checked(response: HttpResponse, accepted: tuple[int, ...] = (200,)) -> bytes:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import suppress
-from ipaddress import ip_address, ip_network
 
 from yarl import URL
 
@@ -31,7 +29,11 @@ def proxy_for(url: URL, environ: Mapping[str, str]) -> URL | None:
     """
     variable, proxy_text = _lower_or_upper(environ, f"{url.scheme}_proxy")
     _, exempt = _lower_or_upper(environ, "no_proxy")
-    if not proxy_text or any(_matches(pattern.strip(), url) for pattern in exempt.lower().split(",")):
+    if not proxy_text:
+        return None
+    from urllib.request import proxy_bypass_environment  # type: ignore[attr-defined]  # noqa: PLC0415 - slow to import
+
+    if exempt and proxy_bypass_environment(f"{url.host}:{url.port}", {"no": exempt}):
         return None
     proxy = valid_url(proxy_text if "://" in proxy_text else f"http://{proxy_text}")
     if proxy is None:
@@ -42,18 +44,6 @@ def proxy_for(url: URL, environ: Mapping[str, str]) -> URL | None:
             "http:// proxy (https requests work through it too), or add the server to no_proxy."
         )
     return proxy
-
-
-def _matches(pattern: str, url: URL) -> bool:
-    """Return whether a URL matches a `no_proxy` entry: `*` or a domain, IP address or network with an optional port."""
-    host = (url.host or "").lower()
-    with suppress(ValueError):  # the `no_proxy` entry is not a network, or the host is not an IP address
-        return ip_address(host) in ip_network(pattern.strip("[]"), strict=False)
-    name, colon, port = pattern.rpartition(":")
-    if colon and port.isdigit():
-        return url.port == int(port) and _matches(name, url)
-    suffix = pattern.lstrip(".")
-    return bool(suffix) and (suffix in ("*", host) or host.endswith(f".{suffix}"))
 
 
 def _lower_or_upper(environ: Mapping[str, str], name: str) -> tuple[str, str]:

@@ -40,7 +40,8 @@ def read_usage(usage: object) -> dict[str, int] | None:
 
     `in` includes prompt tokens read from or written to the cache, which Anthropic counts separately. `out` includes
     reasoning tokens, which Gemini and xAI include only in the total. Counts that only some providers report are omitted
-    if they are 0.
+    if they are 0, and so is the cost of a call with the user's own key (`is_byok`), which OpenRouter reports without
+    the price of the call.
     """
     if not isinstance(usage, dict):
         return None
@@ -56,7 +57,7 @@ def read_usage(usage: object) -> dict[str, int] | None:
     if "in" in counts and "out" in counts and total is not None and total > counts["in"] + counts["out"]:
         counts["reasoning"] = max(counts.get("reasoning", 0), total - counts["in"] - counts["out"])
         counts["out"] = total - counts["in"]
-    if usage.get("cost") is not None and (cost := _read_total_cost(usage)) is not None:
+    if usage.get("is_byok") is not True and (cost := _read_cost(usage.get("cost"))) is not None:
         counts["cost"] = cost
     return counts or None
 
@@ -74,31 +75,14 @@ def _first_count(usage: dict[str, Any], paths: tuple[_Path, ...]) -> int | None:
 
 
 def _read_count(value: object) -> int | None:
-    """Return a count, which some proxies send as a float or a string, or None if the value is not a count."""
-    if type(value) in (float, str):
-        try:
-            value = int(number) if (number := float(value)).is_integer() else None  # type: ignore[arg-type]
-        except ValueError:
-            return None
-    # Booleans are ints in Python.
+    """Return a count, or None if the value is not a count; booleans are ints in Python."""
     return value if type(value) is int and 0 <= value < 1 << 40 else None
-
-
-def _read_total_cost(usage: dict[str, Any]) -> int | None:
-    """Return the reported cost.
-
-    For calls with the user's own key (`is_byok`), OpenRouter reports its fee and the price of the call separately.
-    """
-    reported, details = usage["cost"], usage.get("cost_details")
-    cost = _read_cost(reported.get("total_cost") if isinstance(reported, dict) else reported)
-    if usage.get("is_byok") is not True:
-        return cost
-    upstream = _read_cost(details.get("upstream_inference_cost")) if isinstance(details, dict) else None
-    return None if cost is None or upstream is None else cost + upstream
 
 
 def _read_cost(value: object) -> int | None:
     """Convert a cost in dollars to integer units, using the exact decimal number that the server sent."""
+    if isinstance(value, dict):
+        value = value.get("total_cost")
     if type(value) not in (int, float) or not 0 <= value <= _MAX_DOLLARS:  # type: ignore[operator]
         return None
     return round(Decimal(repr(value)) * _COST_UNITS)

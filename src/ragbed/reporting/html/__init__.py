@@ -10,7 +10,7 @@ import hashlib
 import re
 import shlex
 from base64 import b64encode
-from collections.abc import Callable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -29,10 +29,8 @@ from ragbed.schema import Lang
 
 _LANGS: tuple[Lang, ...] = ("en", "zh")
 
-# The scripts in `pages/static` use only these forms of import and export, so bundling needs no parser.
-_IMPORT = re.compile(r'^import \{([^}]*)\} from "\./([\w-]+\.js)";$', re.MULTILINE)
-_EXPORT = re.compile(r"^export (?:async )?(?:function\*?|const|class) (\w+)", re.MULTILINE)
-_LEFT = re.compile(r"^(?:import|export)\b.*$", re.MULTILINE)
+_MODULES = ("dom.js", "words.js", "paper.js", "case.js")  # in an order in which no module needs a later one
+_IMPORT_OR_EXPORT = re.compile(r"^import .*\n|^export ", re.MULTILINE)  # the modules become one script
 
 
 def write_html(report: Report, packed: Packed, opens_in: Lang | None = None) -> str:
@@ -58,11 +56,12 @@ def page(title: str, body: Sequence[Child], entry: str, lang: Lang | None) -> st
     Args:
         title: Window title.
         body: Content.
-        entry: Script in `pages/static`, to be bundled with its imports.
+        entry: Script in `pages/static` that starts the page.
         lang: Language to show first; by default, the browser's language, or English without JavaScript.
     """
     style = raw("style", "\n".join([read_static("look.css"), rules(), read_static("report.css")]))
-    script = raw("script", bundle(entry, read_static))
+    modules = "\n".join(map(read_static, (*_MODULES, entry)))
+    script = raw("script", f'"use strict";\n{{\n{_IMPORT_OR_EXPORT.sub("", modules)}\n}}')
     allowed = f"default-src 'none'; script-src {_hash(script)}; style-src {_hash(style)}; img-src data:; "
     policy = allowed + "base-uri 'none'; form-action 'none'"
     head = el(
@@ -91,14 +90,15 @@ def _hash(node: RawMarkup) -> str:
 
 
 def _body(report: Report, packed: Packed, words: Locale, *, hidden: bool) -> Node:
-    standings = [(row, None) for row in make_standings(report.shown, report.scorer)]
+    standings = make_standings(report.shown, report.scorer)
+    is_several = len({row.entrant.model for row in standings}) > 1
     charts = make_figures(report.shown, report.scorer, words)
     error_charts = list(draw_error_types(report.shown_diagnoses, words))
     found = {name for one in report.diagnoses for name in one.diagnosis.types}
     parts = {
-        "summary": sections.summary(summarise(report.shown, report.scorer, words), words),
+        "summary": sections.summary(summarise(report.shown, report.scorer, words), packed, words),
         "figures": sections.figures(charts, words) if charts else None,
-        "leaderboard": sections.leaderboard(standings, words) if standings else None,
+        "leaderboard": sections.leaderboard([(row, None) for row in standings], words) if is_several else None,
         "tables": sections.tables(report, words) if report.tables else None,
         "errors": sections.errors(report, error_charts, words) if error_charts else _not_diagnosed(report, words),
         "method": sections.method(sections.shown_metrics(report), found, words),
@@ -117,6 +117,27 @@ def _body(report: Report, packed: Packed, words: Locale, *, hidden: bool) -> Nod
     )
 
 
+_MOST_NAMES = 4  # Maximum number of models or datasets to name at the top; with more of them, their number is shown.
+
+
+def _describe(report: Report, words: Locale) -> str:
+    """Return a sentence about what was evaluated."""
+
+    def count(names: Iterable[str], kind: str) -> str:
+        found = list(dict.fromkeys(names))
+        return ", ".join(found) if len(found) <= _MOST_NAMES else words(f"page.some_{kind}", count=len(found))
+
+    testbeds = {cell.table for cell in report.cells} & words.section("values.testbed").keys()
+    return words(
+        "page.evaluated",
+        models=count((cell.key.model for cell in report.shown), "models"),
+        data=count((cell.key.data for cell in report.cells), "data"),
+        testbeds=", ".join(text for name, text in words.section("values.testbed").items() if name in testbeds),
+        results=f"{report.results:,}",
+        runs=", ".join(report.runs),
+    )
+
+
 def _not_diagnosed(report: Report, words: Locale) -> Node:
     commands = ", ".join(f"`ragbed diagnose {shlex.quote(run)}`" for run in report.runs)
     return el("p", sections.rich(words("page.no_errors", commands=commands)))
@@ -127,7 +148,7 @@ def _top(report: Report, parts: Sequence[str], words: Locale) -> Node:
     return el(
         "header",
         head(words("page.title"), report.scorer, words),
-        el("p", words("page.runs"), ": ", ", ".join(report.runs), class_="quiet runs"),
+        el("p", _describe(report, words), class_="runs"),
         [el("p", el("strong", sections.rich(note))) for note in report.notes(words)],
         sections.monitored(report, words) if report.is_monitored else None,
         el("nav", links, el("a", words("page.cases"), href="#cases"), class_="row", aria_label=words("page.contents")),
@@ -152,8 +173,8 @@ def head(title: str, scorer: str, words: Locale) -> Node:
 
 def _cases_note(packed: Packed, words: Locale) -> Node:
     """Return the notes above the cases; the script draws the cases themselves."""
-    shown = len(msgspec.convert(packed.index["questions"], list))
-    note = sections.rich(words("page.some", shown=shown, all=packed.questions)) if shown < packed.questions else None
+    shown = len(packed.index["questions"])
+    note = sections.rich(words("page.some", shown=shown, all=packed.asked)) if shown < packed.asked else None
     return el("div", el("p", note, class_="quiet") if note else None, el("p", words("page.print"), class_="print-only"))
 
 
@@ -161,41 +182,6 @@ def _browser() -> Node:
     """Return the case browser's placeholder, whose text is shown until the script replaces it."""
     notes = [el("p", read_words(lang)("page.script"), lang=lang) for lang in _LANGS]
     return el("div", notes, id="cases", class_="page screen-only browser", tabindex="-1")
-
-
-def bundle(entry: str, read: Callable[[str], str]) -> str:
-    """Return a module and its imports as one script.
-
-    Args:
-        entry: Name of the module.
-        read: Function that returns the text of a module.
-
-    Raises:
-        ValueError: A module uses another form of import or export, or the imports are circular.
-    """
-    done: dict[str, str] = {}
-    _add_module(entry, read, done, ())
-    return '"use strict";\n' + "\n".join(done.values())
-
-
-def _add_module(name: str, read: Callable[[str], str], done: dict[str, str], above: tuple[str, ...]) -> None:
-    if name in above:
-        raise ValueError(f"{name} imports itself through {' and '.join(above)}")
-    if name in done:
-        return
-    text = read(name)
-    for found in _IMPORT.finditer(text):
-        _add_module(found[2], read, done, (*above, name))
-    names = _EXPORT.findall(text)
-    body = _IMPORT.sub(lambda found: f"const {{{found[1].replace(' as ', ': ')}}} = {_variable(found[2])};", text)
-    body = _EXPORT.sub(lambda found: found[0].removeprefix("export "), body)
-    if left := _LEFT.search(body):
-        raise ValueError(f"{name}: {left[0]!r} cannot be bundled, because only plain imports and exports are supported")
-    done[name] = f"const {_variable(name)} = (() => {{\n{body}\nreturn {{ {', '.join(names)} }};\n}})();"
-
-
-def _variable(name: str) -> str:
-    return "module_" + re.sub(r"\W", "_", name)
 
 
 class SiteEntry(NamedTuple):

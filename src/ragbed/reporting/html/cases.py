@@ -7,17 +7,16 @@ from __future__ import annotations
 
 import gzip
 from base64 import b64encode
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from pathlib import Path
-from typing import NamedTuple, TypeAlias
+from typing import Any, TypeAlias
 
 import msgspec
 
-from ragbed.analysis.diagnosis.records import Diagnosis, Evidence
 from ragbed.analysis.diagnosis.summary import RunDiagnosis
-from ragbed.reporting.case_view import ShownCase, ShownTrial, show_case, show_trial
+from ragbed.reporting.case_view import ShownCase, show_case, show_trial
 from ragbed.runs.display_names import RowNames, read_row_names
 from ragbed.runs.store import StoredResult, open_scored
 
@@ -25,66 +24,83 @@ MOST_BYTES = 8_000_000  # Maximum total size of the blocks, so that a report sta
 MOST_TRIALS = 20_000  # Maximum number of trials to read into memory.
 _BLOCK_TRIALS = 200  # Number of trials per block; a browser unpacks a block in a few milliseconds.
 
-
 # A function that returns the judgements on a response in the format that `case.js` expects.
 Votes: TypeAlias = Callable[[Path, StoredResult], Sequence[object]]
-
-
-class PackedQuestion(NamedTuple):
-    """A question whose cases, from all runs, are in one block."""
-
-    data: str
-    item: str
+_Question: TypeAlias = tuple[str, str]  # The dataset and the item; all cases of a question are in one block.
+_LISTS = ("models", "data", "testbeds", "verdicts", "types", "langs")
 
 
 @dataclass
 class Packed:
-    """The packed cases. `questions` counts all questions with a response, including those that did not fit."""
+    """The packed cases. `index` has a row per trial, in which names are positions in the index's lists of names.
 
-    index: dict[str, object]
-    blocks: list[str]
-    questions: int
+    `asked` counts all questions with a response, including those that did not fit.
+    """
+
+    asked: int = 0
+    blocks: list[str] = field(default_factory=list)
+    index: dict[str, list[Any]] = field(
+        default_factory=lambda: {name: [] for name in (*_LISTS, "questions", "trials", "firsts")}
+    )
+
+    def add(self, groups: Sequence[_Group], block: str) -> None:
+        """Add a block with the trials of some questions."""
+        self.blocks.append(block)
+        self.index["firsts"].append(len(self.index["trials"]))
+        for group in groups:
+            head = group.heads[0]
+            data, lang = self._number("data", head.data), self._number("langs", head.lang)
+            self.index["questions"].append((data, head.item, lang, head.question))
+            for place, trial in group.trials:
+                case = group.heads[place]
+                self.index["trials"].append((
+                    len(self.index["questions"]) - 1,
+                    self._number("models", trial["model"]),
+                    self._number("testbeds", case.testbed),
+                    case.noise,
+                    self._number("verdicts", trial["verdict"] or trial["outcome"]),
+                    [self._number("types", name) for name in trial["types"]],
+                ))  # fmt: skip
+
+    def _number(self, name: str, value: str) -> int:
+        if value not in self.index[name]:
+            self.index[name].append(value)
+        return self.index[name].index(value)
 
 
 @dataclass
 class _Group:
-    """A question with its texts, the cases that refer to the texts, and the trials that refer to the cases."""
+    """A question with its texts and their spans, the cases that refer to the texts, and the trials of the cases."""
 
-    texts: dict[str, int] = field(default_factory=dict)
-    spans: list[object] = field(default_factory=list)
+    texts: dict[str, tuple[int, object]] = field(default_factory=dict)
     cases: dict[tuple[object, ...], int] = field(default_factory=dict)
-    shown: list[object] = field(default_factory=list)
-    trials: list[tuple[int, ShownTrial]] = field(default_factory=list)
-    judged: list[Sequence[object]] = field(default_factory=list)
     heads: list[ShownCase] = field(default_factory=list)
-    types: list[tuple[str, ...]] = field(default_factory=list)
-    evidence: list[tuple[Evidence, ...]] = field(default_factory=list)
+    trials: list[tuple[int, dict[str, Any]]] = field(default_factory=list)
 
-    def add(self, stored: StoredResult, diagnosis: Diagnosis | None, votes: Sequence[object], name: str) -> None:
-        place = self.cases.get(_name(stored))
-        if place is None:
-            place = self.cases[_name(stored)] = len(self.cases)
-            case = show_case(stored.case)
-            self.heads.append(case)
-            self.shown.append(self._brief(case))
-        trial = msgspec.structs.replace(show_trial(stored), model=name)
-        self.trials.append((place, trial))
-        self.types.append(() if diagnosis is None else diagnosis.types)
-        self.evidence.append(() if diagnosis is None else diagnosis.evidence)
-        self.judged.append(votes)
+    def add(self, stored: StoredResult, **more: object) -> None:
+        """Add a trial with more fields."""
+        # Cases of a question can differ only in their instructions.
+        place = self.cases.setdefault((stored.case.case, stored.case.rotation, stored.case.messages), len(self.cases))
+        if place == len(self.heads):
+            self.heads.append(show_case(stored.case))
+            for one in self.heads[-1].documents:
+                self.texts.setdefault(one.text, (len(self.texts), one.spans))
+        self.trials.append((place, msgspec.to_builtins(show_trial(stored)) | more))
+
+    def as_json(self) -> dict[str, object]:
+        """Return the question as the page's script reads it, with numbers in place of the documents' texts."""
+        texts = [(text, spans) for text, (_, spans) in self.texts.items()]
+        return {"texts": texts, "cases": [self._brief(case) for case in self.heads], "trials": self.trials}
 
     def _brief(self, case: ShownCase) -> dict[str, object]:
-        documents = []
-        for one in case.documents:
-            place = self.texts.setdefault(one.text, len(self.texts))
-            if place == len(self.spans):
-                self.spans.append(one.spans)
-            rest = {"stance": one.stance, "kind": one.kind} | ({} if one.item is None else {"item": one.item})
-            documents.append({"text": place, **rest})
+        fields: dict[str, Any] = msgspec.to_builtins(case)
         own = [one.text for one in case.documents]
-        messages = [{"role": one.role, "content": [*self._pieces(one.content, own)]} for one in case.messages]
-        fields: dict[str, object] = msgspec.to_builtins(case)
-        return fields | {"documents": documents, "messages": messages}
+        for document in fields["documents"]:
+            document["text"] = self.texts[document["text"]][0]
+            del document["spans"]
+        for message in fields["messages"]:
+            message["content"] = [*self._pieces(message["content"], own)]
+        return fields
 
     def _pieces(self, content: str, documents: Iterable[str]) -> Iterator[str | int]:
         """Yield the segments of a prompt as text, with document numbers in place of the documents."""
@@ -93,7 +109,7 @@ class _Group:
             found = content.find(text, start) if text else -1
             if found >= 0:
                 yield content[start:found]
-                yield self.texts[text]
+                yield self.texts[text][0]
                 start = found + len(text)
         yield content[start:]
 
@@ -109,36 +125,43 @@ def pack_cases(
     """Pack the trials from runs. If not all trials fit, pack only the trials for a fixed random sample of questions."""
     known = {(run, diagnosis.case, diagnosis.model, diagnosis.repeat): diagnosis for run, diagnosis, *_ in diagnoses}
     names = names or read_row_names(runs)
-    groups: dict[PackedQuestion, _Group] = {question: _Group() for question in _choose(runs)}
-    asked: set[PackedQuestion] = set()
+    groups: dict[_Question, _Group] = {question: _Group() for question in _choose(runs)}
+    asked: set[_Question] = set()
     for folder in runs:
         with open_scored(folder) as store:
             for stored in store.results():
-                question = PackedQuestion(stored.case.data, stored.case.item)
+                question = stored.case.data, stored.case.item
                 asked.add(question)
-                group = groups.get(question)
-                if group is not None:
-                    diagnosis = known.get((folder, stored.case.case, stored.model, stored.repeat))
-                    judged = () if votes is None else votes(folder, stored)
-                    group.add(stored, diagnosis, judged, names.of(folder, stored.model))
-    packer = _Packer(most_bytes)
-    for group in groups.values():
-        if not packer.take(group):
+                if question in groups:
+                    found = known.get((folder, stored.case.case, stored.model, stored.repeat))
+                    groups[question].add(
+                        stored,
+                        model=names.of(folder, stored.model),
+                        types=[] if found is None else found.types,
+                        evidence=[] if found is None else found.evidence,
+                        judged=[] if votes is None else votes(folder, stored),
+                    )
+    packed = Packed(len(asked))
+    for some in _batches(group for group in groups.values() if group.trials):
+        content = msgspec.json.encode([group.as_json() for group in some])
+        block = b64encode(gzip.compress(content, 9, mtime=0)).decode()
+        most_bytes -= len(block)
+        if most_bytes < 0:
             break
-    return Packed(packer.index(), packer.blocks, len(asked))
+        packed.add(some, block)
+    return packed
 
 
-def _choose(runs: Sequence[Path]) -> list[PackedQuestion]:
+def _choose(runs: Sequence[Path]) -> list[_Question]:
     """Return questions in a fixed random order, up to the trial limit."""
-    counts: dict[PackedQuestion, int] = {}
+    counts: dict[_Question, int] = {}
     for folder in runs:
         with open_scored(folder) as store:
-            models = len(store.models())
-            repeats = store.repeats()
+            models, repeats = len(store.models()), store.repeats()
             for case in store.cases():
-                question = PackedQuestion(case.data, case.item)
+                question = case.data, case.item
                 counts[question] = counts.get(question, 0) + models * repeats * case.feasible
-    order = sorted(counts, key=lambda one: blake2b(f"{one.data}\n{one.item}".encode(errors="surrogatepass")).digest())
+    order = sorted(counts, key=lambda one: blake2b("\n".join(one).encode(errors="surrogatepass")).digest())
     chosen, left = [], MOST_TRIALS
     for question in order:
         if counts[question] <= left:
@@ -147,72 +170,13 @@ def _choose(runs: Sequence[Path]) -> list[PackedQuestion]:
     return chosen
 
 
-class _Packer:
-    """Writes the blocks and the index for packed cases."""
-
-    def __init__(self, most_bytes: int) -> None:
-        self.blocks: list[str] = []
-        self._left = most_bytes
-        self._names: dict[str, dict[str, int]] = {
-            name: {} for name in ("models", "data", "testbeds", "verdicts", "types", "langs")
-        }
-        self._questions: list[object] = []
-        self._trials: list[tuple[object, ...]] = []
-        self._firsts: list[int] = []
-        self._open: list[object] = []
-        self._waiting: list[tuple[object, ...]] = []
-
-    def take(self, group: _Group) -> bool:
-        """Add a question; return False if it completed a block that was omitted because of the size limit."""
-        if not group.trials:
-            return True
-        head = group.heads[0]
-        place = len(self._questions)
-        self._questions.append(
-            (self._number("data", head.data), head.item, self._number("langs", head.lang), head.question)
-        )
-        texts = [*zip(group.texts, group.spans, strict=True)]
-        trials = {"trials": group.trials, "types": group.types, "evidence": group.evidence, "judged": group.judged}
-        self._open.append({"texts": texts, "cases": group.shown, **trials})
-        for (case, trial), types in zip(group.trials, group.types, strict=True):
-            self._waiting.append(self._row(place, group.heads[case], trial, types))
-        return len(self._waiting) < _BLOCK_TRIALS or self._close()
-
-    def index(self) -> dict[str, object]:
-        """Close the last block, and return the index for the filters."""
-        if self._waiting:
-            self._close()
-        last = max((int(str(row[0])) for row in self._trials), default=-1)
-        names: Mapping[str, list[str]] = {name: [*known] for name, known in self._names.items()}
-        kept = self._questions[: last + 1]
-        return {**names, "questions": kept, "trials": self._trials, "firsts": self._firsts}
-
-    def _close(self) -> bool:
-        packed = b64encode(gzip.compress(msgspec.json.encode(self._open), 9, mtime=0)).decode()
-        fits = len(packed) <= self._left
-        if fits:
-            self._left -= len(packed)
-            self._firsts.append(len(self._trials))
-            self.blocks.append(packed)
-            self._trials += self._waiting
-        self._open, self._waiting = [], []
-        return fits
-
-    def _row(self, question: int, case: ShownCase, trial: ShownTrial, types: Sequence[str]) -> tuple[object, ...]:
-        verdict = trial.verdict or trial.outcome
-        return (
-            question,
-            self._number("models", trial.model),
-            self._number("testbeds", case.testbed),
-            case.noise,
-            self._number("verdicts", verdict),
-            [self._number("types", name) for name in types],
-        )
-
-    def _number(self, name: str, value: str) -> int:
-        return self._names[name].setdefault(value, len(self._names[name]))
-
-
-def _name(stored: StoredResult) -> tuple[object, ...]:
-    """Return a key that distinguishes a question's cases, including those that differ only in instructions."""
-    return (stored.case.case, stored.case.rotation, stored.case.messages)
+def _batches(groups: Iterable[_Group]) -> Iterator[list[_Group]]:
+    """Yield lists of questions that have enough trials for a block."""
+    batch: list[_Group] = []
+    for group in groups:
+        batch.append(group)
+        if sum(len(one.trials) for one in batch) >= _BLOCK_TRIALS:
+            yield batch
+            batch = []
+    if batch:
+        yield batch

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 
 from ragbed.analysis.locale import Locale
-from ragbed.reporting.numbers import show, show_asked
+from ragbed.reporting.html.cases import Packed
+from ragbed.reporting.numbers import count_cases, show, show_asked
 from ragbed.reporting.pages.charts import Chart
 from ragbed.reporting.pages.markup import Child, Node, el
 from ragbed.reporting.result_tables import tabulate_decisions, tabulate_errors
-from ragbed.reporting.summary import COLUMNS, LeaderboardRow, Paragraph, make_standings
+from ragbed.reporting.summary import COLUMNS, Finding, LeaderboardRow, make_standings
 from ragbed.reporting.table import Table, write_html
 from ragbed.reporting.tables import Report
 
@@ -34,20 +35,54 @@ def leaderboard(standings: Sequence[tuple[LeaderboardRow, Node | None]], words: 
         setting = el("div", f"{', '.join(row.data)} · {docs} · {row.entrant.profile}", class_="small quiet")
         model = el("div", el("strong", row.entrant.model), " ", link, setting)
         cells = [show(row.cells.get(column.name), None, words) for column in COLUMNS]
-        rows.append([model, row.entrant.lang, show_asked(row.counts, words), *cells])
+        rows.append([model, row.entrant.lang, show_asked(count_cases(row.cells.values()), words), *cells])
     note = el("p", rich(words("board.note")), " ", words("page.sort"))
     return el("div", note, write_html(columns, rows, words("board.heading"), class_="sortable cards"))
 
 
-def summary(paragraphs: Sequence[Paragraph], words: Locale) -> Node | None:
-    """Return one card per model, with a paragraph for each language of the data, or None if there are no paragraphs."""
-    cards: dict[str, list[Node]] = {}
-    for one in paragraphs:
-        lang = el("strong", words("summary.of", lang=one.lang)) if one.lang else None
-        cards.setdefault(one.model, []).append(el("p", lang, " " if lang else None, one.text))
+def summary(findings: Sequence[Finding], packed: Packed, words: Locale) -> Node | None:
+    """Return one card per model with its findings, and links to cases of the biggest failure; None without findings."""
+    cards: dict[str, dict[str, list[Node]]] = {}
+    for one in findings:
+        cards.setdefault(one.model, {}).setdefault(one.lang, []).append(el("li", one.text))
     if not cards:
         return None
-    return el("div", [el("article", el("h3", model), texts, class_="card model") for model, texts in cards.items()])
+    articles = [
+        el(
+            "article",
+            el("h3", model),
+            [_languages(lang, texts, words) for lang, texts in of_lang.items()],
+            class_="card model",
+        )
+        for model, of_lang in cards.items()
+    ]
+    examples = [el("li", el("a", text, href=f"#case-{at}", dir="auto")) for at, text in find_examples(packed, findings)]
+    look = el("div", el("h3", words("page.look")), el("ul", examples), class_="screen-only") if examples else None
+    return el("div", el("div", articles, class_="cards-beside"), look)
+
+
+def _languages(lang: str, texts: Sequence[Node], words: Locale) -> Node:
+    heading = el("strong", words("summary.of", lang=lang)) if lang else None
+    return el("div", heading, el("ul", texts))
+
+
+_EXAMPLES = 3
+_LONGEST_QUESTION = 100
+
+
+def find_examples(packed: Packed, findings: Sequence[Finding]) -> list[tuple[int, str]]:
+    """Return the positions and questions of three trials that show the biggest failures, each of another question."""
+    index, chosen = packed.index, dict[int, int]()
+    for one in findings:
+        for at, (question, model, testbed, _, verdict, _) in enumerate(index["trials"]):
+            is_here = index["models"][model] == one.model and index["testbeds"][testbed] == one.testbed
+            if is_here and index["verdicts"][verdict] in one.verdicts and len(chosen) < _EXAMPLES:
+                chosen.setdefault(question, at)
+    texts = {question: index["questions"][question][3] for question in chosen}
+    return [
+        (at, text if len(text := texts[question]) <= _LONGEST_QUESTION else f"{text[:_LONGEST_QUESTION]}…")
+        for question, at in chosen.items()
+    ]
 
 
 def figures(charts: Sequence[Chart], words: Locale) -> Node:

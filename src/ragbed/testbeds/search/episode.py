@@ -25,7 +25,7 @@ from ragbed.testbeds.search.settings import MAX_INVALID, MAX_INVALID_IN_TURN, Se
 
 SearchFunction: TypeAlias = Callable[[str, int], Sequence[Retrieved]]  # takes a query and the maximum number of results
 # The reason why an episode ended. For all values except `answered`, the outcome of the case is `truncated`.
-Ending: TypeAlias = Literal["answered", "turn-limit", "call-limit", "token-limit", "time-limit", "invalid-calls"]
+Ending: TypeAlias = Literal["answered", "turn-limit", "call-limit", "invalid-calls"]
 
 
 ENDINGS: tuple[Ending, ...] = get_args(Ending)
@@ -55,8 +55,7 @@ class Episode:
         self.steps: list[Step] = []
         self._new = _first_messages(case) if protocol == "text" else case.messages
         self._sent: tuple[Message, ...] = ()
-        self._calls = self._tokens = self._invalid = 0
-        self._seconds = 0.0
+        self._calls = self._invalid = 0
 
     def request(self) -> Case:
         """Return the case with the messages for the next request."""
@@ -65,7 +64,6 @@ class Episode:
     def take(self, done: Completion, *, cached: int = 0) -> None:
         """Add a response, execute its searches, and either prepare the next request or end the episode."""
         parsed = parse_tools(done) if self._protocol == "tools" else parse_text(done)
-        self._count(done)
         searches = () if parsed.answer is not None else self._execute(parsed.searches)
         self._add_step(done, cached, searches)
         if parsed.answer is not None:
@@ -82,11 +80,6 @@ class Episode:
     def _add_step(self, done: Completion, cached: int, searches: tuple[Search, ...]) -> None:
         step = Step(messages=self._new, reply=done.reply, usage=done.usage, latency_s=done.latency_s, cached=cached)
         self.steps.append(structs.replace(step, calls=done.calls, searches=searches, protocol=self._protocol))
-
-    def _count(self, done: Completion) -> None:
-        usage = done.usage or {}
-        self._tokens += usage.get("in", 0) + usage.get("out", 0)
-        self._seconds += done.latency_s or 0.0
 
     def _execute(self, wanted: Sequence[Search]) -> tuple[Search, ...]:
         """Execute searches until the limit is reached, and drop any further ones.
@@ -113,11 +106,7 @@ class Episode:
             return self.ended
         if searches and self._invalid >= MAX_INVALID:
             return "invalid-calls"
-        if len(self.steps) >= self._limits.turns:
-            return "turn-limit"
-        if self._tokens >= self._limits.tokens:
-            return "token-limit"
-        return "time-limit" if self._seconds >= self._limits.seconds else None
+        return "turn-limit" if len(self.steps) >= self._limits.turns else None
 
     def _continue(self, done: Completion, parsed: Parsed, searches: Sequence[Search]) -> None:
         lang = self._case.lang

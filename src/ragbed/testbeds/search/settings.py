@@ -11,15 +11,13 @@ from msgspec import Struct
 from ragbed.errors import UnknownName, UsageError, option
 
 Protocol: TypeAlias = Literal["auto", "tools", "text"]
-IndexKind: TypeAlias = Literal["lexical", "dense"]
 
 DEFAULT_K, MAX_K = 5, 20  # default and maximum number of documents per search
 MAX_QUERY_CHARS = 1_000
 MAX_INVALID_IN_TURN = 16  # number of invalid searches in one response after which an episode ends
 MAX_INVALID = 3  # number of consecutive responses without a valid search after which an episode ends
 _MAX_SIZE = 1_000_000  # maximum number of passages in a corpus (time and memory: docs/project/benchmarks.md)
-_MAX_DENSE = 10_000  # maximum number of passages in a dense index; encoding takes milliseconds per passage
-_LARGEST = {"turns": 100, "calls": 1_000, "tokens": 100_000_000, "seconds": 86_400}
+_LARGEST = {"turns": 100, "calls": 1_000}
 
 
 class SearchSettings(Struct, frozen=True):
@@ -28,20 +26,14 @@ class SearchSettings(Struct, frozen=True):
     Attributes:
         turns: Maximum number of responses.
         calls: Maximum number of searches.
-        tokens: Maximum number of tokens in all prompts and responses together.
-        seconds: Maximum total latency of the responses.
         protocol: How the model calls the tool; `auto` uses tool calls if the provider supports them, otherwise text.
-        index: How the corpus is searched.
         false: Shares of edited passages in the evidence for counterfactual items.
         sizes: Corpus sizes in passages; generated news is used to pad the corpus.
     """
 
     turns: int = 8
     calls: int = 16
-    tokens: int = 100_000
-    seconds: int = 600
     protocol: Protocol = "auto"
-    index: IndexKind = "lexical"
     false: tuple[Fraction, ...] = (Fraction(0), Fraction(1, 2), Fraction(1))
     sizes: tuple[int, ...] = ()
 
@@ -62,12 +54,7 @@ def parse_search(text: str | None) -> SearchSettings:
         if name not in _READERS:
             raise UnknownName(f"setting of {option('search')}", name, _READERS)
         given[name] = _READERS[name](name, value)
-    settings = SearchSettings(**given)
-    if settings.index == "dense" and any(size > _MAX_DENSE for size in settings.sizes):
-        raise UsageError(
-            f"{option('search', text)}: a dense index is limited to {_MAX_DENSE:,} passages. Use index=lexical."
-        )
-    return settings
+    return SearchSettings(**given)
 
 
 def _show(value: object) -> str:
@@ -82,9 +69,8 @@ def _limit(name: str, value: str) -> int:
 
 
 def _choice(name: str, value: str) -> str:
-    known = get_args(Protocol if name == "protocol" else IndexKind)
-    if value not in known:
-        raise UnknownName(f"{name} of {option('search')}", value, known)
+    if value not in get_args(Protocol):
+        raise UnknownName(f"{name} of {option('search')}", value, get_args(Protocol))
     return value
 
 
@@ -109,7 +95,6 @@ def _sizes(_: str, value: str) -> tuple[int, ...]:
 _READERS: dict[str, Callable[[str, str], object]] = {
     **dict.fromkeys(_LARGEST, _limit),
     "protocol": _choice,
-    "index": _choice,
     "false": _shares,
     "sizes": _sizes,
 }

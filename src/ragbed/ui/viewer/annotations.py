@@ -12,8 +12,8 @@ from msgspec import Struct, structs
 from ragbed.analysis.diagnosis.records import FOLDER as DIAGNOSES
 from ragbed.analysis.judging import FOLDER as JUDGES
 from ragbed.analysis.judging.criteria import CRITERIA
-from ragbed.analysis.judging.judge_run import judge_case, needs_judge, verdict_of
-from ragbed.analysis.judging.labels import Label, LabelledUnit
+from ragbed.analysis.judging.judge_run import LabelledUnit, judge_case, needs_judge, verdict_of
+from ragbed.analysis.judging.labels import Label
 from ragbed.errors import MALFORMED_JSON, RagbedError, UsageError
 from ragbed.io.file_lock import LockHeld, lock_file
 from ragbed.io.jsonl import read_lines, sync_folder, write_whole

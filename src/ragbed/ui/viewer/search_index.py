@@ -26,6 +26,7 @@ from ragbed.analysis.trials.table import TrialTable
 from ragbed.runs.decided import read_decided
 from ragbed.runs.lock import holder
 from ragbed.runs.store import StoredResult
+from ragbed.schema import Case
 from ragbed.ui.viewer.annotations import read_diagnosed, stamp_of
 
 _HAN = r"\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003134f"
@@ -199,7 +200,7 @@ class SearchIndex:
 
     def _add_documents(self) -> bool:
         last = self._count("documents")
-        found = list(self._store.cases_after(last, _BATCH))
+        found = list(self._store.cases_after(last, _BATCH, Case))
         texts = [(number, _hash(document.text), document.text) for number, case in found for document in case.documents]
         if not found:
             return False

@@ -8,13 +8,11 @@ from xml.etree import ElementTree
 import pytest
 
 from ragbed.reporting.pages.charts import (
-    Bar,
     Chart,
     ChartRow,
     CurvePoint,
     Series,
     StackSegment,
-    bars,
     curves,
     heat,
     safe_name,
@@ -41,7 +39,6 @@ def _all() -> list[Chart]:
             [StackSegment("right", 1), StackSegment("wrong", 2)],
             [ChartRow("m", (0.75, 0.25), n=8)],
         ),
-        bars("b", ChartTexts("B", "d", "type"), [("E1", [Bar("m", 0.5, 0.4, 0.6, 10)])]),
         heat("h", ChartTexts("H", "d", "model", "slot"), ["1.", "2."], [ChartRow("m", [0.25, None], "noise 0")]),
     ]
 
@@ -189,13 +186,3 @@ def test_chinese_letters_are_drawn() -> None:
     """Letters without a shape would all be drawn alike."""
     drawn = {PICTURES["png"](_curves(name)) for name in ("鲁棒性", "噪声比", "反事实")}
     assert len(drawn) == 3, "no font here has Chinese letters: apt-get install fonts-noto-cjk"
-
-
-def test_bars_of_many_models_can_be_told_apart() -> None:
-    names = [f"m{number}" for number in range(20)]
-    group = [Bar(name, 0.5, 0.4, 0.6, 10) for name in names]
-    root = ElementTree.fromstring(bars("b", ChartTexts("B", "d", "type"), [("E1", group)]).as_file(follows_theme=True))
-    rects = [rect for rect in root.iter(f"{_SVG}rect") if rect.get("class") != "paper"]
-    looks = [(rect.get("class"), rect.get("stroke-dasharray")) for rect in rects]
-    assert len(set(looks[:20])) == 20
-    assert looks[20:] == looks[:20]  # the legend

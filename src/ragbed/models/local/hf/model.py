@@ -98,7 +98,7 @@ class HFModel:
         async def call(max_tokens: int) -> Completion:
             return await self._generate(engine, tokens, max_tokens, self.request(case) + repeat.to_bytes(4, "big"))
 
-        return await self._limit.complete(case, call)
+        return await self._limit.complete(call)
 
     async def _generate(self, engine: BatchEngine, tokens: list[int], max_tokens: int, seed: bytes) -> Completion:
         context = self._context or self._tokenizer.context

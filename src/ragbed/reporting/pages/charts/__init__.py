@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from ragbed.reporting.pages.charts.curves import CurvePoint, Series, curves
 from ragbed.reporting.pages.charts.layout import Chart, ChartTexts, safe_name
-from ragbed.reporting.pages.charts.rows import Bar, ChartRow, StackSegment, bars, heat, stacks
+from ragbed.reporting.pages.charts.rows import ChartRow, StackSegment, heat, stacks
 
 __all__ = [
-    "Bar", "Chart", "ChartRow", "ChartTexts", "CurvePoint", "Series", "StackSegment",
-    "bars", "curves", "heat", "safe_name", "stacks",
+    "Chart", "ChartRow", "ChartTexts", "CurvePoint", "Series", "StackSegment",
+    "curves", "heat", "safe_name", "stacks",
 ]  # fmt: skip

@@ -161,31 +161,19 @@ def fit(text: str, width: float, letter: float = CHARACTER) -> str:
 
 
 def fit_names(names: Sequence[str], width: float) -> list[str]:
-    """Shorten names to fit a width, keeping different names distinct.
+    """Shorten names to fit a width. If different names would be equal, their common parts are left out at the end.
 
-    If shortened names would be equal, their common last parts are removed first (`-Instruct`), or their common first
-    parts. If that is not enough, the names are numbered.
+    Common parts at the end are e.g. `-Instruct`. If that is not enough, the names are numbered.
     """
     fitted = {name: fit(name, width, _NAME) for name in names}
     counts = Counter(fitted.values())
     alike = {name: _PART.split(name) for name in fitted if counts[fitted[name]] > 1}
-    start, end = _shared(alike.values()), _shared(parts[::-1] for parts in alike.values())
-    ways: tuple[Callable[[int, list[str]], str], ...] = (
-        lambda _, parts: f"{''.join(parts[: len(parts) - end]).rstrip('-_/: ')}…",
-        lambda _, parts: f"…{''.join(parts[start:])}",
-        lambda number, parts: f"{number} {''.join(parts)}",
-    )
-    for write_name in ways if alike else ():
-        for number, (name, parts) in enumerate(alike.items(), 1):
-            fitted[name] = fit(write_name(number, parts), width, _NAME)
-        if len(set(fitted.values())) == len(fitted):
-            break
+    end = next((at for at, parts in enumerate(zip_longest(*map(reversed, alike.values()))) if len({*parts}) > 1), 0)
+    cut = {name: f"{''.join(parts[: len(parts) - end]).rstrip('-_/: ')}…" for name, parts in alike.items()}
+    if len({fit(text, width, _NAME) for text in cut.values()}) < len(cut):
+        cut = {name: f"{number} {name}" for number, name in enumerate(alike, 1)}
+    fitted |= {name: fit(text, width, _NAME) for name, text in cut.items()}
     return [fitted[name] for name in names]
-
-
-def _shared(names: Iterable[list[str]]) -> int:
-    """Return the number of leading parts that all names have in common."""
-    return next((at for at, parts in enumerate(zip_longest(*names)) if len(set(parts)) > 1), 0)
 
 
 def spread(wanted: Sequence[float], least: float, top: float, bottom: float) -> list[float]:

@@ -1,4 +1,4 @@
-"""Charts with labelled rows: stacked bars, heat maps, and groups of bars with confidence intervals."""
+"""Charts with labelled rows: stacked bars and heat maps."""
 
 from __future__ import annotations
 
@@ -8,15 +8,12 @@ from typing import NamedTuple
 
 from ragbed.reporting.pages.charts.layout import (
     CHARACTER,
-    HUES,
     WIDTH,
     Chart,
     ChartTexts,
     Grid,
     fit,
     fit_names,
-    format_share,
-    hue,
     make_chart,
     measure,
     percent,
@@ -41,17 +38,17 @@ def _label(label: str, note: str, top: float) -> Iterator[Node]:
         yield el("text", fit(note, _LEFT - 16, 5.6), class_="note", x=_LEFT - 8, y=top + 23, text_anchor="end")
 
 
-def _legend(entries: Iterable[tuple[str, dict[str, str | None]]], top: float) -> tuple[float, list[Node]]:
+def _legend(parts: Iterable[StackSegment], top: float) -> tuple[float, list[Node]]:
     """Return the height of a legend below `top`, and its squares with their names."""
     marks: list[Node] = []
     left, line = 8.0, 0
-    for name, square in entries:
-        width = 38 + measure(name)
+    for part in parts:
+        width = 38 + measure(part.name)
         if left + width > WIDTH and left > 8:
             left, line = 8.0, line + 1
         y = top + _LINE * line
-        marks.append(el("rect", **square, x=left, y=y, width=14, height=14))
-        marks.append(el("text", fit(name, WIDTH - 40), x=left + 20, y=y + 11.5))
+        marks.append(el("rect", **part.shade, x=left, y=y, width=14, height=14))
+        marks.append(el("text", fit(part.name, WIDTH - 40), x=left + 20, y=y + 11.5))
         left += width
     return _LINE * (line + 1), marks
 
@@ -77,7 +74,7 @@ def stacks(name: str, texts: ChartTexts, parts: Sequence[StackSegment], rows: Se
     """Draw one bar per row, in which each segment shows a percentage, with a legend below."""
     used = [part for part, *shares in zip(parts, *(row.shares for row in rows), strict=True) if any(shares)]
     bottom = _TOP + _ROW * len(rows) + 12
-    height, legend = _legend(((part.name, part.shade) for part in used or parts), bottom)
+    height, legend = _legend(used or parts, bottom)
     marks: list[Node] = []
     for number, (label, row) in enumerate(zip(fit_names([row.name for row in rows], _LEFT - 16), rows, strict=True)):
         top, left = _TOP + _ROW * number, float(_LEFT)
@@ -129,54 +126,7 @@ def heat(name: str, texts: ChartTexts, columns: Sequence[str], rows: Sequence[Ch
             marks.append(el("text", percent(value), class_=ink, x=left + width / 2, y=top + 19, text_anchor="middle"))
     bottom, middle = _TOP + 4 + _HEAD + _ROW * len(rows), _LEFT + width * len(columns) / 2
     marks.append(el("text", texts.across, class_="faint", x=middle, y=bottom + 16, text_anchor="middle"))
-    numbers = tuple((f"{row.name}, {row.note}", *(percent(value, 1) for value in row.shares)) for row in rows)
+    numbers = tuple(
+        (", ".join(filter(None, (row.name, row.note))), *(percent(value, 1) for value in row.shares)) for row in rows
+    )
     return make_chart(name, texts, bottom + 26, marks, Grid((texts.rows, *columns), numbers))
-
-
-class Bar(NamedTuple):
-    """A bar in a group: a share with an optional confidence interval."""
-
-    series: str
-    value: float
-    low: float | None
-    high: float | None
-    n: int
-
-
-_OUTLINES = ("1 2", None, "6 2", "2 2")  # Dash patterns, by how often the colours have been used before.
-_BARS_LEFT, _BARS_RIGHT, _BAR = 200, 110, 16  # The labels of groups are longer than those of rows.
-
-
-def bars(name: str, texts: ChartTexts, groups: Sequence[tuple[str, Sequence[Bar]]]) -> Chart:
-    """Draw one bar per series in every group, with a legend below."""
-    series = list(dict.fromkeys(bar.series for _, group in groups for bar in group))
-    most = max([0.1, *(bar.value if bar.high is None else bar.high for _, group in groups for bar in group)])
-    whole = (WIDTH - _BARS_LEFT - _BARS_RIGHT) / most
-    marks: list[Node] = []
-    top = float(_TOP)
-    for label, group in groups:
-        marks.append(el("text", fit(label, _BARS_LEFT - 16), x=_BARS_LEFT - 8, y=top + 12, text_anchor="end"))
-        for bar in group:
-            low, high = (_BARS_LEFT + whole * (bar.value if end is None else end) for end in (bar.low, bar.high))
-            title = el("title", f"{bar.series}: {format_share(bar.value, bar.low, bar.high, '%')}, n = {bar.n}")
-            box = {"x": _BARS_LEFT, "y": top, "width": whole * bar.value, "height": _BAR - 2}
-            marks.append(el("rect", title, **_colours(series.index(bar.series)), **box))
-            marks.append(el("path", class_="whisker", d=f"M{low:.1f} {top + 7:.1f}H{high:.1f}"))
-            marks.append(el("text", f"{percent(bar.value, 1)}%", class_="faint", x=high + 8, y=top + 11.5))
-            top += _BAR
-        top += 10
-    height, legend = _legend(((one, _colours(number)) for number, one in enumerate(series)), top)
-    rows = tuple((label, *(_cell(group, one) for one in series)) for label, group in groups)
-    return make_chart(name, texts, top + height + 6, [*marks, *legend], Grid((texts.rows, *series), rows))
-
-
-def _colours(number: int) -> dict[str, str | None]:
-    """Return the attributes of a series' bars; a series that reuses a colour has an outline."""
-    if number < HUES:
-        return {"class_": f"{hue(number)} block pale"}
-    return {"class_": f"{hue(number)} pale", "stroke_dasharray": _OUTLINES[number // HUES % len(_OUTLINES)]}
-
-
-def _cell(group: Sequence[Bar], series: str) -> str:
-    found = next((bar for bar in group if bar.series == series), None)
-    return "–" if found is None else f"{format_share(found.value, found.low, found.high)} (n = {found.n})"

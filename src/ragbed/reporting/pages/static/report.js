@@ -25,7 +25,7 @@ const index = JSON.parse(document.getElementById("index").textContent);
 const blocks = document.querySelectorAll("script.block");
 const place = document.getElementById("cases");
 const unpacked = new Map();
-const chosen = new Map();
+const filters = new Map();
 let wanted = "";
 let shown = STEP;
 let fitting = [];
@@ -58,18 +58,18 @@ async function find(at) {
   while (index.firsts[block] > at) block -= 1;
   let first = index.firsts[block];
   for (const group of await unpack(block)) {
-    if (at < first + group.trials.length) return whole(group, at - first, first);
+    if (at < first + group.trials.length) return unfold(group, at - first, first);
     first += group.trials.length;
   }
   throw new Error(`no trial ${at}`);
 }
 
-function whole(group, at, first) {
+function unfold(group, at, first) {
   const brief = group.cases[group.trials[at][0]];
   const text = (piece) => (typeof piece === "number" ? group.texts[piece][0] : piece);
   const documents = brief.documents.map((one) => ({ ...one, text: group.texts[one.text][0], spans: group.texts[one.text][1] }));
   const messages = brief.messages.map((one) => ({ ...one, content: one.content.map(text).join("") }));
-  const trials = group.trials.map(([of, trial], here) => ({ of, at: first + here, trial: { ...trial, types: group.types[here], evidence: group.evidence[here], judged: group.judged[here] } }));
+  const trials = group.trials.map(([of, trial], here) => ({ of, at: first + here, trial }));
   const same = trials.filter((one) => one.of === group.trials[at][0]);
   return {
     shown: { ...brief, documents, messages },
@@ -85,7 +85,7 @@ function choose() {
   fitting = order.filter((at) => {
     const row = index.trials[at];
     if (matches && !matches[row[0]]) return false;
-    return FIELDS.every(([name, , values]) => !chosen.has(name) || values(row).includes(chosen.get(name)));
+    return FIELDS.every(([name, , values]) => !filters.has(name) || values(row).includes(filters.get(name)));
   });
 }
 
@@ -107,11 +107,11 @@ function drawFilter([name, list, values]) {
   if (found.size < 2) return null;
   const options = [...found].sort((a, b) => (list === null ? (a ?? -1) - (b ?? -1) : compare(index[list][a], index[list][b])));
   const select = el("select", { "aria-label": say(name), onchange: () => {
-    if (select.value === "") chosen.delete(name);
-    else chosen.set(name, options[Number(select.value)]);
+    if (select.value === "") filters.delete(name);
+    else filters.set(name, options[Number(select.value)]);
     refresh();
   } }, el("option", { value: "" }, say("All")), options.map((value, at) =>
-    el("option", { value: at, selected: chosen.get(name) === value }, showValue(list, value))));
+    el("option", { value: at, selected: filters.get(name) === value }, showValue(list, value))));
   return el("label", {}, el("span", { class: "small quiet" }, say(name)), select);
 }
 

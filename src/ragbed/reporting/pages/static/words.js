@@ -101,8 +101,6 @@ const ZH = {
   "Searched too long": "过度检索",
   "turn-limit": "达到轮次上限",
   "call-limit": "达到检索次数上限",
-  "token-limit": "达到 token 上限",
-  "time-limit": "达到时间上限",
   "invalid-calls": "连续无效调用",
   "unknown": "未知",
   "noise {0}": "噪声 {0}",
