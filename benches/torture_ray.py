@@ -1,6 +1,6 @@
-"""Kill nodes and drivers of `--engine ray` at random moments during runs and builds.
+"""Kill nodes and drivers of `--engine ray` at random moments during runs.
 
-    python -m benches torture_ray [--kills 20] [--cases 20000] [--pages 5000]
+    python -m benches torture_ray [--kills 20] [--cases 20000]
 
 The server's log shows which calls were made. Prints one line per trial; exits with code 1 if a guarantee is violated.
 """
@@ -14,16 +14,11 @@ import subprocess
 import sys
 import tempfile
 import time
-from concurrent.futures import ThreadPoolExecutor, wait
-from contextlib import closing
 from pathlib import Path
 
 from ragbed.data.native import to_line
-from ragbed.runs.engines import EngineSpec, open_engine
-from ragbed.runs.engines.local import LocalEngine
 from ragbed.runs.status import read_status
 from tests.items import base_item
-from tests.runs.engines.building import build_with, write_pages
 from tests.runs.engines.cluster import Nodes, running_cluster, worker_processes
 from tests.runs.harness import Endpoint, canonical, endpoint_size, serve
 
@@ -94,23 +89,6 @@ class Torture:
         counts = f"{cases:,} cases, {lost} lost, {repeated} repeated (status reports {twice}), equal bytes: {equal}"
         return _report(f"{self.kills} {name} killed", passed, f"{counts}, {seconds:,.0f} s, exit {code}")
 
-    def disturb_build(self, pages: int) -> bool:
-        """Repeatedly kill nodes during a build, which runs in a thread; nodes are started in the main thread."""
-        source = self.folder / "pages"
-        write_pages(source, pages)
-        here = build_with(LocalEngine(2), source, self.folder / "build-here")
-        kills, started = 0, time.monotonic()
-        with closing(open_engine(EngineSpec("ray", self.nodes.address))) as engine, ThreadPoolExecutor(1) as thread:
-            making = thread.submit(build_with, engine, source, self.folder / "build-there")
-            while kills < self.kills and not wait([making], self.draw.random() * 6).done:
-                self.nodes.kill_any(self.draw)
-                self.nodes.add()
-                kills += 1
-            there = making.result()
-        seconds, equal, (_, articles, passages) = time.monotonic() - started, there == here, there
-        counts = f"{articles:,} articles and {passages:,} passages of {pages:,} pages, equal bytes: {equal}"
-        return _report(f"{kills} nodes killed in a build", equal and articles == pages, f"{counts}, {seconds:,.0f} s")
-
 
 def _report(what: str, passed: bool, details: str) -> bool:
     print(f"{what:30} {'ok    ' if passed else 'BROKEN'} {details}", flush=True)
@@ -119,10 +97,9 @@ def _report(what: str, passed: bool, details: str) -> bool:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("what", nargs="*", default=["nodes", "drivers", "build"])
+    parser.add_argument("what", nargs="*", default=["nodes", "drivers"])
     parser.add_argument("--kills", type=int, default=20)
     parser.add_argument("--cases", type=int, default=20_000)
-    parser.add_argument("--pages", type=int, default=5_000)
     chosen = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="torture-ray-") as name, running_cluster(3) as nodes:
         folder, held = Path(name), []
@@ -132,6 +109,4 @@ def main() -> int:
                 held.append(torture.disturb_run(chosen.cases, driver=False))
             if "drivers" in chosen.what:
                 held.append(torture.disturb_run(chosen.cases, driver=True))
-            if "build" in chosen.what:
-                held.append(torture.disturb_build(chosen.pages))
     return 0 if all(held) else 1

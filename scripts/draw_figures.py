@@ -93,7 +93,7 @@ def _panel(lang: Lang, name: str, case: Case, width: float) -> tuple[list[Node],
     title, meaning = TITLES[lang][name]
     texts: list[tuple[str, str, tuple[str, str] | None]]
     texts = [("strong", title, None), ("note", meaning, None), ("strong", case.question, None)]
-    texts += [("", document.text, _MARKS[document.stance]) for document in case.documents]
+    texts += [("", document.text, _MARKS[document.stance or "distracts"]) for document in case.documents]
     texts.append(("strong", expected_answer(case), ("→", "strong")))
     nodes, y = [], 6.0
     for kind, text, marked in texts:

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from ragbed.api.question_data import build_qa
     from ragbed.api.reports import report
     from ragbed.api.results import Figure, Run
+    from ragbed.api.run_status import status
     from ragbed.api.runs import arun, forecast, open_run, run
     from ragbed.api.serving import review, view
     from ragbed.api.setup import doctor
@@ -53,6 +54,7 @@ else:  # Hidden from type checkers, because `__getattr__` would make them accept
         "api.question_data": ("build_qa",),
         "api.reports": ("report",),
         "api.results": ("Figure", "Run"),
+        "api.run_status": ("status",),
         "api.runs": ("arun", "forecast", "open_run", "run"),
         "api.serving": ("review", "view"),
         "api.setup": ("doctor",),
@@ -116,6 +118,7 @@ __all__ = [
     "report",
     "review",
     "run",
+    "status",
     "synthesize",
     "system",
     "view",

@@ -162,7 +162,7 @@ class Document(Record, frozen=True, kw_only=True):
     """A passage as it appears in a case."""
 
     text: str
-    stance: Stance
+    stance: Stance | None  # None if the document has no label, as in traces
     kind: str
     source: int  # index of the passage in its item
     item: str | None = None  # ID of the item that the document was taken from, if it is not the case's own item

@@ -5,7 +5,9 @@ Scoring has its own, more precise matcher; the comparisons here are the ones use
 
 from __future__ import annotations
 
+import os
 import re
+import shlex
 import unicodedata
 from collections.abc import Iterator
 from functools import cache, lru_cache
@@ -266,3 +268,13 @@ def in_words(number: int) -> str:
     if number >= 20:
         return _TENS[number // 10 - 2] + (f"-{_ONES[number % 10]}" if number % 10 else "")
     return _ONES[number]
+
+
+def quoted(*words: object) -> str:
+    """Join the words of a command, quoting them as the user's shell requires."""
+    texts = [str(word) for word in words]
+    if os.name == "nt":
+        from subprocess import list2cmdline  # noqa: PLC0415
+
+        return list2cmdline(texts)
+    return shlex.join(texts)

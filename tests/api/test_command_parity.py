@@ -31,18 +31,17 @@ FUNCTIONS = {
     "rank": "rank",
     "report": "report",
     "review": "review",
+    "status": "status",
     "synth": "synthesize",
     "view": "view",
 }
-ELSEWHERE = {"run": ("run", "arun", "forecast"), "status": ("Run.status",)}
-"""A command with several functions, and one that is a method."""
+ELSEWHERE = {"run": ("run", "arun", "forecast")}
+"""A command with several functions."""
 PRINTING = {
     "": {"json"},
-    "report": {"disagreements"},
     "run": {"scorer"},
 }
-"""Options that choose what the command line prints: `--disagreements` is `Run.disagreements`, and `--scorer` of `run`
-is that of `Run.tables`."""
+"""Options that choose what the command line prints: `--scorer` of `run` is that of `Run.tables`."""
 API_ONLY = {"progress"}
 
 

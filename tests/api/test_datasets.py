@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import json
 import pickle
-from copy import copy as shallow_copy
 from pathlib import Path
 from typing import Any
 
@@ -23,14 +22,14 @@ def test_cases_are_counted_written_and_generated_on_demand(tmp_path: Path) -> No
     chosen: dict[str, Any] = {"testbeds": ["noise", "rejection"], "noise": [0, 1], "limit": 6}
     made = ragbed.cases([DATA], **chosen)
     exported = ragbed.export([DATA], "jsonl", out, **chosen)
-    assert [structs.asdict(row) for row in exported.conditions] == list(made.records())
-    assert ragbed.export([DATA], "jsonl", **chosen).conditions == exported.conditions
+    assert [structs.asdict(row) for row in exported["conditions"]] == list(made.records())
+    assert ragbed.export([DATA], "jsonl", **chosen)["conditions"] == exported["conditions"]
     assert {(row["testbed"], row["noise"], row["feasible"]) for row in made.records()} >= {("rejection", 1.0, 6)}
     assert len(list(made)) == len(list(made)) == len(out.read_text("utf-8").splitlines())
     ragbed.export(DATA, "jsonl", sink, **chosen)
     assert sink.getvalue() == out.read_bytes()
     with pytest.raises(ragbed.UsageError, match="is the input dataset itself"):
-        ragbed.export("figure1", "jsonl", ragbed.datasets()[0]["folder"] + "/figure1.jsonl", num_docs=2)
+        ragbed.export("figure1", "jsonl", ragbed.datasets().records()[0]["folder"] + "/figure1.jsonl", num_docs=2)
 
 
 def test_cases_can_be_sent_to_other_processes() -> None:
@@ -53,26 +52,12 @@ def test_lint_keeps_the_first_findings_or_all(tmp_path: Path) -> None:
     bad = {"query": "Who won?", "answer": "Ann Lee", "positive": ["Ann Lee"], "negative": ["Ann Lee"]}
     path.write_text("".join(json.dumps({"id": number, **bad}) + "\n" for number in range(8)))
     few, every = ragbed.lint(path), ragbed.lint(path, all_=True, only="gold-in-negative")
-    assert few.ok
-    assert few.totals["warning"] >= 8
+    assert (few["ok"], few["findings"]["warning"] >= 8) == (True, True)
     (row,) = every.records()
     assert (row["data"], row["rule"], row["severity"], row["items"]) == ("mine", "gold-in-negative", "warning", 8)
-    assert len([found for found in few.findings() if found.rule == "gold-in-negative"]) == 3
-    assert len(list(every.findings())) == 8
-    assert ragbed.lint("ragbed-mini-zh_base", only="record").ok
-
-
-def test_lint_results_can_be_sent_to_other_processes(tmp_path: Path) -> None:
-    path = tmp_path / "mine.json"
-    bad = {"query": "Who won?", "answer": "Ann Lee", "positive": ["Ann Lee"], "negative": ["Ann Lee 1"]}
-    path.write_text("".join(json.dumps({"id": number, **bad}) + "\n" for number in range(8)) + "no JSON\n")
-    result = ragbed.lint([str(path), DATA], all_=True)
-    copy = pickle.loads(pickle.dumps(result))
-    assert len(list(copy.findings())) > 8
-    assert list(copy.findings()) == list(result.findings())
-    assert (copy.records(), copy.totals, copy.ok) == (result.records(), result.totals, False)
-    assert [report.values() for report in copy.reports] == [report.values() for report in result.reports]
-    assert list(shallow_copy(result).findings()) == list(result.findings())
+    assert len([found for found in few["data"][0]["findings"] if found.rule == "gold-in-negative"]) == 3
+    assert len(every["data"][0]["findings"]) == 8
+    assert ragbed.lint("ragbed-mini-zh_base", only="record")["ok"]
 
 
 def test_synthetic_data_is_written_once(tmp_path: Path) -> None:
@@ -86,16 +71,16 @@ def test_synthetic_data_is_written_once(tmp_path: Path) -> None:
     assert [Path(row["file"]).name for row in made.records()] == ["en_base.jsonl", "en_fact.jsonl"]
     assert seen[-1] == ("items", 8, 8)
     again = ragbed.synthesize(tmp_path, items=6, lang="en", integration=0, workers=1)
-    assert again.manifest == made.manifest
+    assert again["manifest"] == made["manifest"]
     with pytest.raises(ragbed.UsageError, match="was not generated with these options"):
         ragbed.synthesize(tmp_path, items=9, lang="en", workers=1)
 
 
 def test_a_download_lists_its_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("RAGBED_DATA_DIR", str(tmp_path / "data"))
-    assert [row["state"] for row in ragbed.download("figure1")] == ["present"]
+    assert [row["state"] for row in ragbed.download("figure1").records()] == ["present"]
     monkeypatch.setattr("ragbed.data.catalog.install.download", lambda *_: {"en.json": "no space left."})
     with pytest.raises(DownloadError, match=r"1 of 1 files for rgb could not be downloaded\. no space left\. Rerun"):
         ragbed.download("rgb")
-    listed = {row["name"]: row["complete"] for row in ragbed.datasets()}
+    listed = {row["name"]: row["complete"] for row in ragbed.datasets().records()}
     assert (listed["figure1"], listed["rgb"]) == (True, False)

@@ -40,12 +40,12 @@ def _results(folder: Path) -> dict[str, Any]:
         "cases": ragbed.cases(DATA, limit=2).records(),
         "compare": ragbed.compare(runs["oracle"], runs["refuser"]).records(),
         "diagnose": ragbed.diagnose(runs["refuser"]).records(),
-        "export": ragbed.export(DATA, "jsonl", folder / "cases.jsonl", limit=2).count,
+        "export": ragbed.export(DATA, "jsonl", folder / "cases.jsonl", limit=2)["cases"],
         "judge": ragbed.judge(runs["oracle"], "scripted/echo", criteria="correct").records(),
-        "lint": ragbed.lint(DATA, only="record").totals,
+        "lint": ragbed.lint(DATA, only="record")["findings"],
         "power": ragbed.power(drop=0.1),
         "report": ragbed.report(runs["oracle"], format="csv").records(),
-        "synthesize": ragbed.synthesize(folder / "news", items=2, lang="en", workers=1).manifest,
+        "synthesize": ragbed.synthesize(folder / "news", items=2, lang="en", workers=1)["manifest"],
     }
 
 

@@ -149,7 +149,7 @@ def test_an_exception_without_a_message_is_an_error_of_that_case(tmp_path: Path)
         raise Wordless
 
     run = _evaluate(fails, tmp_path)
-    assert (run.outcomes, run.errors[0]["message"]) == ({"error": 5}, "Wordless")
+    assert (run.outcomes, run.errors[0]["message"]) == ({"error": 5}, "Wordless: <exception str() failed>")
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,8 @@ from urllib.request import Request, urlopen
 import pytest
 
 import ragbed
-from ragbed.api.serving import PageServer, ReviewResult
+from ragbed.api.serving import PageServer
+from ragbed.reporting.table import Result
 
 
 def _status(url: str) -> int:
@@ -43,6 +44,5 @@ def test_a_review_is_served_and_applied(tmp_path: Path) -> None:
     assert "3 items" in server.description
     server.close()
     applied = ragbed.review(data, apply=tmp_path / "reviewed")
-    assert isinstance(applied, ReviewResult)
-    assert applied.applied is not None
-    assert (applied.applied.unreviewed, applied.quality is not None) == (3, True)
+    assert isinstance(applied, Result)
+    assert (applied["applied"].unreviewed, "all measured gates passed" in applied.notes[-1]) == (3, True)

@@ -11,9 +11,9 @@ import pytest
 
 import ragbed
 from ragbed.cli import app
-from ragbed.cli.console import quoted
 from ragbed.cli.options import CommandLine
 from ragbed.errors import option
+from ragbed.text import quoted
 from tests.cli.typed import type_command
 
 _SOURCE = Path(ragbed.__file__).parent
@@ -67,7 +67,7 @@ def test_the_value_of_thinking_is_not_shown_as_the_cost_limit(value: str) -> Non
 def test_paths_in_commands_have_the_quotes_of_the_shell(
     system: str, shown: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("ragbed.cli.console.os.name", system)
+    monkeypatch.setattr("ragbed.text.os.name", system)
     words = quoted("runs/my demo", "a$b", "plain")
     monkeypatch.undo()  # pytest reads the name, too
     assert words == shown

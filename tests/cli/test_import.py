@@ -100,7 +100,7 @@ def test_a_ratio_that_has_no_short_decimal_is_read_from_the_file_name(data: Path
     done, out = _import(path, [line | {"docs": None} for line in lines], data, "--from", "rgb")
     assert (done.code, json.loads(done.out)["matched"]) == (0, 6), done.err
     with open_store(out, create=False) as store:
-        (mix,) = {tuple(document.stance for document in case.documents) for case in store.cases()}
+        (mix,) = {tuple(str(document.stance) for document in case.documents) for case in store.cases()}
         assert {case.noise for case in store.cases()} == {1 / 3}
     assert sorted(mix) == ["distracts", "supports", "supports"]
     assert type_command("export", str(out), "--to", "rgb", "-o", str(data.parent / "back")).code == 0

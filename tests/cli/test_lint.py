@@ -48,7 +48,7 @@ def test_only_the_first_few_of_a_rule_are_shown_unless_all_are_asked_for(tmp_pat
     assert "… and 17 more" in few.out
     assert every.out.count("is almost the same as positive[0]") == 20
     assert "more" not in every.out
-    assert few.out.splitlines()[-1].endswith("List all findings of a rule with --only RULE --all.")
+    assert few.out.splitlines()[-1].endswith("To list all findings of a rule, use --only RULE and --all.")
     assert every.out.splitlines()[-1].endswith("Check the warnings: they may make scores wrong.")
 
 

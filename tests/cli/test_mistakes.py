@@ -118,21 +118,16 @@ MODELS = [
     ),
     Mistake(
         "run -d DATA -m python/my_rag",
-        "python/my_rag: the module or function name is missing. Use python/<module>:<function>, e.g. "
-        "python/my_rag:answer.",
-    ),
-    Mistake(
-        "run -d DATA -m python/my_rag.py:answer",
-        "python/my_rag.py:answer: the module name must not end in .py. Use python/my_rag:answer",
+        "python/my_rag: my_rag has no function ''. Use python/<module>:<function>.",
     ),
     Mistake(
         "run -d DATA -m python/my_rga:answer",
-        "python/my_rga:answer: No module named 'my_rga' in this folder or in the installed packages. Check the "
-        "name, or run the command in the module's folder.",
+        "python/my_rga:answer: my_rga cannot be imported from this folder or the installed packages: "
+        "ModuleNotFoundError: No module named 'my_rga'. To see where the error occurs, run: python -c 'import my_rga'",
     ),
     Mistake(
         "run -d DATA -m python/my_rag:answr",
-        "python/my_rag:answr: my_rag has no function 'answr'. Check the name.",
+        "python/my_rag:answr: my_rag has no function 'answr'. Use python/<module>:<function>.",
     ),
     Mistake(
         "judge good -m gpt-4o",
@@ -400,7 +395,7 @@ OPTIONS = [
     ),
     Mistake(
         "report good -f docx",
-        "--format 'docx' is not one of text, md, html, latex, csv, json, site, svg, png, pdf.",
+        "--format 'docx' is not one of text, md, html, csv, json, site, svg, png, pdf.",
     ),
     Mistake("report good --scorer robst", "unknown scorer 'robst'. Did you mean 'robust'? Known: code, paper, robust."),
     Mistake("compare good", "Error: Missing argument 'B'."),

@@ -102,17 +102,3 @@ def test_every_extra_that_a_hint_names_exists(environ: dict[str, str], monkeypat
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]
     named = set(re.findall(r"'ragbed\[([\w-]+)\]'", _type(["doctor"], environ)))
     assert {"serve", "build", "figures"} <= named <= extras.keys()
-
-
-def test_a_program_that_is_not_on_the_path_is_named_by_its_path(tmp_path: Path) -> None:
-    (tmp_path / ".venv").symlink_to(Path(sys.executable).parents[1], target_is_directory=True)
-    words = [".venv/bin/ragbed", "data", "get", "figure1"]
-    done = subprocess.run(words, cwd=tmp_path, env={"PATH": "/nowhere"}, capture_output=True, text=True, check=True)
-    assert done.stdout.splitlines()[-1] == "Use a dataset by its name: .venv/bin/ragbed lint figure1"
-    doctor = subprocess.run(
-        [words[0], "doctor"], cwd=tmp_path, env={"PATH": "/nowhere"}, capture_output=True, text=True, check=True
-    )
-    assert "Before you run a command from the fix column, run: . .venv/bin/activate" in doctor.stdout
-    path = f"{tmp_path / '.venv' / 'bin'}:/usr/bin:/bin"
-    done = subprocess.run(["ragbed", *words[1:]], env={"PATH": path}, capture_output=True, text=True, check=True)
-    assert done.stdout.splitlines()[-1] == "Use a dataset by its name: ragbed lint figure1"

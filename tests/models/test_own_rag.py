@@ -233,9 +233,9 @@ def test_an_exception_in_a_function_is_the_outcome_of_its_case(function: str, er
 @pytest.mark.parametrize(
     ("function", "provided", "problem"),
     [
-        ("needs_documents", "corpus", "cannot be used in the testbed own-rag: it must accept `question` alone or"),
-        ("plain", "documents", r"must accept `documents` or `case`. Its parameters suit the testbed own-rag"),
-        ("plain", "search", r"must accept `search` or `case`.*A correct one: def answer\(question, search\)"),
+        ("needs_documents", "corpus", "cannot be used in the testbed own-rag. Change"),
+        ("plain", "documents", r"cannot be used in testbeds that provide documents, e.g. noise."),
+        ("plain", "search", r"cannot be used in the testbed search.*A correct one: def answer\(question, search\)"),
     ],
 )
 def test_a_function_for_another_testbed_is_refused_before_the_first_call(

@@ -13,7 +13,7 @@ import ragbed
 from ragbed.errors import UsageError
 from ragbed.models.scripted import AGENTS
 from ragbed.models.search_tool import SearchTool
-from ragbed.schema import Case, Completion, Retrieved
+from ragbed.schema import Completion, Retrieved
 from ragbed.testbeds.search.corpora import Index, SearchCorpus
 from tests.runs.harness import canonical, make_case
 
@@ -215,31 +215,6 @@ def test_the_result_of_a_system_does_not_wait_for_a_search_in_progress() -> None
     assert (done.outcome, done.steps[0].searches) == ("error", ())
 
 
-def test_concurrent_searches_are_recorded_in_the_order_in_which_they_start() -> None:
-    started, goes_on = threading.Event(), threading.Event()
-
-    class Corpus:
-        max_calls = 2
-
-        def search(self, _: Case, query: str, __: int) -> list[Retrieved]:
-            if query == "slow":
-                started.set()
-                assert goes_on.wait(60)
-            return []
-
-    tool = SearchTool(make_case(0), cast("SearchCorpus", Corpus()))
-    thread = threading.Thread(target=tool, args=("slow",))
-    thread.start()
-    assert started.wait(60)
-    with pytest.raises(ValueError, match="must be a text"):
-        tool("")
-    tool("fast")
-    goes_on.set()
-    thread.join()
-    done = tool.add_to(Completion(outcome="ok", reply="Rome"))
-    assert [search.query for search in done.steps[0].searches] == ["slow", "", "fast"]
-
-
 def test_a_function_in_a_module_receives_the_tool(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "sea_agent.py").write_text(
         "def answer(question, search, lang):\n    return search(question)[0]['text']\n"
@@ -248,10 +223,10 @@ def test_a_function_in_a_module_receives_the_tool(tmp_path: Path, monkeypatch: p
     monkeypatch.chdir(tmp_path)
     run = ragbed.run("python/sea_agent:answer", _DATA[0], out=tmp_path / "run", **_OPTIONS)
     assert (run.outcomes, _rates(run, "never_searched")["complete"]) == ({"ok": 4}, 0)
-    told = r"must accept `search` or `case`\..* A correct one: def answer\(question, search\): …"
+    told = r"in the testbed search\. .* A correct one: def answer\(question, search\): …"
     with pytest.raises(UsageError, match=told):
         ragbed.run("python/sea_agent:other", _DATA[0], out=tmp_path / "other", **_OPTIONS)
-    told = r"must accept `documents` or `case`\..* A correct one: def answer\(question, documents\): "
+    told = r"in testbeds that provide documents.* A correct one: def answer\(question, documents\): "
     with pytest.raises(UsageError, match=told):
         ragbed.run(
             "python/sea_agent:answer", _DATA[0], out=tmp_path / "both", **_OPTIONS | {"testbeds": "noise,search"}

@@ -151,16 +151,16 @@ def test_an_exception_in_a_function_is_the_outcome_of_its_case(function: str, er
 @pytest.mark.parametrize(
     ("spec", "problem"),
     [
-        ("nowhere:f", "No module named 'nowhere' in this folder"),
+        ("nowhere:f", "nowhere cannot be imported from this folder or the installed packages: ModuleNotFoundError"),
         (
             "broken_system:f",
             "RuntimeError: half installed. To see where the error occurs, run: python -c 'import broken_system'",
         ),
-        ("script_system:f", "script_system cannot be imported: SystemExit: 2"),
+        ("script_system:f", "SystemExit: 2"),
         ("made_system:missing", "made_system has no function 'missing'"),
         ("made_system:constant", "made_system has no function 'constant'"),
-        ("made_system", "Use python/<module>:<function>"),
-        ("imports_missing:answer", "imports_missing imports no_such_package, which is not installed"),
+        ("made_system", "has no function .*Use python/<module>:<function>"),
+        ("imports_missing:answer", "ModuleNotFoundError: No module named .no_such_package"),
         ("made_system:positional", "its parameter 'query' is unknown. A function under test has the parameters"),
         ("made_system:wants_more", "its parameter 'index' is unknown"),
         ("made_system:other_names", r"A correct one: def answer\(question, documents\): return"),

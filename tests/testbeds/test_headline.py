@@ -127,8 +127,8 @@ def test_the_report_counts_the_declared_trials(folder: Path) -> None:
 def test_the_viewer_highlights_the_declared_scores() -> None:
     conditions = [("data", "en", name, None, 0.0, 0, "related", "robust") for name in TESTBEDS]
     overview = [ConditionRow(Condition("model", *condition)) for condition in conditions]
-    reader = SimpleNamespace(name="run", cells=[], store=SimpleNamespace(served=dict), overview=overview)
-    rows, _ = RunQueries({"run": cast("RunReader", reader)}).overview("robust")
+    reader = SimpleNamespace(name="run", overview=overview)
+    rows = RunQueries({"run": cast("RunReader", reader)}).overview("robust")
     shown = {row.testbed: row.wanted for row in rows}
     assert shown == {name: (testbed.headline, *testbed.secondary) for name, testbed in TESTBEDS.items()}
 

@@ -63,4 +63,4 @@ def test_a_false_answer_that_is_the_true_one_is_refused_before_any_call(position
     with pytest.raises(DataError, match=told):
         ragbed.run({"mine": answer}, path, out=tmp_path / "run", progress=False)
     assert calls == []
-    assert ragbed.lint(path).totals["error"] == 1
+    assert ragbed.lint(path)["findings"]["error"] == 1

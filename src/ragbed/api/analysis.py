@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ragbed.api.calling import open_engine, with_request_options
+from ragbed.api.calling import with_request_options
 from ragbed.api.job_specs import CompareSpec, DiagnoseSpec, JudgeSpec, PowerSpec, RankSpec
 from ragbed.api.layout import split
 from ragbed.api.places import run_folder, several
@@ -26,11 +26,9 @@ if TYPE_CHECKING:
     from ragbed.analysis.gates import GateResult
     from ragbed.analysis.judging.criteria import Criterion
     from ragbed.analysis.judging.judge_run import Scope
-    from ragbed.models.base import Sampling
 
 _FLIPS = 20  # Maximum number of flipped items to show; the values contain all of them.
 _ERRORS = 20  # Maximum number of errors to show; the file contains all of them.
-_VOTING_TEMPERATURE = 0.7  # Sampling temperature for a judge's votes; at 0, all votes would be identical.
 
 
 @takes(CompareSpec)
@@ -121,31 +119,27 @@ def judge(spec: JudgeSpec) -> Result:
     from ragbed.api import analysis_tables
     from ragbed.api.function_models import identify_functions
     from ragbed.api.model_calls import CallPlan, open_caller
+    from ragbed.models.base import Sampling
     from ragbed.runs.display_names import read_names, short_names
 
     if spec.out is not None:
         check_unlabelled(Path(spec.out))
     people = None if spec.labels is None else read_labels(Path(spec.labels))
-    folder, votes = run_folder(spec.run), spec.votes
+    folder = run_folder(spec.run)
     planned, judged = [], []
     with open_progress(spec.progress) as shown, open_caller(spec, shown) as caller:
         budget = caller.budget(spec.model)  # shared by all criteria
         for criterion in _read_criteria(spec.criteria):
             scope = replace(_scope(folder, criterion, spec.testbeds), only_unsure=spec.unsure)
-            sampling = with_request_options(_judge_sampling(criterion, votes, spec.max_tokens), spec)
-            if votes > 1 and sampling.temperature == 0:
-                raise UsageError(
-                    f"{option('votes', votes)} has no effect at {option('temperature', 0)}: all votes are identical. "
-                    "Remove one of them."
-                )
+            sampling = Sampling(temperature=criterion.temperature, choices=criterion.words)
+            sampling = with_request_options(with_limit(sampling, spec.max_tokens), spec)
             plan = CallPlan(
                 scope.folder(sampling, identify_functions(spec.model)),
                 scope.settings(),
                 scope.cases,
                 spec.model,
                 sampling,
-                votes,
-                budget,
+                budget=budget,
             )
             planned.append((scope, plan))
         caller.pay_earlier_calls((plan.folder for _, plan in planned), budget)
@@ -214,13 +208,6 @@ def _scope(run: Path, criterion: Criterion, testbeds: Values | None) -> Scope:
         return Scope(run, criterion, frozenset(find_testbed(name).name for name in names))
 
 
-def _judge_sampling(criterion: Criterion, votes: int, max_tokens: int | str) -> Sampling:
-    from ragbed.models.base import Sampling
-
-    temperature = criterion.temperature if votes == 1 else max(criterion.temperature, _VOTING_TEMPERATURE)
-    return with_limit(Sampling(temperature=temperature, choices=criterion.words), max_tokens)
-
-
 @takes(DiagnoseSpec)
 def diagnose(spec: DiagnoseSpec) -> Result:
     """Classify the errors in a run and record the evidence. All diagnoses are written to RUN/diagnose/diagnosis.jsonl.
@@ -240,12 +227,13 @@ def diagnose(spec: DiagnoseSpec) -> Result:
     from ragbed.analysis.run_cells import is_monitored
     from ragbed.api.analysis_tables import describe_counts, describe_diagnosis, tabulate_shares
     from ragbed.runs.display_names import read_names
+    from ragbed.runs.engines.local import LocalEngine
 
     if spec.show is not None and spec.show not in (*NAMES, UNCLASSIFIED):
         raise UnknownName("error type", spec.show, [*NAMES, UNCLASSIFIED])
     folder = run_folder(spec.run)
-    with open_progress(spec.progress) as shown, closing(open_engine(spec, shown.message)) as workers:
-        found = diagnose_run(folder, workers)
+    with open_progress(spec.progress), closing(LocalEngine()) as engine:
+        found = diagnose_run(folder, engine)
     path, names, monitored = write_diagnoses(folder, found.diagnoses), read_names([folder]), is_monitored(folder)
     types = tabulate_shares(found.diagnoses, "type", names, is_monitored=monitored)
     sources = tabulate_shares(found.diagnoses, "source", names, is_monitored=monitored)

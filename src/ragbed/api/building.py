@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,7 +21,7 @@ from ragbed.io.jsonl import write_file
 from ragbed.models import parse_model
 from ragbed.models.base import Sampling
 from ragbed.reporting.table import Result, Table
-from ragbed.text import counted
+from ragbed.text import counted, quoted
 
 if TYPE_CHECKING:
     from ragbed.builder.build_context import Build
@@ -30,7 +29,6 @@ if TYPE_CHECKING:
     from ragbed.builder.model_calls import BuildModelClient, Request
     from ragbed.builder.new_recipe import RecipeTrial, Survey
     from ragbed.builder.pipeline import Done
-    from ragbed.builder.quality import Quality
     from ragbed.builder.recipe import Recipe
     from ragbed.runs.budget import Budget
 
@@ -38,76 +36,18 @@ _ITEMS = 20  # number of base items per language in a recipe without a trial
 _PAGE_STEPS = frozenset({"articles", "pages"})
 
 
-@dataclass(frozen=True, repr=False)
-class BuildResult(Result):
-    """The result of a build.
-
-    Attributes:
-        folder: The build's output folder.
-        steps: Number of input, output and rejected records in each step.
-        files: Numbers of requested and delivered items per file, with the reason for any shortfall.
-    """
-
-    folder: Path
-    steps: Mapping[str, Done]
-    files: Sequence[Delivery]
-
-    @property
-    def unfinished(self) -> list[str]:
-        """Steps in which a search or model call failed; call `build` again to retry them."""
-        return [name for name, done in self.steps.items() if not done.stamp and name not in _PAGE_STEPS]
-
-    @property
-    def unfetched(self) -> list[str]:
-        """Steps in which pages could not be fetched. Unfetched pages count as rejected; the next build retries them."""
-        return [name for name, done in self.steps.items() if not done.stamp and name in _PAGE_STEPS]
-
-    @property
-    def complete(self) -> bool:
-        """Whether all steps are finished and no items are missing."""
-        return not self.unfinished and not any(file.is_short for file in self.files)
-
-    def samples(self, most: int = 3) -> list[tuple[str, str, str]]:
-        """Return examples of questions: "accepted" or the failed check, the question, and the answer or the reason."""
-        from ragbed.builder.funnel import draw_samples
-
-        return draw_samples(self.folder, most)
-
-    def records(self) -> Table:
-        """Return one row per file with the numbers of requested and delivered items."""
-        rows = [
-            {"file": str(self.folder / file.file), "wanted": file.wanted, "delivered": file.made, "reason": file.reason}
-            for file in self.files
-        ]
-        shown = [{name: row[name] for name in ("file", "wanted", "delivered")} for row in rows]
-        return Table(rows, f"Items in {self.folder}", shown)
-
-    def tables(self) -> list[Table]:
-        """Return the steps, the items by file, and samples of accepted and rejected questions."""
-        from ragbed.builder.funnel import main_reasons
-
-        steps = [
-            {"step": name, "in": done.entered, "out": done.made, "rejected": sum(done.rejected.values())}
-            | {"reasons": main_reasons(done)}
-            for name, done in self.steps.items()
-        ]
-        columns = ("check", "question or source", "answer or reason")
-        samples = [dict(zip(columns, sample, strict=True)) for sample in self.samples()]
-        return [Table(steps, "Steps"), self.records(), Table(samples, "Samples", columns=columns)]
-
-
 @takes(BuildSpec)
-def build(spec: BuildSpec) -> BuildResult:
+def build(spec: BuildSpec) -> Result:
     """Build the benchmark described by a recipe. A second call resumes an interrupted build.
 
     Example:
         >>> from pathlib import Path
         >>> Path("texts").mkdir()
         >>> _ = Path("texts/hours.txt").write_text("The library opens at nine and closes at five. " * 20)
-        >>> recipe = ragbed.build_init("texts", model="scripted/echo", out="hours.toml", trial=0)
-        >>> result = ragbed.build(recipe.path, out="builds/hours")
-        >>> result.steps["articles"].made, result.complete
-        (1, False)
+        >>> _ = ragbed.build_init("texts", model="scripted/echo", out="hours.toml", trial=0)
+        >>> result = ragbed.build("hours.toml", out="builds/hours")
+        >>> result["steps"]["articles"].made, result.exit_code
+        (1, 3)
     """
     from ragbed.builder.recipe import check_day, read_recipe
     from ragbed.builder.run_build import run_build
@@ -119,7 +59,43 @@ def build(spec: BuildSpec) -> BuildResult:
     folder = Path(spec.out or Path("builds") / read.name)
     with open_progress(spec.progress) as shown, open_caller(spec, shown) as caller:
         state, deliveries = run_build(_open_build(folder, read, path.parent, caller, shown), spec.from_, shown.message)
-    return BuildResult(folder, state.steps, deliveries)
+    return _describe_build(folder, state.steps, deliveries)
+
+
+def _describe_build(folder: Path, steps: Mapping[str, Done], files: Sequence[Delivery]) -> Result:
+    """Return the counts of each step and file, samples of questions, what is missing, and the next steps."""
+    from ragbed.builder.funnel import draw_samples, main_reasons
+
+    done = [
+        {"step": name, "in": step.entered, "out": step.made, "rejected": sum(step.rejected.values())}
+        | {"reasons": main_reasons(step)}
+        for name, step in steps.items()
+    ]
+    items = [{"file": str(folder / file.file), "wanted": file.wanted, "delivered": file.made} for file in files]
+    columns = ("check", "question or source", "answer or reason")
+    samples = [dict(zip(columns, sample, strict=True)) for sample in draw_samples(folder, 3)]
+    tables = [
+        Table(done, "Steps"),
+        Table(items, f"Items in {folder}"),
+        Table(samples, "Samples", columns=columns),
+    ]
+    unfinished = [name for name, step in steps.items() if not step.stamp and name not in _PAGE_STEPS]
+    notes = []
+    if unfinished:
+        notes.append(f"Incomplete: some requests in {', '.join(unfinished)} failed. Rerun the command to retry them.")
+    notes += [
+        f"Some pages could not be fetched (see steps/{name}.rejects.jsonl). The next build tries them again."
+        for name, step in steps.items()
+        if not step.stamp and name in _PAGE_STEPS
+    ]
+    notes += [f"{file.file}: {file.made} of {file.wanted}. {file.reason}" for file in files if file.reason]
+    notes.append(f"The build is in {folder}. steps/*.rejects.jsonl list the rejected records with reasons.")
+    if first := next((file.file for file in files if file.made), None):
+        notes.append(f"Next: ragbed review {quoted(folder)}, then ragbed run -m MODEL -d {quoted(folder / first)}")
+    is_complete = not unfinished and not any(file.is_short for file in files)
+    return Result(
+        tables, notes, {"folder": str(folder), "steps": steps, "files": files}, exit_code=0 if is_complete else 3
+    )
 
 
 def _open_build(folder: Path, recipe: Recipe, home: Path, caller: ModelCaller, shown: Progress) -> Build:
@@ -169,25 +145,8 @@ def _check_models(recipe: Recipe, caller: ModelCaller, *, has_responses: bool) -
         caller.budget(models)
 
 
-@dataclass(frozen=True)
-class RecipeResult:
-    """A newly written recipe.
-
-    Attributes:
-        path: The recipe file.
-        recipe: The parsed recipe.
-        survey: Summary of the documents found; None if they are not in a folder.
-        trial: Result of the trial, with the estimated number of items; None if there was no trial.
-    """
-
-    path: Path
-    recipe: Mapping[str, Any]
-    survey: Survey | None = None
-    trial: RecipeTrial | None = None
-
-
 @takes(BuildInitSpec)
-def build_init(spec: BuildInitSpec) -> RecipeResult:
+def build_init(spec: BuildInitSpec) -> Result:
     """Inspect your documents, try the model on a few of them, and write a recipe with the estimated number of items.
 
     Example:
@@ -195,14 +154,16 @@ def build_init(spec: BuildInitSpec) -> RecipeResult:
         >>> Path("docs").mkdir()
         >>> _ = Path("docs/office.txt").write_text("The office opens at nine.")
         >>> recipe = ragbed.build_init("docs", model="scripted/echo", out="office.toml", trial=0)
-        >>> recipe.recipe["wanted"]["base"]
+        >>> recipe["recipe"]["wanted"]["base"]
         20
     """
     from ragbed.builder.new_recipe import ask_for_model, survey_folder, try_recipe, write_recipe
     from ragbed.builder.recipe import read_recipe
+    from ragbed.builder.web import need_extra
 
     if spec.model is None:
         raise UsageError(ask_for_model(variables(), Path()))
+    need_extra("protego", "trafilatura", "feedparser", "pypdf")
     source = Path(spec.documents)
     target = Path(spec.out or f"{source.resolve().stem}.toml")
     if target.exists():
@@ -230,59 +191,66 @@ def build_init(spec: BuildInitSpec) -> RecipeResult:
             raise
         if tried.expected:
             recipe = write(max(1, round(tried.expected / len(recipe.langs))))
-    return RecipeResult(target, msgspec.to_builtins(recipe), survey, tried)
+    found = msgspec.to_builtins(recipe)
+    notes = [] if survey is None else [_show_survey(survey)]
+    notes += [] if tried is None else _show_trial(tried)
+    notes.append(f"Recipe: {_show_wanted(found)}; generator: {model}.")
+    notes.append(f"Recipe written to {target}. Check it, then run: ragbed build run {target}")
+    return Result([], notes, {"path": str(target), "recipe": found, "survey": survey, "trial": tried})
 
 
-@dataclass(frozen=True, repr=False)
-class QualityResult(Result):
-    """Quality measures for a dataset.
+def _show_survey(survey: Survey) -> str:
+    """Return a sentence that describes the documents in a folder."""
+    langs = ", ".join(f"{share:.0%} {lang}" for lang, share in survey.langs.items()) or "unknown language"
+    size = f", about {survey.tokens:,} tokens each" if survey.tokens else ""
+    skipped = ", ".join(f"{reason} {count:,}" for reason, count in sorted(survey.skipped.items()))
+    found = counted(survey.documents, "document")
+    return f"Found: {found} ({langs}{size})." + (f" Skipped: {skipped}." if skipped else "")
 
-    Attributes:
-        quality: All quality measures, grouped by family.
-    """
 
-    quality: Quality
+def _show_trial(trial: RecipeTrial) -> list[str]:
+    """Return sentences with the result of a trial: the yield, the estimate and the main loss."""
+    documents = counted(trial.documents, "document")
+    lines = [f"Trial on {documents}: {trial.drafts} questions written, {counted(trial.items, 'item')} passed."]
+    lines += [f"  {question} — {answer}" for question, answer in trial.examples]
+    lines.append(
+        f"Estimate for all documents: about {trial.expected} items (95% interval {trial.low:,} to {trial.high:,}), "
+        f"{trial.calls:,} model calls."
+    )
+    return [*lines, trial.loss] if trial.loss else lines
 
-    @property
-    def ok(self) -> bool:
-        """True if no gate fails."""
-        return not self.quality.failed
 
-    def records(self) -> Table:
-        """Return one row per measure: value with its confidence interval, gate, result, and RGB's value."""
-        names = ("name", "value", "low", "high", "n", "gate", "passed", "note", "reference")
-        rows = [
-            {"family": family} | {name: getattr(measure, name) for name in names}
-            for family, measures in self.quality.families.items()
-            for measure in measures
-        ]
-        from ragbed.builder.quality import show_value
-
-        shown = [
-            {"figure": measure.name, "value": show_value(measure), "of": measure.n, "gate": measure.gate or ""}
-            | {"passed": measure.passed.replace("no gate", ""), "note": measure.note, "RGB": measure.reference}
-            for measures in self.quality.families.values()
-            for measure in measures
-        ]
-        size = f"{counted(self.quality.items, 'item')}, {counted(self.quality.passages, 'passage')}"
-        return Table(rows, f"Quality of {', '.join(self.quality.data)}: {size}", shown)
-
-    def tables(self) -> list[Table]:
-        """Return the measures and, for a build, the counts of each step."""
-        if not self.quality.steps:
-            return [self.records()]
-        steps = [{"step": name, "in": entered, "out": made} for name, (entered, made) in self.quality.steps.items()]
-        return [self.records(), Table(steps, "Steps")]
+def _show_wanted(recipe: Mapping[str, Any]) -> str:
+    """Describe how many items of each kind a recipe requests per language."""
+    each = "each of " if len(recipe["langs"]) > 1 else ""
+    counts = ", ".join(f"{count} {kind}" for kind, count in recipe["wanted"].items())
+    return f"for {each}{', '.join(recipe['langs'])}: {counts}"
 
 
 @takes(QualitySpec)
-def build_quality(spec: QualitySpec) -> QualityResult:
+def build_quality(spec: QualitySpec) -> Result:
     """Measure the quality of a dataset or build folder, and show RGB's values for comparison.
 
     Example:
-        >>> ragbed.build_quality("ragbed-mini-en_base").quality.items
+        >>> ragbed.build_quality("ragbed-mini-en_base")["quality"].items
         60
     """
-    from ragbed.builder.quality import measure
+    from ragbed.builder.quality import measure, quality_values, show_value
 
-    return QualityResult(measure(str(spec.data)))
+    quality, names = measure(str(spec.data)), ("value", "low", "high", "n", "gate", "passed", "note", "reference")
+    found = [(family, measure) for family, measures in quality.families.items() for measure in measures]
+    rows = [
+        {"family": family, "name": one.name} | {name: getattr(one, name) for name in names} for family, one in found
+    ]
+    shown = [
+        {"figure": one.name, "value": show_value(one), "of": one.n, "gate": one.gate or ""}
+        | {"passed": one.passed.replace("no gate", ""), "note": one.note, "RGB": one.reference}
+        for _, one in found
+    ]
+    size = f"{counted(quality.items, 'item')}, {counted(quality.passages, 'passage')}"
+    tables = [Table(rows, f"Quality of {', '.join(quality.data)}: {size}", shown)]
+    if quality.steps:
+        steps = [{"step": name, "in": entered, "out": made} for name, (entered, made) in quality.steps.items()]
+        tables.append(Table(steps, "Steps"))
+    failed = [f"Failed gates: {', '.join(one.name for one in quality.failed)}."] if quality.failed else []
+    return Result(tables, failed, quality_values(quality), exit_code=4 if failed else 0)

@@ -12,12 +12,12 @@ from ragbed.errors import UsageError, option
 
 if TYPE_CHECKING:
     from ragbed.api.objects import ModelSource
-    from ragbed.api.spec import CallOptions, EngineOptions
+    from ragbed.api.spec import CallOptions
     from ragbed.data.corpus import Corpora
     from ragbed.models.base import Model, Sampling
     from ragbed.models.systems import Provides
     from ragbed.runs.budget import Budget
-    from ragbed.runs.engines import Engine
+    from ragbed.runs.engines.local import LocalEngine
     from ragbed.schema import Case, Lang
 
 _LANGUAGES: dict[Lang, str] = {"en": "English", "zh": "Chinese"}
@@ -28,7 +28,7 @@ _REQUEST_OPTIONS = (
 )
 
 
-def open_engine(spec: EngineOptions, message: Callable[[str], None]) -> Engine:
+def open_engine(spec: CallOptions, message: Callable[[str], None]) -> LocalEngine:
     """Open the engine selected by the options. The caller must close it.
 
     Raises:
@@ -47,7 +47,7 @@ def open_engine(spec: EngineOptions, message: Callable[[str], None]) -> Engine:
     replicas = engines.ReplicaSpec(
         share.get("replicas", 1), share.get("cpus_per_replica", 1.0), share.get("gpus_per_replica", 0.0)
     )
-    return engines.open_engine(engines.EngineSpec(spec.engine, spec.cluster, replicas, tell=message))
+    return engines.open_engine(spec.engine, spec.cluster, replicas, message)
 
 
 def with_request_options(sampling: Sampling, spec: CallOptions) -> Sampling:
@@ -58,7 +58,7 @@ def with_request_options(sampling: Sampling, spec: CallOptions) -> Sampling:
 
 
 def open_model(
-    name: str, sampling: Sampling, spec: CallOptions, engine: Engine, corpora: Corpora | None = None
+    name: str, sampling: Sampling, spec: CallOptions, engine: LocalEngine, corpora: Corpora | None = None
 ) -> Model:
     """Open the model named by a model string; a RAG system may also search the given corpora.
 
@@ -123,7 +123,7 @@ def check_models(
         UsageError: A model is given twice, cannot search, or does not accept documents or prompts.
     """
     from ragbed.models.base import is_system
-    from ragbed.models.systems import UnderTest
+    from ragbed.models.systems import FunctionSystem
 
     for model in models:
         if [other.name for other in models].count(model.name) > 1:
@@ -138,7 +138,7 @@ def check_models(
                 f"{model.name} is not a RAG system, which the own-rag testbed requires. Use factory/…, python/… or "
                 "http/…, or ragbed.system."
             )
-        if isinstance(model, UnderTest) and not getattr(model, "takes_prompts", False):
+        if isinstance(model, FunctionSystem) and not model.takes_prompts:
             for kind in provided:
                 model.check_provided(kind, tuple(corpora) if kind == "corpus" else ())
         if prompted and is_system(model):
@@ -148,7 +148,7 @@ def check_models(
             )
 
 
-def open_reader(name: str, sampling: Sampling, spec: CallOptions, engine: Engine) -> Model:
+def open_reader(name: str, sampling: Sampling, spec: CallOptions, engine: LocalEngine) -> Model:
     """Open a model that accepts ragbed's prompts, e.g. a judge.
 
     Raises:

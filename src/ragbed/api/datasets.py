@@ -15,21 +15,22 @@ from ragbed.api.job_specs import CasesSpec, LintSpec, SynthesisSpec
 from ragbed.api.layout import read_langs, read_layout, split
 from ragbed.api.progress import Progress, open_progress
 from ragbed.api.specification import takes
+from ragbed.errors import option
 from ragbed.reporting.table import Result, Table, compact
+from ragbed.text import counted
 
 if TYPE_CHECKING:
     from ragbed.analysis.linting.checker import DatasetCheck
-    from ragbed.analysis.linting.rules import LintFinding, Questions
+    from ragbed.analysis.linting.rules import Questions
     from ragbed.data import Dataset
     from ragbed.schema import Case
-    from ragbed.synth.generate import SynthManifest
     from ragbed.testbeds.feasibility import FeasibilityRow
 
 _FINDINGS_PER_RULE = 3
 
 
-@dataclass(frozen=True, repr=False)
-class CaseSet(Result):
+@dataclass(frozen=True)
+class CaseSet:
     """The test cases of one or more datasets. Each iteration generates the cases again.
 
     Attributes:
@@ -79,51 +80,16 @@ def cases(spec: CasesSpec) -> CaseSet:
     return CaseSet(datasets, partial(generate_cases, datasets, testbeds, settings, named=names is not None))
 
 
-@dataclass(frozen=True, repr=False)
-class LintResult(Result):
-    """The findings of the lint rules.
-
-    Attributes:
-        reports: One report per dataset.
-    """
-
-    reports: Sequence[DatasetCheck]
-
-    @property
-    def totals(self) -> dict[str, int]:
-        """The number of findings by severity: error and warning."""
-        from ragbed.analysis.linting.checker import SEVERITIES
-
-        counts = [count for report in self.reports for count in report.counts]
-        return {name: sum(one.findings for one in counts if one.severity == name) for name in SEVERITIES}
-
-    @property
-    def ok(self) -> bool:
-        """True if there are no errors."""
-        return not self.totals["error"]
-
-    def findings(self) -> Iterator[LintFinding]:
-        """Yield the stored findings, grouped by dataset and rule."""
-        for report in self.reports:
-            for count in report.counts:
-                yield from report.kept.get(count.rule, ())
-
-    def records(self) -> Table:
-        """Return one row per dataset and rule with its severity and the number of findings."""
-        rows = [{"data": report.name} | count.values() for report in self.reports for count in report.counts]
-        return Table(rows, "Findings")
-
-
 @takes(LintSpec)
-def lint(spec: LintSpec) -> LintResult:
+def lint(spec: LintSpec) -> Result:
     """Check one or more datasets item by item.
 
     Example:
-        >>> result = ragbed.lint("ragbed-mini-en_base")
-        >>> result.ok
-        True
+        >>> ragbed.lint("ragbed-mini-en_base")["findings"]
+        {'error': 0, 'warning': 0}
     """
     from ragbed.analysis.linting import DatasetCheck, choose_rules
+    from ragbed.analysis.linting.checker import SEVERITIES
 
     rules = choose_rules(
         None if spec.only is None else split(spec.only, "only"), [] if spec.skip is None else split(spec.skip, "skip")
@@ -135,7 +101,51 @@ def lint(spec: LintSpec) -> LintResult:
             check = DatasetCheck(dataset, rules, questions, _watch(shown, dataset))
             check.run(None if spec.all_ else _FINDINGS_PER_RULE)
             reports.append(check)
-    return LintResult(reports)
+    counts = [count for check in reports for count in check.counts]
+    totals = {name: sum(one.findings for one in counts if one.severity == name) for name in SEVERITIES}
+    gravest = next((name for name, count in totals.items() if count), None)
+    advice = {
+        "error": "Fix the errors first: `ragbed run` refuses the dataset.",
+        "warning": "Check the warnings: they may make scores wrong.",
+        None: "No problems found." if len(rules) > 1 else "All records are valid.",
+    }[gravest]
+    all_of = f" To list all findings of a rule, use {option('only', 'RULE')} and {option('all_')}."
+    more = all_of if gravest and not spec.all_ else ""
+    total = f"{', '.join(counted(count, name) for name, count in totals.items())}. {advice}{more}"
+    return Result(
+        [*(part for check in reports for part in _describe(check)), total],
+        values={"ok": not totals["error"], "findings": totals, "data": [check.values() for check in reports]},
+        exit_code=1 if totals["error"] else 0,
+    )
+
+
+def _describe(check: DatasetCheck) -> Iterator[Table | str]:
+    """Yield a table with the counts of a dataset's findings, and a text with the findings that were kept."""
+    from ragbed.analysis.linting import RULES
+
+    counts = check.counts
+    title = f"{check.name}: {counted(check.items, 'item')}, {counted(check.documents, 'document')}"
+    rows = [{"data": check.name} | count.values() for count in counts]
+    shown = [
+        {"severity": count.severity, "rule": count.rule, "items": count.items, "docs": count.documents or None}
+        | {"meaning": RULES[count.rule].meaning}
+        for count in counts
+    ]
+    yield Table(rows, title, shown)
+    lines = [] if rows else [title]
+    clean = len(check.rules) - len({rule.name for rule in check.rules} & {count.rule for count in counts})
+    if rows and clean and check.items:
+        lines.append(f"{counted(clean, 'other rule')} found nothing.")
+    for count in counts:
+        lines += ["", f"{count.severity} {count.rule}  {RULES[count.rule].fix}"]
+        findings = check.kept.get(count.rule, [])
+        for finding in findings:
+            item = None if finding.item is None else f"item {finding.item}"
+            place = ", ".join(part for part in (item, f"line {finding.line}", finding.where) if part)
+            lines.append(f"  {place}: {finding.message}")
+        if len(findings) < count.findings:
+            lines.append(f"  … and {count.findings - len(findings):,} more")
+    yield "\n".join([*lines, ""])
 
 
 def _watch(shown: Progress, dataset: Dataset) -> Callable[[DatasetCheck], None]:
@@ -149,30 +159,8 @@ def _watch(shown: Progress, dataset: Dataset) -> Callable[[DatasetCheck], None]:
     return watch
 
 
-@dataclass(frozen=True, repr=False)
-class SyntheticData(Result):
-    """The files of a generated dataset.
-
-    Attributes:
-        folder: Folder that contains the files.
-        manifest: The dataset's seed, versions and checksums.
-    """
-
-    folder: Path
-    manifest: SynthManifest
-
-    def records(self) -> Table:
-        """Return one row per file with the number of items, documents and bytes, and the checksum."""
-        rows = [
-            {"file": str(self.folder / name)}
-            | {key: getattr(file, key) for key in ("items", "documents", "bytes", "sha256")}
-            for name, file in self.manifest.files.items()
-        ]
-        return Table(rows, "Synthetic data", [row | {"sha256": row["sha256"][:12]} for row in rows])
-
-
 @takes(SynthesisSpec)
-def synthesize(spec: SynthesisSpec) -> SyntheticData:
+def synthesize(spec: SynthesisSpec) -> Result:
     """Generate fictional news articles that no model has seen, with known answers and labels.
 
     Example:
@@ -211,4 +199,9 @@ def synthesize(spec: SynthesisSpec) -> SyntheticData:
             shown.count("items", done, total)
 
         made = write_dataset(specs, counts, folder, workers=spec.workers, on_progress=watch)
-        return SyntheticData(folder, made)
+    rows = [
+        {"file": str(folder / name)} | {key: getattr(file, key) for key in ("items", "documents", "bytes", "sha256")}
+        for name, file in made.files.items()
+    ]
+    table = Table(rows, "Synthetic data", [row | {"sha256": row["sha256"][:12]} for row in rows])
+    return Result([table], values={"folder": str(folder), "manifest": made})

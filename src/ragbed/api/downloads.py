@@ -5,42 +5,41 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from ragbed.api.job_specs import DownloadSpec
+from ragbed.api.job_specs import DatasetsSpec, DownloadSpec
 from ragbed.api.progress import Progress, open_progress
 from ragbed.api.specification import takes
 from ragbed.data.catalog import CATALOG, CatalogEntry, dataset_names, files_here, folder_of
 from ragbed.environment import data_dir, variables
 from ragbed.errors import DownloadError, UnknownName, UsageError, option
-from ragbed.reporting.table import Table
+from ragbed.reporting.table import Result, Table
 
 _HUB = "https://huggingface.co/"
 
 
 @takes(DownloadSpec)
-def download(spec: DownloadSpec) -> Table:
+def download(spec: DownloadSpec) -> Result:
     """Download a published dataset or a small model, and check each file against its pinned checksum.
 
     Complete files are not downloaded again, and interrupted downloads are resumed.
-
-    Returns:
-        One row per file with its state: present or downloaded.
 
     Raises:
         DownloadError: A file could not be downloaded or has the wrong content.
 
     Example:
-        >>> ragbed.download("figure1")[0]["state"]
+        >>> ragbed.download("figure1").records()[0]["state"]
         'present'
     """
     from ragbed.data.catalog import install
 
     entry = find_entry(spec.name)
     states = dict.fromkeys((file.name for file in entry.files), "present")
+    licence = f"Licence: {entry.licence}{f' ({entry.terms})' if entry.terms else ''}."
     if entry.source is not None:
         source, hub = entry.source, variables().get("HF_ENDPOINT")
         if hub and source.startswith(_HUB):
             source = f"{hub.rstrip('/')}/{source.removeprefix(_HUB)}"
         with open_progress(spec.progress) as shown:
+            shown.message(f"{entry.name}: {entry.about}. {licence}")
             states = install.download(entry, data_dir(), (spec.mirror or source).rstrip("/"), Transfers(shown))
     failed = [state for state in states.values() if state not in ("present", "downloaded")]
     if failed:
@@ -50,8 +49,15 @@ def download(spec: DownloadSpec) -> Table:
         raise DownloadError(
             f"{len(failed)} of {len(states)} files for {entry.name} could not be downloaded. {failed[0]} {advice}"
         )
-    rows = [{"file": name, "state": state} for name, state in states.items()]
-    return Table(rows, f"{entry.name} in {entry_folder(entry)}")
+    rows, folder = [{"file": name, "state": state} for name, state in states.items()], entry_folder(entry)
+    if entry.kind == "dataset":
+        notes = [f"Use a dataset by its name: ragbed lint {Path(entry.files[0].name).stem}"]
+    else:
+        example = f"run -m bundled/{entry.name} -d ragbed-mini-en_base --limit 5"
+        notes = [f"Try a first run (about two minutes on two cores): ragbed {example}"]
+    notes += [f"{licence} Please cite: {entry.cite}." if entry.cite else licence]
+    table = Table(rows, f"{entry.name} in {folder}")
+    return Result([table], notes, {"name": entry.name, "folder": str(folder), "files": table})
 
 
 class Transfers:
@@ -62,7 +68,7 @@ class Transfers:
 
     def advance(self, name: str, done: int, total: int | None) -> None:
         """Show how many bytes of a file have been downloaded."""
-        self._shown.count(name, done, total)
+        self._shown.count(f"{name} (MB)", round(done / 1e6), None if total is None else round(total / 1e6))
 
     def stumble(self, name: str, problem: str, pause_s: float) -> None:
         """Report a problem that causes the download to be retried."""
@@ -71,14 +77,23 @@ class Transfers:
             self._shown.message(f"{name}: {problem}; trying again" + (f" in {pause_s:g} s" if pause_s else ""))
 
 
-def datasets() -> Table:
+@takes(DatasetsSpec)
+def datasets(_: DatasetsSpec) -> Result:
     """Return the bundled and downloadable datasets and small models, with their licences and folders.
 
     Example:
-        >>> [row["name"] for row in ragbed.datasets() if row["complete"]][:2]
+        >>> [row["name"] for row in ragbed.datasets().records() if row["complete"]][:2]
         ['figure1', 'ragbed-mini']
     """
-    return Table(map(_describe_entry, CATALOG.values()), "Datasets and models")
+    rows = [_describe_entry(entry) for entry in CATALOG.values()]
+    shown = [
+        {"name": row["name"], "about": row["about"], "licence": row["licence"], "MB": row["megabytes"]}
+        | {"files": ", ".join(Path(name).stem for name in row["files"])}
+        | {"state": "installed" if row["complete"] else "not downloaded"}
+        for row in rows
+    ]
+    hint = ["Download a dataset or model with: ragbed data get NAME"]
+    return Result([Table(rows, "Datasets and models", shown)], hint, {"entries": rows})
 
 
 def find_entry(name: str) -> CatalogEntry:

@@ -11,7 +11,7 @@ from ragbed.models import ModelConfig
 from ragbed.models.base import MODEL_ATTRIBUTES, Model, WorkerLost
 from ragbed.models.code_identity import identify
 from ragbed.models.plugin_guard import open_contained
-from ragbed.models.systems import DEFAULT_CALLS, FactorySystem, FunctionSystem, describe_exception
+from ragbed.models.systems import DEFAULT_CALLS, FunctionSystem, describe_exception
 from ragbed.schema import Case, Completion
 
 if TYPE_CHECKING:
@@ -24,11 +24,13 @@ def open_object(source: ModelSource, connections: int | None, timeout: float, co
     if not isinstance(value, System) and is_model(value):
         provider, _, rest = value.name.partition("/")
         return open_contained(lambda _: _with_tracebacks(value), ModelConfig(rest, {}), provider)
-    kind, only, function = FunctionSystem, "prompt", cast("Callable[..., Any]", value)
+    function, only, is_factory = cast("Callable[..., Any]", value), "prompt", False
     if isinstance(value, System):
-        kind, only, function = FactorySystem if value.is_factory else FunctionSystem, "case", value.function
+        function, only, is_factory = value.function, "case", value.is_factory
     calls = connections or DEFAULT_CALLS
-    return kind(source.name, function, calls, timeout, corpora, has_own_loop=False, only=only)
+    return FunctionSystem(
+        source.name, function, calls, timeout, corpora, has_own_loop=False, only=only, is_factory=is_factory
+    )
 
 
 def identify_functions(models: ModelLike) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from ragbed.api.request_options import check_max_tokens
-from ragbed.api.spec import DEFAULT_MODEL, CallOptions, EngineOptions, LayoutOptions
+from ragbed.api.spec import DEFAULT_MODEL, CallOptions, LayoutOptions
 from ragbed.api.specification import LocalFile, Spec, Values, opt, output, read_share
 from ragbed.errors import UsageError, option, refuse_unused
 
@@ -28,7 +28,7 @@ else:
     # The real types take longer to import than a command to start; the functions check these values.
     DataLike = LocalFiles = ModelLike = Output = Progress = Questions = RunLike = RunsLike = Sources = object
 
-ReportFormat: TypeAlias = Literal["text", "md", "html", "latex", "csv", "json", "site", "svg", "png", "pdf"]
+ReportFormat: TypeAlias = Literal["text", "md", "html", "csv", "json", "site", "svg", "png", "pdf"]
 
 _SCORERS = "robust, code, paper, or a scorer from a plug-in."
 
@@ -102,8 +102,28 @@ class RankSpec(RunsSpec, function="analysis.rank"):
     pairs: bool = opt("Also show the difference between every pair of models.", default=False)
 
 
-class ReportSpec(RunsSpec):
-    """The options of a report."""
+class ReportSpec(RunsSpec, function="reports.report", prints_json=False):
+    """Write tables, figures and a summary for one or more runs.
+
+    A folder stands for all runs in it. No model is called. The verdicts are those with which a run was first scored,
+    unless --rescore is given.
+
+    Every rate is a share of all attempted cases, including errors, with n and a 95% interval clustered by question; *
+    marks n below 30.
+    † marks rows that are comparable with the paper (all questions of the same files, same documents and scoring); the
+    paper's rows are shown beside them. CSV and JSON contain every cell, one per line. The formats svg, png and pdf
+    write only the figures; html writes everything, including the cases, to one file; site writes a leaderboard of all
+    models, with an HTML report on each run, to a folder. The pages work offline and on any web server.
+
+    Examples:
+      ragbed report runs/qwen
+      ragbed report runs/qwen -f md --scorer code
+      ragbed report runs/* -f csv -o cells.csv
+      ragbed report runs/qwen -f html -o report.html
+      ragbed report runs/qwen -f pdf -o figures --locale zh
+      ragbed report runs -f site -o site
+      ragbed report runs/qwen --disagreements code
+    """
 
     format: ReportFormat = opt(
         "Report format; a site has a leaderboard and a report on each run.", short="-f", default="text"
@@ -124,10 +144,44 @@ class ReportSpec(RunsSpec):
         default=None,
     )
     rescore: bool = opt("Score runs again that another version of the scorer has scored.", default=False)
+    disagreements: Literal["code", "paper"] | None = opt(
+        "Instead of the tables, list the responses that this scorer scores differently from the robust scorer. "
+        "Formats: text and json.",
+        default=None,
+    )
 
 
-class ViewSpec(Spec):
-    """The options of the page that shows runs."""
+class StatusSpec(Spec, function="run_status.status"):
+    """Show the progress and outcome counts of a run.
+
+    If RUN is a folder of runs, all of them are shown.
+
+    Each attempted case is ok, truncated (at the token limit), filtered (by the provider's content filter) or an
+    error. If a run was killed, calls in flight may have been billed without a stored response; they are counted, and
+    the first few are listed. The command only reads files, so it can be used during a run.
+
+    Examples:
+      ragbed status runs/qwen
+      ragbed status runs/qwen --json
+    """
+
+    run: RunLike = opt("A run, or a folder of runs.", "RUN", is_argument=True, is_place=True, kw_only=False)
+
+
+class ViewSpec(Spec, function="serving.view", prints_json=False):
+    """View every case of one or more runs in the browser.
+
+    The page has filters and full-text search in English and Chinese, compares models side by side, and shows for each
+    case the prompt as sent, documents with relevance labels, marked answers, verdicts of all scorers with their
+    evidence, and judgements. Labels that you assign are stored in RUN/labels.jsonl, for `ragbed judge RUN --labels`.
+    The page follows runs in progress and shows new runs. Without a path, it shows the `runs` folder.
+
+    Only this machine can open the page, and only with the printed URL.
+
+    Examples:
+      ragbed view
+      ragbed view runs/qwen runs/llama --open
+    """
 
     paths: RunsLike | None = opt(
         "Runs, or folders of runs.",
@@ -144,8 +198,24 @@ class ViewSpec(Spec):
     open_: bool = opt("Open the page in the browser.", default=False)
 
 
-class ReviewSpec(Spec):
-    """The options of a review."""
+class ReviewSpec(Spec, function="serving.review"):
+    """Accept, fix or reject dataset items in the browser.
+
+    DIR is a build folder, and FILE is any dataset. Flagged items come first; the rest are drawn at random, and the page
+    shows an upper bound on the fraction of wrong items and how many more items to review. You decide on each point of
+    an item (question, answer, relevance labels, false answer and edited passages), or on all of them with one key.
+
+    Every decision is stored in DIR/review/decisions.jsonl (NAME.review/ for a file) with its time, and can be undone. A
+    review has one rater. Only this machine can open the page, and only with the printed URL.
+
+    --apply also works while the page is open. It writes the dataset without rejected items and with all fixes;
+    DIR2/review/ lists every removal and change with its reason. Items without a decision are kept unchanged.
+
+    Examples:
+      ragbed review builds/news
+      ragbed review builds/news --rater ada --open
+      ragbed review builds/news --apply builds/news-reviewed
+    """
 
     path: LocalFile = opt("A build's output folder, or a dataset.", "DIR|FILE", is_argument=True, kw_only=False)
     rater: str | None = opt(
@@ -186,7 +256,7 @@ class JudgeSpec(CallOptions, function="analysis.judge"):
 
     Examples:
       ragbed judge runs/qwen -m openai/gpt-4o
-      ragbed judge runs/qwen -m openai/gpt-4o -m anthropic/claude-sonnet-4-5 --criteria refusal --votes 3
+      ragbed judge runs/qwen -m openai/gpt-4o -m anthropic/claude-sonnet-4-5 --criteria refusal
       ragbed judge runs/qwen -m openai/gpt-4o --sample 200 -o runs/qwen/labels.jsonl
       ragbed judge runs/qwen -m openai/gpt-4o --labels runs/qwen/labels.jsonl
       ragbed judge runs/qwen -m openai/gpt-4o --criteria correct --unsure
@@ -209,7 +279,6 @@ class JudgeSpec(CallOptions, function="analysis.judge"):
     testbeds: Values | None = opt(
         "Judge only responses in these testbeds.", "NAMES", shown="those that the criterion applies to", default=None
     )
-    votes: int = opt("Number of judgements per response; the majority decides.", low=1, default=1)
     max_tokens: int | str = opt(
         "Maximum number of tokens per judgement.", "N|auto", read=check_max_tokens, default="auto"
     )
@@ -231,7 +300,7 @@ class JudgeSpec(CallOptions, function="analysis.judge"):
             raise UsageError(f"{option('sample', 'N')} and {option('out', 'FILE')} must be given together.")
 
 
-class DiagnoseSpec(EngineOptions, function="analysis.diagnose"):
+class DiagnoseSpec(Spec, function="analysis.diagnose"):
     """Classify the errors in a run and show the evidence.
 
     Every wrong trial is assigned the error types that apply, with the evidence (a sentence, cue or difference) and the
@@ -269,8 +338,17 @@ class PowerSpec(Spec):
     alpha: float = opt("Significance level of the two-sided test.", low=0.0001, high=0.5, default=0.05)
 
 
-class DownloadSpec(Spec):
-    """The options of a download."""
+class DatasetsSpec(Spec, function="downloads.datasets"):
+    """List datasets and small models with their licences and folders.
+
+    Examples:
+      ragbed data list
+      ragbed data list --json
+    """
+
+
+class DownloadSpec(Spec, function="downloads.download"):
+    """Download datasets and small models, and list them."""
 
     name: str = opt("A dataset or model that `ragbed data list` shows.", "NAME", is_argument=True, kw_only=False)
     mirror: str | None = opt(
@@ -289,8 +367,17 @@ class CasesSpec(LayoutOptions):
     data: DataLike = opt("Datasets, as in `run`.", "DATA", is_argument=True, is_data=True, kw_only=False)
 
 
-class LintSpec(Spec):
-    """The options of a check of datasets."""
+class LintSpec(Spec, function="datasets.lint"):
+    """Check datasets item by item, and suggest fixes.
+
+    The exit code is 1 if there are errors.
+
+    Examples:
+      ragbed lint zh_refine.json
+      ragbed lint mine.jsonl --only record
+      ragbed lint en_fact.json --only near-duplicate --all
+      ragbed lint zh_int.json --skip short-gold,key-phrases --json
+    """
 
     data: DataLike = opt(
         "Files, URLs, NAME=FILE, or names from `ragbed data list`.",
@@ -307,8 +394,18 @@ class LintSpec(Spec):
     progress: bool | Progress = True
 
 
-class SynthesisSpec(Spec):
-    """The options of a synthetic dataset."""
+class SynthesisSpec(Spec, function="datasets.synthesize"):
+    """Generate a dataset of fictional news.
+
+    No model has seen these texts, and the ground truth is known exactly. DIR receives {lang}_base.jsonl,
+    {lang}_int.jsonl and {lang}_fact.jsonl, and a manifest.json with the seed, the versions and a
+    checksum of each file.
+
+    Examples:
+      ragbed synth --seed 7 --items 300 -o news
+      ragbed synth --items 100 --lang en --perturbations sibling,hedge -o pairs
+      ragbed synth --items 1000000 --lang zh --num-docs 10 --tokens 80 --integration 0 --counterfactual 0 -o zh
+    """
 
     out: LocalFile = opt("Output folder for the dataset files.", "DIR", short="-o", kw_only=False)
     seed: int = opt("Random seed; the same seed produces identical files.", default=0)
@@ -341,8 +438,16 @@ class SynthesisSpec(Spec):
     progress: bool | Progress = True
 
 
-class BuildInitSpec(CallOptions):
-    """The options of a new recipe."""
+class BuildInitSpec(CallOptions, function="building.build_init"):
+    """Examine your documents, try the model on five of them, and write a recipe.
+
+    DOCUMENTS is a folder, or a .jsonl or .txt file. The recipe requests as many items as the trial
+    suggests; edit it to change their number, kinds, languages or topic.
+
+    Examples:
+      ragbed build init docs/ -m openai/gpt-4o-mini
+      ragbed build init docs/ -m openai/gpt-4o --trial 10 -o handbook.toml
+    """
 
     documents: LocalFile = opt(
         "A folder, or a .jsonl or .txt file. Only a folder can be tried.", is_argument=True, kw_only=False
@@ -360,8 +465,18 @@ class BuildInitSpec(CallOptions):
     progress: bool | Progress = True
 
 
-class BuildQaSpec(Spec):
-    """The options of a dataset from questions and documents."""
+class BuildQaSpec(Spec, function="question_data.build_qa"):
+    """Find the evidence for your own questions in a folder of documents, and write a dataset.
+
+    QUESTIONS is a CSV or JSON Lines file with the columns question and answer (accepted forms are separated by |) and,
+    optionally, source (the file that states the answer, or file#heading), false_answer and id. DIR receives
+    {lang}_base.jsonl, {lang}_int.jsonl (answers with several parts), {lang}_fact.jsonl (with false answers) and
+    not-found.csv, which lists the questions whose evidence was not found, with the reason.
+
+    Examples:
+      ragbed build qa qa.csv --docs handbook/ -o handbook-data
+      ragbed run -m factory/my_rag:make -d handbook-data/en_base.jsonl --docs handbook/
+    """
 
     questions: Questions = opt(
         "CSV or JSON Lines file with the columns question, answer and, optionally, source, false_answer and id.",
@@ -377,8 +492,21 @@ class BuildQaSpec(Spec):
     progress: bool | Progress = True
 
 
-class BuildSpec(CallOptions):
-    """The options of a build."""
+class BuildSpec(CallOptions, function="building.build"):
+    """Build a benchmark from a recipe.
+
+    DIR receives the files {lang}_base.jsonl, {lang}_int.jsonl and {lang}_fact.jsonl; a build.lock with the hashes of
+    all inputs; quality.json; and, in steps/, the output and the rejected records of every step, with
+    reasons.
+
+    Rerun the command to resume a build that was stopped: pages, responses and finished steps are reused. If you change
+    the recipe or a file in steps/, the steps that depend on it run again.
+
+    Examples:
+      ragbed build run handbook.toml
+      ragbed build run news.toml --since 2026-11-01 -o builds/news-november
+      ragbed build run news.toml --from ranking
+    """
 
     recipe: LocalFile = opt(
         "The recipe, a TOML file such as one written by `ragbed build init`.",
@@ -393,16 +521,44 @@ class BuildSpec(CallOptions):
     progress: bool | Progress = True
 
 
-class QualitySpec(Spec):
-    """The options of a quality measurement."""
+class QualitySpec(Spec, function="building.build_quality"):
+    """Measure the quality of a dataset or a build folder.
+
+    Each value is shown with RGB's value and its gate; for a build, also the counts of each step. The exit code is 4 if
+    a gate fails.
+
+    Examples:
+      ragbed build quality en_fact
+      ragbed build quality builds/news --json
+    """
 
     data: LocalFile = opt(
         "A dataset, or a build's output folder.", "DATA", is_argument=True, is_data=True, kw_only=False
     )
 
 
-class ExportSpec(LayoutOptions):
-    """The options of an export."""
+class ExportSpec(LayoutOptions, function="sharing.export"):
+    """Export a dataset, test cases or a run for other tools.
+
+    Without -o, `--to jsonl` prints how many test cases a dataset has, and why others are infeasible. No model is
+    called.
+
+    Exported test cases have fixed documents, document order and prompts, with checksums. Inspect AI and
+    lm-evaluation-harness score them with ragbed's scorers. A run is written with one trial per line, or as an archive:
+    a zip file that `ragbed import --from archive` restores and `ragbed run -m replay/FILE` replays. Trials without a
+    response are listed; if a format cannot contain them, the exit code is 3.
+
+    Examples:
+      ragbed export en_refine --to jsonl
+      ragbed export zh_int.json --testbeds integration --noise 0,0.4 --to jsonl -o cases.jsonl
+      ragbed export en_fact --to native -o en_fact.jsonl
+      ragbed export qa.csv --docs handbook --corpus clean,withheld --to corpora -o corpora
+      ragbed export ragbed-mini-en_base --testbeds noise --to inspect -o my_testbed
+      ragbed export en_refine zh_refine --to hf -o rgb_frozen
+      ragbed export runs/qwen --to jsonl -o qwen.jsonl --canonical
+      ragbed export runs/qwen --to archive -o qwen.zip
+      ragbed export runs/qwen --to rgb -o results
+    """
 
     sources: Sources = opt(
         "A run or its folder, or datasets as in `run`.",
@@ -438,8 +594,21 @@ class ExportSpec(LayoutOptions):
     progress: bool | Progress = True
 
 
-class ImportSpec(LayoutOptions):
-    """The options of an import."""
+class ImportSpec(LayoutOptions, function="sharing.import_results"):
+    """Import an archive or results from other tools as a run.
+
+    A result file of the original code states its settings in its name. Its cases are generated with --profile code-2024
+    unless you choose code-2023, and matched by id, question and answer. JSON lines ({"case", "reply"} or {"item",
+    "noise", "reply"}) are matched to the cases that the options select, or to those of an exported testbed. Entries
+    that match no case are listed, and cases without an entry count as errors. An archive contains its cases and needs
+    no -d.
+
+    Examples:
+      ragbed import results/prediction_en_*.json --from rgb -d en_refine -o runs/original
+      ragbed import answers.jsonl --from jsonl -m mine/rag -d zh_refine --testbeds noise -o runs/mine
+      ragbed import qwen.zip --from archive -o runs/qwen
+      ragbed import traces.jsonl --from traces -o runs/live
+    """
 
     files: LocalFiles = opt(
         "The files to import.",
@@ -473,8 +642,15 @@ class ImportSpec(LayoutOptions):
     )
 
 
-class MergeSpec(RunsSpec):
-    """The options of a merge."""
+class MergeSpec(RunsSpec, function="sharing.merge"):
+    """Combine shards, or runs from several machines, into one run.
+
+    The runs must have the same settings, apart from --shard, and no shard may be missing. If two runs contain
+    responses by the same model to the same case, the responses must be identical. A response replaces an error.
+
+    Examples:
+      ragbed merge runs/part-1 runs/part-2 runs/part-3 -o runs/whole
+    """
 
     out: LocalFile = opt("New folder for the merged run.", "RUN", short="-o", kw_only=False)
 
@@ -488,8 +664,18 @@ class DemoSpec(Spec):
     progress: bool | Progress = True
 
 
-class DoctorSpec(Spec):
-    """The options of the check of the installation."""
+class DoctorSpec(Spec, function="setup.doctor"):
+    """Check which models and extras work, and measure the cache.
+
+    No model is called and nothing is downloaded; for API keys, ragbed only checks whether they are set. The presets
+    reproduce systems from the paper. Their prompts are tested against the original code, but not with the original
+    weights. RAGBED_CACHE_DIR sets the cache folder.
+
+    Examples:
+      ragbed doctor
+      ragbed doctor --json
+      ragbed doctor --prune-cache 30d
+    """
 
     prune_cache: str | None = opt(
         "Remove cached responses that are older than this age first, e.g. 12h, 30d or 8w; 0d removes all.",

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ragbed.models.base import Model, Sampling
     from ragbed.models.providers.negotiation import Learned
     from ragbed.runs.budget import Budget
-    from ragbed.runs.engines import Engine
+    from ragbed.runs.engines.local import LocalEngine
     from ragbed.runs.execution import Job
     from ragbed.schema import Case
 
@@ -51,7 +51,7 @@ class CallPlan:
 class ModelCaller:
     """Makes the model calls for one API function, with one engine, one cache and one progress display."""
 
-    def __init__(self, options: CallOptions, engine: Engine, progress: Progress) -> None:
+    def __init__(self, options: CallOptions, engine: LocalEngine, progress: Progress) -> None:
         self.options, self.engine, self.progress = options, engine, progress
         # The parameter changes that each model's server requires, shared by all tasks of a command.
         self._learned: dict[str, Learned] = {}

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from ragbed.data.corpus import Corpora
     from ragbed.models.base import Model
     from ragbed.models.presets import Preset
-    from ragbed.runs.engines import Engine
+    from ragbed.runs.engines.local import LocalEngine
     from ragbed.runs.execution import Job
     from ragbed.runs.sharding import Shard
     from ragbed.schema import Case
@@ -180,7 +180,7 @@ def _stored_settings(
     return stored | ({} if spec.preset is None else {"preset": spec.preset})
 
 
-def _open_model(source: ModelSource, spec: RunSpec, sampling: Sampling, engine: Engine, corpora: Corpora) -> Model:
+def _open_model(source: ModelSource, spec: RunSpec, sampling: Sampling, engine: LocalEngine, corpora: Corpora) -> Model:
     if source.value is None:
         return open_model(source.name, sampling, spec, engine, corpora)
     from ragbed.api.function_models import open_object

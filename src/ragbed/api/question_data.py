@@ -6,7 +6,6 @@ import shutil
 import tempfile
 import weakref
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast, get_args
 
@@ -17,9 +16,9 @@ from ragbed.data import Dataset, native, without_false
 from ragbed.data.language import SAMPLE, detect_language
 from ragbed.errors import DataError, UnknownName, UsageError, option
 from ragbed.io.jsonl import write_file
-from ragbed.reporting.table import Result, Table
+from ragbed.reporting.table import Result
 from ragbed.schema import Item, Lang
-from ragbed.text import counted
+from ragbed.text import counted, quoted
 
 if TYPE_CHECKING:
     from ragbed.data.evidence import DocumentFolder, NotFound
@@ -103,27 +102,8 @@ def _locate(rows: Sequence[QuestionRow], folder: DocumentFolder, lang: str | Non
     return [item for item, _ in found], [missing for _, missing in found if missing is not None]
 
 
-@dataclass(frozen=True, repr=False)
-class QuestionsResult(Result):
-    """The dataset that `build_qa` has written.
-
-    Attributes:
-        folder: The output folder.
-        files: Number of items per file.
-        missing: The questions whose evidence was not found, with the reason.
-    """
-
-    folder: Path
-    files: Mapping[str, int]
-    missing: Sequence[NotFound]
-
-    def records(self) -> Table:
-        """Return one row per question whose evidence was not found."""
-        return Table([one._asdict() for one in self.missing], "Questions without evidence")
-
-
 @takes(BuildQaSpec)
-def build_qa(spec: BuildQaSpec) -> QuestionsResult:
+def build_qa(spec: BuildQaSpec) -> Result:
     """Find the evidence for your own questions in a folder of documents, and write a dataset.
 
     Example:
@@ -131,7 +111,7 @@ def build_qa(spec: BuildQaSpec) -> QuestionsResult:
         >>> Path("manual").mkdir()
         >>> _ = Path("manual/hours.md").write_text("The library opens at nine and closes at five.")
         >>> rows = [{"question": "When does the library open?", "answer": "nine|9:00"}]
-        >>> ragbed.build_qa(rows, docs="manual", out="hours").files
+        >>> ragbed.build_qa(rows, docs="manual", out="hours")["files"]
         {'en_base.jsonl': 1}
     """
     from ragbed.api.data_objects import rows_of
@@ -161,7 +141,16 @@ def build_qa(spec: BuildQaSpec) -> QuestionsResult:
     for name, found in files.items():
         write_file(target / name, b"".join(map(native.to_line, found)))
     write_file(target / "not-found.csv", _to_csv(missing))
-    return QuestionsResult(target, {name: len(found) for name, found in files.items()}, missing)
+    counts = {name: len(found) for name, found in files.items()}
+    notes = [f"{target / name}: {count} items" for name, count in counts.items()]
+    notes += [f"No evidence for line {one.line}, {one.question!r}: {one.reason}." for one in missing]
+    first = target / next(iter(counts))
+    notes.append(
+        f"Next: ragbed review {quoted(first)}, then ragbed run -m factory/MODULE:make --docs {quoted(spec.docs)} "
+        f"-d {quoted(first)}"
+    )
+    unlocated = [one._asdict() for one in missing]
+    return Result([], notes, {"folder": str(target), "files": counts, "missing": unlocated})
 
 
 def _to_csv(missing: Sequence[NotFound]) -> bytes:

@@ -7,29 +7,30 @@ import html
 import webbrowser
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from queue import SimpleQueue
 from threading import Thread
 from typing import TYPE_CHECKING
 
+from msgspec.structs import asdict
+
 from ragbed.api.job_specs import ReviewSpec, ViewSpec
 from ragbed.api.places import run_folder, several
 from ragbed.api.progress import Progress, open_progress
 from ragbed.api.specification import takes
+from ragbed.reporting.table import Result, Table
 from ragbed.text import counted, storable_name
 
 if TYPE_CHECKING:
     import uvicorn
     from starlette.types import ASGIApp
 
-    from ragbed.ui.review.apply import Applied
     from ragbed.ui.review.session import ReviewSession
     from ragbed.ui.server import LocalAddress
 
 
 class PageServer:
-    """A local server for a page that can be opened only on this machine.
+    """A local server for a page that can be opened only on this machine. It runs in a thread until it is closed.
 
     Attributes:
         url: The page's URL, including the token that grants access.
@@ -37,48 +38,47 @@ class PageServer:
 
     Args:
         open_page: Function that opens the page and registers its resources in an exit stack.
+        opens_browser: Whether to open the page in the browser.
     """
 
-    def __init__(self, open_page: Callable[[ExitStack], tuple[LocalAddress, ASGIApp, str]]) -> None:
-        self.url, self.description = "", ""
-        self._open_page = open_page
-        self._server: uvicorn.Server | None = None
-        self._thread: Thread | None = None
-
-    def serve(self, ready: Callable[[], None]) -> None:
-        """Open the page, call `ready`, and serve the page in the current thread until interrupted or closed."""
+    def __init__(
+        self, open_page: Callable[[ExitStack], tuple[LocalAddress, ASGIApp, str]], *, opens_browser: bool
+    ) -> None:
         from ragbed.ui.server import make_server
 
-        with ExitStack() as stack:
-            address, app, self.description = self._open_page(stack)
-            stack.callback(address.socket.close)
-            self.url, self._server = address.address, make_server(address, app)
-            ready()
-            self._server.run(sockets=[address.socket])
+        opened: SimpleQueue[tuple[str, str, uvicorn.Server] | BaseException] = SimpleQueue()
 
-    def start(self) -> None:
-        """Open the page and serve it in a separate thread.
-
-        The thread also owns the page's database connections.
-        """
-        opened: SimpleQueue[BaseException | None] = SimpleQueue()
-
-        def serve() -> None:
+        def serve() -> None:  # the thread also owns the page's database connections
             try:
-                self.serve(lambda: opened.put(None))
+                with ExitStack() as stack:
+                    address, app, description = open_page(stack)
+                    stack.callback(address.socket.close)
+                    server = make_server(address, app)
+                    opened.put((address.address, description, server))
+                    server.run(sockets=[address.socket])
             except BaseException as error:
                 opened.put(error)
 
         self._thread = Thread(target=serve, daemon=True)
         self._thread.start()
-        if (error := opened.get()) is not None:
-            raise error
+        found = opened.get()
+        if isinstance(found, BaseException):
+            raise found
+        self.url, self.description, self._server = found
+        if opens_browser:
+            webbrowser.open(self.url)
+
+    def wait(self) -> None:
+        """Wait until the server is closed or the user presses Ctrl-C."""
+        try:
+            self._thread.join()
+        finally:
+            self.close()
 
     def close(self) -> None:
         """Stop the server."""
-        if self._server is not None and self._thread is not None:
-            self._server.should_exit = True
-            self._thread.join()
+        self._server.should_exit = True
+        self._thread.join()
 
     def __enter__(self) -> PageServer:
         return self
@@ -103,11 +103,6 @@ def view(spec: ViewSpec) -> PageServer:
         ...     server.url.startswith("http://127.0.0.1:")
         True
     """
-    return _started(open_viewer(spec), open_=spec.open_)
-
-
-def open_viewer(spec: ViewSpec) -> PageServer:
-    """Return the server for `view` without starting it."""
     from ragbed.ui.server import need_serve, open_port
 
     need_serve()
@@ -124,10 +119,10 @@ def open_viewer(spec: ViewSpec) -> PageServer:
         stack.callback(address.socket.close)  # if a run cannot be opened
         runs = stack.enter_context(open_runs(places))
         count = len(runs.readers)
-        found = f"{count} run{'s' if count > 1 else ''}" if count else f"No runs in {', '.join(map(str, places))} yet"
+        found = f"{counted(count, 'run')}" if count else f"No runs in {', '.join(map(str, places))} yet"
         return address, make_app(runs, storable_name(_user() if rater is None else rater)), found
 
-    return PageServer(open_page)
+    return PageServer(open_page, opens_browser=spec.open_)
 
 
 def _user() -> str:
@@ -137,68 +132,49 @@ def _user() -> str:
         return ""
 
 
-def _started(server: PageServer, *, open_: bool) -> PageServer:
-    server.start()
-    if open_:
-        webbrowser.open(server.url)
-    return server
-
-
-@dataclass(frozen=True)
-class ReviewResult:
-    """The result of applying review decisions.
-
-    Attributes:
-        path: The folder of the reviewed dataset.
-        applied: Numbers of accepted, fixed, rejected and other items.
-        quality: Result of the new dataset's quality gates; None if no dataset was written.
-    """
-
-    path: Path
-    applied: Applied
-    quality: str | None
-
-
 @takes(ReviewSpec)
-def review(spec: ReviewSpec) -> PageServer | ReviewResult:
+def review(spec: ReviewSpec) -> PageServer | Result:
     """Review dataset items in the browser, or apply decisions.
 
     The page's server runs in the background until it is closed.
 
     Example:
         >>> made = ragbed.synthesize("built", items=3, lang="en", workers=1)
-        >>> ragbed.review("built/en_base.jsonl", apply="reviewed").applied.unreviewed
+        >>> ragbed.review("built/en_base.jsonl", apply="reviewed")["applied"].unreviewed
         3
     """
-    if spec.apply is None:
-        return _started(open_review(spec), open_=spec.open_)
-    from ragbed.builder.quality import write_quality
-    from ragbed.ui.review.apply import apply_review
-
-    folder = Path(spec.apply)
-    with open_progress(spec.progress) as shown, _open_session(spec, shown, writes=False) as session:
-        applied = apply_review(session, folder)
-        return ReviewResult(folder, applied, write_quality(folder) if applied.written else None)
-
-
-def open_review(spec: ReviewSpec) -> PageServer:
-    """Return the server for `review` without starting it."""
+    if spec.apply is not None:
+        return _apply_review(spec, Path(spec.apply))
     from ragbed.ui.server import need_serve, open_port
 
     need_serve()
     from ragbed.ui.review.app import make_app
-    from ragbed.ui.review.item_page import Provenance
+    from ragbed.ui.review.item_page import read_origins
 
     place = Path(spec.path)
 
     def open_page(stack: ExitStack) -> tuple[LocalAddress, ASGIApp, str]:
         with open_progress(spec.progress) as shown:
             session = stack.enter_context(_open_session(spec, shown, writes=True))
-        app = make_app(session, Provenance(place if place.is_dir() else place.parent))
+        app = make_app(session, read_origins(place if place.is_dir() else place.parent))
         flagged = sum(bool(item.flags) for item in session.items.values())
         return open_port(spec.port), app, f"{counted(len(session.items), 'item')}, {flagged:,} of them flagged"
 
-    return PageServer(open_page)
+    return PageServer(open_page, opens_browser=spec.open_)
+
+
+def _apply_review(spec: ReviewSpec, folder: Path) -> Result:
+    """Write the reviewed dataset, and return the numbers of accepted, fixed, rejected and other items."""
+    from ragbed.builder.quality import write_quality
+    from ragbed.ui.review.apply import CHANGED, REMOVED, apply_review
+
+    with open_progress(spec.progress) as shown, _open_session(spec, shown, writes=False) as session:
+        applied = apply_review(session, folder)
+        quality = write_quality(folder) if applied.written else None
+    rows = [{"items": name.replace("_", " "), "count": count} for name, count in asdict(applied).items()]
+    notes = [f"{folder}: {REMOVED} and {CHANGED} list every removal and change with its reason."]
+    notes += [] if quality is None else [quality]
+    return Result([Table(rows, "Reviewed items")], notes, {"folder": str(folder), "applied": applied})
 
 
 @contextmanager
@@ -211,15 +187,9 @@ def _open_session(spec: ReviewSpec, shown: Progress, writes: bool) -> Iterator[R
     user = storable_name(_user()) or "unknown"
     path = Path(spec.path)
     with open_session(path, watch, rater=spec.rater, target=spec.target, user=user, writes=writes) as session:
-        log = session.log
-        if log.torn:
-            shown.message(
-                f"{log.path.name}: the last line is incomplete ({log.torn} bytes). It was never confirmed and is "
-                "ignored; the next decision replaces it."
-            )
         if stale := len(session.stale):
             shown.message(
-                f"{log.path.name}: ignored decisions about items that have been removed or changed: {stale}. They "
-                "stay in the log."
+                f"{session.log.path.name}: ignored decisions about items that have been removed or changed: {stale}. "
+                "They stay in the log."
             )
         yield session

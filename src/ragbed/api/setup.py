@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import platform
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from ragbed import __version__, plugins
@@ -16,6 +15,7 @@ from ragbed.errors import RagbedError, UsageError, option
 from ragbed.reporting.table import Result, Table
 from ragbed.runs.cache import CacheSize, look, prune
 from ragbed.testbeds import TESTBEDS
+from ragbed.text import counted
 
 if TYPE_CHECKING:
     from ragbed.models.checks import BackendCheck
@@ -23,64 +23,14 @@ if TYPE_CHECKING:
 _UNIT_S = {"h": 3600, "d": 86_400, "w": 604_800}
 
 
-@dataclass(frozen=True, repr=False)
-class DoctorResult(Result):
-    """The results of checking this installation.
-
-    Attributes:
-        versions: Versions of ragbed and Python.
-        models: Check results for model providers, by model-string prefix.
-        extras: Check results for optional extras.
-        presets: Presets for the systems in the paper.
-        plugins: Plug-ins from other packages.
-        cache: The path of the response cache, and the number and size of its responses.
-        cache_problem: The reason why the cache cannot be used; empty if it can.
-        removed: Number of cached responses that this call removed.
-    """
-
-    versions: Mapping[str, str]
-    models: Mapping[str, BackendCheck]
-    extras: Mapping[str, BackendCheck]
-    presets: Mapping[str, Mapping[str, str]]
-    plugins: Sequence[Mapping[str, str]]
-    cache: CacheSize
-    cache_problem: str = ""
-    removed: int = 0
-
-    def records(self) -> Table:
-        """Return one row per provider and extra: whether it works, what was detected, and how to fix any problem."""
-        rows = [
-            {"kind": kind, "name": name, "works": check.works, "found": check.found, "fix": check.fix}
-            for kind, checks in (("model", self.models), ("extra", self.extras))
-            for name, check in checks.items()
-        ]
-        return Table(rows, f"ragbed {self.versions['ragbed']}, Python {self.versions['python']}")
-
-    def tables(self) -> list[Table]:
-        """Return the models, the extras, the presets and, if there are any, the plug-ins."""
-        from ragbed.models.checks import EXTRAS
-
-        def show(check: BackendCheck) -> dict[str, str]:
-            return {"state": "works" if check.works else "missing", "found": check.found, "fix": check.fix}
-
-        models = [{"model": f"{name}/"} | show(check) for name, check in self.models.items()]
-        extras = [{"extra": name, "for": EXTRAS[name][0]} | show(check) for name, check in self.extras.items()]
-        presets = [
-            {"preset": name} | {key.replace("_", " "): value for key, value in preset.items()}
-            for name, preset in self.presets.items()
-        ]
-        tables = [Table(models, "Models"), Table(extras, "Extras"), Table(presets, "Presets")]
-        return [*tables, Table(self.plugins, "Plug-ins")] if self.plugins else tables
-
-
 @takes(DoctorSpec)
-def doctor(spec: DoctorSpec) -> DoctorResult:
+def doctor(spec: DoctorSpec) -> Result:
     """Check which models, extras and plug-ins work on this machine, and measure the response cache.
 
     No model is called and nothing is downloaded.
 
     Example:
-        >>> ragbed.doctor().models["scripted"].works
+        >>> ragbed.doctor()["models"]["scripted"].works
         True
     """
     from ragbed.models.checks import CHECKS, EXTRAS, check_extra
@@ -88,18 +38,37 @@ def doctor(spec: DoctorSpec) -> DoctorResult:
 
     removed = 0 if spec.prune_cache is None else prune(cache_file(), _read_age(spec.prune_cache))
     cache, problem = _look_at_cache()
-    return DoctorResult(
-        {"ragbed": __version__, "python": platform.python_version()},
-        {name: check(variables()) for name, check in CHECKS.items()},
-        {name: check_extra(name) for name in EXTRAS},
-        {
-            name: {"weights": preset.repository, "state": TESTED, "loads_with": preset.loads_with}
-            for name, preset in PRESETS.items()
-        },
-        _check_plugins(),
-        cache,
-        problem,
-        removed,
+    models = {name: check(variables()) for name, check in CHECKS.items()}
+    extras, found = {name: check_extra(name) for name in EXTRAS}, _check_plugins()
+    presets = {
+        name: {"weights": preset.repository, "state": TESTED, "loads_with": preset.loads_with}
+        for name, preset in PRESETS.items()
+    }
+
+    def show(check: BackendCheck) -> dict[str, str]:
+        return {"state": "works" if check.works else "missing", "found": check.found, "fix": check.fix}
+
+    tables = [
+        Table([{"model": f"{name}/"} | show(check) for name, check in models.items()], "Models"),
+        Table([{"extra": name, "for": EXTRAS[name][0]} | show(check) for name, check in extras.items()], "Extras"),
+        Table(
+            [
+                {"preset": name} | {key.replace("_", " "): value for key, value in preset.items()}
+                for name, preset in presets.items()
+            ],
+            "Presets",
+        ),
+        *([Table(found, "Plug-ins")] if found else []),
+    ]
+    stored = f"{counted(cache.entries, 'response')}, {cache.megabytes:.1f} MB, in {cache.path}"
+    pruned = f"; {counted(removed, 'older response')} removed" if removed else ""
+    last = f"\nResponse cache: {problem or f'{stored}{pruned}.'}"
+    versions = {"ragbed": __version__, "python": platform.python_version()}
+    first = f"ragbed {__version__}, Python {versions['python']}, {platform.platform()}"
+    return Result(
+        [first, *tables, last],
+        values={**versions, "models": models, "extras": extras, "presets": presets, "plugins": found}
+        | {"cache": cache._asdict() | {"problem": problem, "removed": removed}},
     )
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ragbed.api.data_objects import read_data
+from ragbed.api.datasets import tabulate_cases
 from ragbed.api.job_specs import ExportSpec, ImportSpec, MergeSpec
 from ragbed.api.layout import read_layout
 from ragbed.api.places import only_path, run_folder, several
@@ -17,56 +19,28 @@ from ragbed.api.spec import LayoutOptions
 from ragbed.api.specification import check_path, fields_of, takes
 from ragbed.data.output import BinarySink
 from ragbed.errors import NoSuchFile, UnknownName, UsageError, option, refuse_unused
+from ragbed.reporting.table import Result
 from ragbed.text import counted
 
 if TYPE_CHECKING:
     from ragbed.data import Dataset
-    from ragbed.interop.exporting import ExportTarget
     from ragbed.interop.exports.frozen import Layout
     from ragbed.interop.exports.records_base import Written
     from ragbed.interop.importing import AnswerFiles
     from ragbed.runs.importing import AnswerSource
-    from ragbed.testbeds.feasibility import FeasibilityRow
 
 
-@dataclass(frozen=True)
-class ExportResult:
-    """The result of an export.
-
-    Attributes:
-        out: Path or URL of the export; empty if the cases were only counted.
-        to: Format of the export, e.g. jsonl.
-        unit: The unit of `count`: items, passages, cases or trials.
-        count: Number of exported records.
-        infeasible: Number of infeasible cases by reason.
-        conditions: For cases as jsonl, which include infeasible ones: the numbers of both by condition, with reasons.
-        failed: Trials without a response.
-        leaves_out: True if the format omits trials without a response.
-        notes: Additional messages about the export.
-    """
-
-    out: str
-    to: str
-    unit: str
-    count: int
-    infeasible: Mapping[str, int] = field(default_factory=dict)
-    conditions: Sequence[FeasibilityRow] = ()
-    failed: Sequence[str] = ()
-    leaves_out: bool = False
-    notes: Sequence[str] = ()
-
-    @property
-    def complete(self) -> bool:
-        """Whether all trials were exported."""
-        return not (self.failed and self.leaves_out)
+_UNANSWERED = 5  # Maximum number of trials without a response to list; the values contain all of them.
+_REASONS = 2  # Maximum number of reasons to list per condition; the values contain all of them.
+_PROBLEMS = 20  # Maximum number of entries without a case to list; the values contain all of them.
 
 
 @takes(ExportSpec)
-def export(spec: ExportSpec) -> ExportResult:
+def export(spec: ExportSpec) -> Result:
     """Export a dataset, its test cases or a run in another tool's format.
 
     Example:
-        >>> ragbed.export("ragbed-mini-en_base", "jsonl", "cases.jsonl", testbeds="noise", noise=0, limit=5).count
+        >>> ragbed.export("ragbed-mini-en_base", "jsonl", "cases.jsonl", testbeds="noise", noise=0, limit=5)["cases"]
         5
     """
     from ragbed.interop.exporting import (
@@ -78,27 +52,28 @@ def export(spec: ExportSpec) -> ExportResult:
         is_item_format,
     )
 
-    sources, to, out = spec.sources, spec.to, spec.out
+    sources, to = spec.sources, spec.to
+    spec = replace(spec, out=sys.stdout.buffer) if spec.out == "-" else spec
     folder = sources.folder if isinstance(sources, Run) else only_path(sources)
     if isinstance(sources, Run) or (folder is not None and (folder / "run.sqlite").is_file()):
         for name in _given_layout(spec):
             refuse_unused(name, "a run is always exported with its original settings")
         target = ExportTarget(to, _need_place(spec))
-        return _result(target, export_run(folder or Path(), target, spec.model, canonical=spec.canonical))
+        return _describe(spec, export_run(folder or Path(), target, spec.model, canonical=spec.canonical))
     for name in ("canonical", "model"):
         if getattr(spec, name):
             refuse_unused(name, f"{folder or 'this'} is not a run (it has no run.sqlite)")
     with open_progress(spec.progress) as shown:
         datasets = read_data(sources, spec.data_lang, spec.docs, shown.message)
-        if out is None and to == "jsonl":
-            return _result(None, count_cases(_read_cases(datasets, spec, shown)))
+        if spec.out is None and to == "jsonl":
+            return _count(count_cases(_read_cases(datasets, spec, shown)))
         target = ExportTarget(to, _need_place(spec))
         if is_item_format(to):
             given = [name for name in _given_layout(spec) if name != "docs"]
-            return _result(target, export_items(datasets, target, given))
+            return _describe(spec, export_items(datasets, target, given))
         if to == "corpora":
             spec = replace(spec, corpus=spec.corpus or "clean,withheld", testbeds="own-rag")
-        return _result(target, export_cases(_read_cases(datasets, spec, shown), target))
+        return _describe(spec, export_cases(_read_cases(datasets, spec, shown), target))
 
 
 def _given_layout(spec: LayoutOptions) -> list[str]:
@@ -112,18 +87,53 @@ def _need_place(spec: ExportSpec) -> Path | BinarySink:
     return check_path("out", spec.out) if isinstance(spec.out, str | Path) else spec.out
 
 
-def _result(target: ExportTarget | None, written: Written) -> ExportResult:
-    return ExportResult(
-        "" if target is None else str(target.place),
-        "jsonl" if target is None else target.to,
-        written.what,
-        written.count,
-        dict(written.infeasible),
-        written.conditions.rows,
-        written.failed,
-        written.leaves_out,
-        written.notes,
+def _count(written: Written) -> Result:
+    """Return the numbers of feasible and infeasible cases by condition, and the reasons."""
+    rows, lines = written.conditions.rows, []
+    for row in rows:
+        if row.infeasible:
+            reasons = sorted(row.reasons.items(), key=lambda pair: -pair[1])
+            shown = "; ".join(f"{reason} (×{count})" for reason, count in reasons[:_REASONS])
+            more = "; …" if len(reasons) > _REASONS else ""
+            true = f" true_ratio={row.true_ratio:.3g}" if row.true_ratio else ""
+            noise = "" if row.noise is None else f" noise={row.noise:.3g}"
+            where = f"{row.data} {row.testbed} {row.lang}{noise}{true} k={row.k} arm={row.arm}"
+            lines.append(f"  {where}: {shown}{more}")
+    lines = ["\n".join(["Infeasible cases, which are never run:", *lines])] if lines else []
+    is_empty = not any(row.feasible for row in rows)
+    problem = (
+        f"No case can be built; the reasons are listed above. Choose other values for {option('noise')}, "
+        f"{option('num_docs')}, {option('true_ratio')} or {option('distractors')}, or another dataset."
     )
+    values = {"cases": written.count, "format": "jsonl", "output": None, "conditions": rows}
+    values |= {"infeasible": written.infeasible} if written.infeasible else {}
+    return Result([tabulate_cases(rows), *lines], [problem] if is_empty else [], values, 2 if is_empty else 0)
+
+
+def _describe(spec: ExportSpec, written: Written) -> Result:
+    """Return what was exported, and what was left out."""
+    out = "-" if spec.out is sys.stdout.buffer else str(spec.out)
+    sources = ", ".join(map(str, several(spec.sources)))
+    lines = [f"{written.count:,} {written.what} from {sources} written to {out} as {spec.to}."]
+    values = {written.what: written.count, "format": spec.to, "output": out}
+    values |= {"conditions": written.conditions.rows} if written.conditions.rows else {}
+    if infeasible := sum(written.infeasible.values()):
+        cases = "case was" if infeasible == 1 else "cases were"
+        state = "exported with the reason" if written.conditions.rows else "not exported"
+        lines.append(
+            f"{infeasible:,} infeasible {cases} {state}. {option('to', 'jsonl')} without {option('out')} lists all "
+            "reasons."
+        )
+        values["infeasible"] = written.infeasible
+    if failed := written.failed:
+        where = "They were not exported" if written.leaves_out else "They were exported with their outcome"
+        lines += [
+            f"Trials without a response: {len(failed):,}. {where}:",
+            *(f"  {one}" for one in failed[:_UNANSWERED]),
+        ]
+        lines += [f"  … and {len(failed) - _UNANSWERED:,} more"] if len(failed) > _UNANSWERED else []
+        values["failed"] = failed
+    return Result([], [*lines, *written.notes], values, 3 if failed and written.leaves_out else 0)
 
 
 def _read_cases(datasets: Sequence[Dataset], spec: LayoutOptions, shown: Progress) -> Layout:
@@ -139,35 +149,15 @@ def _read_cases(datasets: Sequence[Dataset], spec: LayoutOptions, shown: Progres
     return Layout(datasets, testbeds, settings, named=names is not None, tell=shown.message)
 
 
-@dataclass(frozen=True)
-class ImportResult:
-    """The result of importing answers as a run.
-
-    Attributes:
-        run: The imported run.
-        counts: Numbers of planned, matched, missing and failed cases, and other counts by name.
-        problems: Entries that match no case, with the reason.
-    """
-
-    run: Run
-    counts: Mapping[str, int]
-    problems: Sequence[str] = ()
-
-    @property
-    def complete(self) -> bool:
-        """Whether every imported record matches a case and every case has a complete answer."""
-        return not (self.problems or any(self.counts.get(name) for name in ("missing", "failed", "truncated")))
-
-
 @takes(ImportSpec)
-def import_results(spec: ImportSpec) -> ImportResult:
+def import_results(spec: ImportSpec) -> Result:
     """Import an archive, external answers, traces, or results from the original code as a run.
 
     Example:
         >>> run = ragbed.run("scripted/oracle", "ragbed-mini-en_base", limit=2, testbeds="noise", out="runs/original")
         >>> archive = ragbed.export(run, "archive", "oracle.zip")
-        >>> ragbed.import_results("oracle.zip", "archive", "runs/copy").complete
-        True
+        >>> ragbed.import_results("oracle.zip", "archive", "runs/copy")["results"]
+        12
     """
     from ragbed.interop.importing import IMPORT_FORMATS, TRACES, AnswerFiles
     from ragbed.runs.importing import import_answers
@@ -188,12 +178,10 @@ def import_results(spec: ImportSpec) -> ImportResult:
         if not path.exists():
             raise NoSuchFile(path)
     matched, settings = _match(AnswerFiles(paths, spec.from_, spec.model), spec)
-    counts = asdict(import_answers(matched, settings, folder))
-    problems = counts.pop("problems")
-    return ImportResult(Run(folder), counts, problems)
+    return _describe_import(asdict(import_answers(matched, settings, folder)), folder)
 
 
-def _import_traces(spec: ImportSpec, paths: Sequence[Path], folder: Path) -> ImportResult:
+def _import_traces(spec: ImportSpec, paths: Sequence[Path], folder: Path) -> Result:
     from ragbed.runs.importing import import_answers
     from ragbed.runs.traces import TESTBED, open_traces
 
@@ -205,12 +193,32 @@ def _import_traces(spec: ImportSpec, paths: Sequence[Path], folder: Path) -> Imp
             raise NoSuchFile(path)
     source = open_traces(paths, spec.model or "production", None if spec.from_ == "traces" else spec.from_)
     settings = {"imported": spec.from_, "repeats": "1", "testbeds": TESTBED, "max_tokens": "unknown"}
-    counts = asdict(import_answers([source], settings, folder))
-    problems = counts.pop("problems")
-    return ImportResult(Run(folder), counts, problems)
+    return _describe_import(asdict(import_answers([source], settings, folder)), folder)
 
 
-def _import_archive(spec: ImportSpec, paths: Sequence[Path], folder: Path) -> ImportResult:
+def _describe_import(counts: dict[str, Any], folder: Path) -> Result:
+    """Return the counts of an import, and its problems."""
+    problems = counts["problems"]
+    lines = [f"No matching case: {problem}" for problem in problems[:_PROBLEMS]]
+    lines += [f"… and {len(problems) - _PROBLEMS:,} more lines"] if len(problems) > _PROBLEMS else []
+    answered = counts["matched"] - sum(counts[outcome] for outcome in ("failed", "truncated", "filtered"))
+    lines.append(f"{answered:,} of {counts['planned']:,} cases have an answer; written to {folder}.")
+    sentences = {
+        "missing": "{:,} cases are missing from the files and count as errors (missing-result).",
+        "failed": "{:,} cases failed and count as errors.",
+        "truncated": "{:,} responses end prematurely, e.g. inside a thought, and count as truncated.",
+        "filtered": "{:,} responses were blocked by a content filter and count as filtered.",
+        "labels": "{1:,} of {0:,} labels in the files match code.label.",
+        "other_documents": "{:,} answers are based on documents that this profile does not select. Try the other "
+        "profile (code-2024 or code-2023), or check the version of the data.",
+    }
+    same = counts["labels"] - counts["other_labels"]
+    lines += [text.format(counts[name], same) for name, text in sentences.items() if counts[name]]
+    is_incomplete = problems or counts["missing"] or counts["failed"] or counts["truncated"]
+    return Result([], lines, counts | {"output": str(folder)}, 3 if is_incomplete else 0)
+
+
+def _import_archive(spec: ImportSpec, paths: Sequence[Path], folder: Path) -> Result:
     from ragbed.interop.exports.archive import restore_archive
 
     for name in ("data", "model", *_given_layout(spec)):
@@ -220,7 +228,10 @@ def _import_archive(spec: ImportSpec, paths: Sequence[Path], folder: Path) -> Im
         raise UsageError(
             f"{option('from_', 'archive')} accepts exactly one file. Import each archive into its own folder."
         )
-    return ImportResult(Run(folder), restore_archive(paths[0], folder))
+    counts = restore_archive(paths[0], folder)
+    also = f" and {counted(counts['runs'] - 1, 'run')} of judges or interventions" if counts["runs"] > 1 else ""
+    text = f"{counted(counts['results'], 'response')} to {counted(counts['cases'], 'case')}{also} written to {folder}."
+    return Result([], [text], {**counts, "output": str(folder)})
 
 
 def _match(answers: AnswerFiles, spec: ImportSpec) -> tuple[Sequence[AnswerSource], dict[str, str]]:
@@ -236,29 +247,14 @@ def _match(answers: AnswerFiles, spec: ImportSpec) -> tuple[Sequence[AnswerSourc
     return match_datasets(answers, read_data(spec.data or (), spec.data_lang), names, settings)
 
 
-@dataclass(frozen=True)
-class MergeResult:
-    """The result of combining runs.
-
-    Attributes:
-        run: The combined run.
-        counts: Numbers of cases, results and duplicates.
-        description: The counts as readable text.
-    """
-
-    run: Run
-    counts: Mapping[str, int]
-    description: str
-
-
 @takes(MergeSpec)
-def merge(spec: MergeSpec) -> MergeResult:
+def merge(spec: MergeSpec) -> Result:
     """Combine shards or runs into one run.
 
     Example:
         >>> options = {"model": "scripted/oracle", "data": "ragbed-mini-en_base", "limit": 4, "testbeds": "noise"}
         >>> parts = [ragbed.run(**options, shard=f"{n}/2", out=f"runs/part-{n}") for n in (1, 2)]
-        >>> ragbed.merge(parts, "runs/merged").counts["results"]
+        >>> ragbed.merge(parts, "runs/merged")["results"]
         20
     """
     from ragbed.analysis.diagnosis.records import FOLDER as DIAGNOSES
@@ -269,9 +265,10 @@ def merge(spec: MergeSpec) -> MergeResult:
     target = Path(spec.out)
     merged = merge_runs(folders, target)
     has_more = any((folder / name).exists() for folder in folders for name in (JUDGES, DIAGNOSES, "labels.jsonl"))
+    duplicates = f"; {merged.twice:,} appeared in more than one of them" if merged.twice else ""
     text = (
         f"{counted(merged.cases, 'case')} and {counted(merged.results, 'result')}"
-        f"{' (without judgements, diagnoses and labels)' if has_more else ''} from {counted(len(folders), 'run')}"
+        f"{' (without judgements, diagnoses and labels)' if has_more else ''} from {counted(len(folders), 'run')} "
+        f"written to {target}{duplicates}."
     )
-    counts = {"cases": merged.cases, "results": merged.results, "twice": merged.twice}
-    return MergeResult(Run(target), counts, text)
+    return Result([], [text], asdict(merged) | {"output": str(target)})

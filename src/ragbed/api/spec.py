@@ -129,11 +129,11 @@ class LayoutOptions(MixOptions):
     prompt: LocalFile | None = sampling("Folder with your own instructions (en/system.md, …).", "DIR", default=None)
 
 
-class EngineOptions(Spec):
-    """Options that select the execution engine."""
+class CallOptions(Spec):
+    """Options shared by all jobs that call models."""
 
     engine: str = distributed(
-        "Where the work runs: local (this machine) or ray (a Ray cluster).", "NAME", is_rare=True, default="local"
+        "Where models run: local (this machine) or ray (a Ray cluster).", "NAME", is_rare=True, default="local"
     )
     cluster: str | None = distributed(
         "Ray cluster to join: HOST:PORT of its head node.",
@@ -143,20 +143,6 @@ class EngineOptions(Spec):
         is_rare=True,
         default=None,
     )
-
-    def _check(self) -> None:
-        super()._check()
-        if self.engine == "local" and self.cluster is not None:
-            if INTERFACE.get().is_given("cluster"):
-                raise UsageError(
-                    f"{option('cluster', self.cluster)} requires a Ray cluster. Add {option('engine', 'ray')}, or "
-                    f"remove {option('cluster')}."
-                )
-            object.__setattr__(self, "cluster", None)  # the variable is set for other commands
-
-
-class CallOptions(EngineOptions):
-    """Options shared by all jobs that call models."""
 
     max_connections: int | None = requests(
         "Maximum number of concurrent requests.", low=1, high=4_096, shown="adaptive, up to 64", default=None
@@ -222,6 +208,13 @@ class CallOptions(EngineOptions):
         from ragbed.runs.prices import read_own_prices
 
         super()._check()
+        if self.engine == "local" and self.cluster is not None:
+            if INTERFACE.get().is_given("cluster"):
+                raise UsageError(
+                    f"{option('cluster', self.cluster)} requires a Ray cluster. Add {option('engine', 'ray')}, or "
+                    f"remove {option('cluster')}."
+                )
+            object.__setattr__(self, "cluster", None)  # the variable is set for other commands
         read_request_options(self)
         if self.price:
             read_own_prices(self.own_prices, ())

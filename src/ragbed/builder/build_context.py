@@ -17,7 +17,6 @@ from ragbed.builder.web.client import AddressFilter, FetchLimits
 from ragbed.errors import MALFORMED_JSON, DataError, RagbedError, option
 from ragbed.io.jsonl import read_lines
 from ragbed.io.locations import check_regular, read_regular
-from ragbed.runs.engines import Engine
 from ragbed.runs.engines.local import LocalEngine
 from ragbed.schema import Answer, Article, Lang, Passage, Question, Record, Reject
 
@@ -62,7 +61,7 @@ class Build:
     ask: Ask
     outside: BuildServices = field(default_factory=BuildServices)
     watch: Callable[[str, int, int | None], None] = lambda step, done, total: None  # noqa: ARG005
-    engine: Engine = field(default_factory=lambda: LocalEngine(1))
+    engine: LocalEngine = field(default_factory=lambda: LocalEngine(1))
     home: Path = Path()
 
     @property

@@ -5,13 +5,13 @@ To add a command, write a module with a function of the same name and list it in
 
 from __future__ import annotations
 
+import inspect
 import io
 import os
 import signal
 import sys
 import threading
 from importlib import import_module
-from keyword import iskeyword
 from typing import TYPE_CHECKING
 
 import click
@@ -33,8 +33,39 @@ GROUPS = {
     "Setup": ("demo", "doctor"),
 }
 """The commands in the groups and the order of the help."""
-SPECS = {"compare": "CompareSpec", "rank": "RankSpec", "diagnose": "DiagnoseSpec", "judge": "JudgeSpec"}
+SPECS: dict[str, str | dict[str, str]] = {
+    "report": "ReportSpec",
+    "status": "StatusSpec",
+    "compare": "CompareSpec",
+    "rank": "RankSpec",
+    "view": "ViewSpec",
+    "diagnose": "DiagnoseSpec",
+    "judge": "JudgeSpec",
+    "data": {"get": "DownloadSpec", "list": "DatasetsSpec"},
+    "lint": "LintSpec",
+    "synth": "SynthesisSpec",
+    "build": {"init": "BuildInitSpec", "run": "BuildSpec", "qa": "BuildQaSpec", "quality": "QualitySpec"},
+    "review": "ReviewSpec",
+    "export": "ExportSpec",
+    "import": "ImportSpec",
+    "merge": "MergeSpec",
+    "doctor": "DoctorSpec",
+}
 """The specifications of the commands that print the result of their function."""
+_HELP = {
+    "data": "Download datasets and small models, and list them.",
+    "build": """Build a benchmark from feeds, web pages or documents.
+
+    A recipe specifies the sources, the model that writes the questions, and how many items of each kind to build.
+
+    \b
+    Examples:
+      ragbed build init docs/ -m openai/gpt-4o-mini -o handbook.toml
+      ragbed build run handbook.toml
+      ragbed build quality builds/handbook
+    """,
+}
+"""The help of groups of commands."""
 COMMANDS = tuple(name for names in GROUPS.values() for name in names)
 
 
@@ -47,10 +78,12 @@ class _Group(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
         if cmd_name not in self.commands:
             return None
-        if spec := SPECS.get(cmd_name):
+        if isinstance(spec := SPECS.get(cmd_name), str):
             return JobCommand(spec, cmd_name)
-        name = f"{cmd_name}_" if iskeyword(cmd_name) else cmd_name
-        command: click.Command = getattr(import_module(f"ragbed.cli.{name}"), name)
+        if isinstance(spec, dict):
+            commands: list[click.Command] = [JobCommand(inner, name) for name, inner in spec.items()]
+            return click.Group(cmd_name, commands, help=inspect.cleandoc(_HELP[cmd_name]))
+        command: click.Command = getattr(import_module(f"ragbed.cli.{cmd_name}"), cmd_name)
         return command
 
     def resolve_command(

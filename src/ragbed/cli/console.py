@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import os
-import shlex
 import shutil
 import sys
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -17,6 +15,7 @@ from ragbed.text import printable, storable_name
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from ragbed.api.serving import PageServer
     from ragbed.reporting.table import Result, Table
 
 _PIPE_WIDTH = 1_000  # Output width for pipes in characters, large enough that tables are never wrapped.
@@ -27,31 +26,13 @@ def say(message: str) -> None:
     sys.stderr.write(printable(message) + "\n")
 
 
-def program() -> str:
-    """Return the shell command that runs this program: `ragbed` if it is on the PATH, otherwise the program's path."""
-    typed = Path(sys.argv[0])
-    found = shutil.which("ragbed")
-    if found is not None and Path(found).resolve() == typed.resolve():
-        return "ragbed"
-    if typed.name == "__main__.py":
-        return f"{quoted(sys.executable)} -m ragbed"
-    return quoted(typed)
-
-
-def quoted(*words: object) -> str:
-    """Join the words of a command, quoting them as the user's shell requires."""
-    texts = [str(word) for word in words]
-    if os.name == "nt":
-        from subprocess import list2cmdline
-
-        return list2cmdline(texts)
-    return shlex.join(texts)
-
-
-def activation() -> str | None:
-    """Return the command that activates this program's virtual environment, if it has one that is not active."""
-    script = Path(sys.argv[0]).with_name("activate")
-    return f". {shlex.quote(str(script))}" if program() != "ragbed" and script.is_file() else None
+def print_text(text: str, *, to_stderr: bool = False) -> None:
+    """Print a text; only a terminal wraps its lines, between words."""
+    stream = sys.stderr if to_stderr else sys.stdout
+    if stream.isatty():
+        console(to_stderr=to_stderr).print(printable(text))
+    else:
+        click.echo(printable(text), err=to_stderr)
 
 
 def print_json(summary: object) -> None:
@@ -111,27 +92,43 @@ def print_tables(tables: Iterable[Table], *, to_stderr: bool = False) -> None:
         say(line)
 
 
-def show_result(result: Result, *, to_json: bool) -> None:
+def print_result(result: Result, *, to_json: bool) -> None:
     """Print a result, and exit with its code. With `to_json`, its values are the standard output."""
-    from ragbed.reporting.table import Table, list_meanings
-
-    tables, is_first = result.tables(), True
-    for part in result.parts:
-        if isinstance(part, str):
-            click.echo(printable(part), err=to_json)
-        elif part.headings:
-            if not is_first:
-                click.echo(err=to_json)
-            print_table(part, to_stderr=to_json)
-        is_first = is_first and not isinstance(part, Table)
-    for line in dict.fromkeys([*list_meanings(tables), *(note for table in tables for note in table.notes)]):
-        say(line)
-    for line in result.notes:
-        say(line)
+    show_result(result, to_stderr=to_json)
     if to_json:
         print_json(result.values)
     if result.exit_code:
         raise click.exceptions.Exit(result.exit_code)
+
+
+def show_result(result: Result, *, to_stderr: bool) -> None:
+    """Print the tables and texts of a result, and on standard error the explanations of the columns and the notes."""
+    from ragbed.reporting.table import Table, list_meanings
+
+    tables, follows_table = result.tables(), False
+    for part in result.parts:
+        if isinstance(part, str):
+            print_text(part, to_stderr=to_stderr)
+        elif part.headings:
+            if follows_table:
+                click.echo(err=to_stderr)
+            print_table(part, to_stderr=to_stderr)
+        follows_table = isinstance(part, Table)
+    for line in dict.fromkeys([*list_meanings(tables), *(note for table in tables for note in table.notes)]):
+        say(line)
+    is_problem = result.exit_code in (2, 4)  # the last sentence says why
+    for number, line in enumerate(result.notes, 1):
+        say(f"ragbed: {line}" if is_problem and number == len(result.notes) else line)
+
+
+def serve(page: PageServer) -> None:
+    """Print a page's URL, and serve the page until the user presses Ctrl-C."""
+    click.echo(page.url)
+    say(f"{page.description}. Open the URL above in a browser. Press Ctrl-C to stop.")
+    try:
+        page.wait()
+    except KeyboardInterrupt:
+        say("Closed.")
 
 
 def print_lines(lines: Iterable[str], *, to_stderr: bool = False) -> None:

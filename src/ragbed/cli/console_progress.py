@@ -79,22 +79,6 @@ class ConsoleProgress(TerminalBars):
             self._bars.remove_task(self._tasks.pop(self._task))
 
 
-class DownloadProgress(ConsoleProgress):
-    """A download display: a bar for each file in megabytes on a terminal, or occasional lines elsewhere."""
-
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        super().__init__(clock)
-        self._done: dict[str, int] = {}
-
-    def count(self, task: str, done: int, total: int | None = None) -> None:
-        """Update a file's bar, whose unit is megabytes."""
-        self._done[task] = done
-        if self._on_terminal:
-            TerminalBars.count(self, f"{task} (MB)", round(done / 1e6), None if total is None else round(total / 1e6))
-        elif self._is_due(finished=False):
-            say(f"{sum(self._done.values()) / 1e6:,.1f} MB so far")
-
-
 @contextmanager
 def resumable(message: str) -> Iterator[None]:
     """If the user or the system interrupts the block, print how to resume."""

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ragbed.cli.console import console, program, quoted, say
+from ragbed.cli.console import console, say
 from ragbed.cli.options import command
-from ragbed.text import counted
+from ragbed.text import counted, quoted
 
 if TYPE_CHECKING:
     from ragbed.api.job_specs import DemoSpec
@@ -93,7 +93,7 @@ def _print_next(first: Path, out: Path) -> None:
     """Print three suggested next commands, which can be run exactly as shown."""
     from ragbed.runs.status import read_status
 
-    name, model = program(), read_status(first).models[0].model
+    name, model = "ragbed", read_status(first).models[0].model
     steps = {
         f"{name} report {quoted(out)}": "all tables, with intervals",
         f"{name} run -m {quoted(model)} -d ragbed-mini-en_base --limit 5": "a first run of your own",

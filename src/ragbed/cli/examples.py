@@ -68,7 +68,7 @@ def _table(case: Case) -> Table:
     table.add_column(overflow="fold")
     table.add_row(Text(f"  {question}", "bold"), printable(case.question))
     for number, given in enumerate(case.documents, start=1):
-        mark, colour = _MARKS[given.stance]
+        mark, colour = _MARKS[given.stance or "distracts"]
         text = Text(printable(given.text))
         for shade, answers in (("green", case.answer), ("red", case.fake or ())):
             text.highlight_words([alias for aliases in answers for alias in aliases], f"bold {shade}")

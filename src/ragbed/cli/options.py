@@ -211,11 +211,13 @@ class JobCommand(Command):
     def _fields(self) -> tuple[type[Spec] | None, list[OptionField], list[OptionField]]:
         """The specification, its fields, and the options that only the command has."""
         json = read_field("json", Json, default=False)
-        return self._spec, list(fields_of(self._spec).values()), [] if json is None else [json]
+        own = [json] if json is not None and self._spec.prints_json else []
+        return self._spec, list(fields_of(self._spec).values()), own
 
     def _call(self, **typed: Any) -> None:  # noqa: ANN401 - values as click returns them
-        from ragbed.cli.console import show_result
+        from ragbed.cli.console import print_result, serve
         from ragbed.cli.console_progress import ConsoleProgress
+        from ragbed.reporting.table import Result
 
         _, shared, _ = self._fields
         given = {field.name: _read(field, typed[field.name]) for field in shared if _is_set(field)}
@@ -224,11 +226,14 @@ class JobCommand(Command):
         spec, (module, _, name) = self._spec(**given), self._spec.function.partition(".")
         try:
             result = getattr(import_module(f"ragbed.api.{module}"), name).start(spec)
-        except (KeyboardInterrupt, Stopped):
-            if "cache" in given or hasattr(spec, "cache"):
-                say("Stopped. Finished calls are kept; rerun the same command to resume.")
+        except (KeyboardInterrupt, SystemExit, Stopped):
+            if {"cache", "mirror"} & vars(spec).keys():
+                say("Stopped. Finished parts are kept; rerun the same command to resume.")
             raise
-        show_result(result, to_json=typed["json"])
+        if isinstance(result, Result):
+            print_result(result, to_json=typed.get("json", False))
+        else:
+            serve(result)
 
 
 def write_sections(formatter: click.HelpFormatter, sections: Mapping[str, Records]) -> None:

@@ -2,31 +2,21 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterable, Mapping, Sequence
-from datetime import UTC, datetime
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from ragbed.cli.console import print_json, print_table, print_tables, quoted, say
+from ragbed.api.run_status import read_truncated, tell_context_full, tell_empty, tell_truncated
+from ragbed.cli.console import print_json, print_table, print_tables, say
 from ragbed.errors import GateFailed, UsageError
-from ragbed.text import counted
+from ragbed.text import counted, quoted
 
 if TYPE_CHECKING:
     from ragbed.analysis.overview import ConditionRow
     from ragbed.api.spec import RunSpec
     from ragbed.runs.execution import Job
-
-
-def tell_cached(count: int, oldest: int) -> str:
-    """Return a message with the number of responses from the cache and the age of the oldest, which is a Unix time."""
-    from ragbed.api.progress import format_duration
-
-    responses = "response comes" if count == 1 else "responses come"
-    received, age = datetime.fromtimestamp(oldest, UTC), format_duration(max(0, time.time() - oldest))
-    return f"{count:,} {responses} from the cache; the oldest is {age} old ({received:%Y-%m-%d %H:%M} UTC)."
 
 
 def say_causes(folder: Path, cells: Sequence[ConditionRow]) -> None:
@@ -36,13 +26,6 @@ def say_causes(folder: Path, cells: Sequence[ConditionRow]) -> None:
 
         for sentence in describe_run(folder):
             say(sentence)
-
-
-def say_count_command(spec: RunSpec) -> None:
-    """Print the command that shows which cases are infeasible."""
-    from ragbed.cli.export import count_command
-
-    say(f"  {count_command(spec.data, spec)}")
 
 
 def exit_if_pending(folder: Path, cells: Sequence[ConditionRow], gates: Sequence[str]) -> None:
@@ -86,63 +69,7 @@ def tell_incomplete(folder: Path, cells: Sequence[ConditionRow], limit: str) -> 
     return errors, truncated
 
 
-def read_truncated(folder: Path) -> tuple[int, int]:
-    """Return how many responses filled the context window, and the highest token limit of `auto` for the others."""
-    from ragbed.models.base import Sampling
-    from ragbed.runs.status import count_truncated
-    from ragbed.runs.store import open_store
-
-    with open_store(folder, create=False) as store:
-        full, highest = count_truncated(store)
-    return full, highest or Sampling().max_tokens
-
-
-def tell_context_full(count: int) -> str:
-    """Return a message with the number of responses that filled the context window and the option that avoids this."""
-    return (
-        f"{counted(count, 'response')} filled the context window, which the robust scorer counts as wrong. To get "
-        "complete responses, use fewer documents (--num-docs) or a model with a larger context window."
-    )
-
-
-def tell_truncated(count: int, limit: str, highest: int | None = None) -> str:
-    """Return a message with the number of truncated responses and the option that avoids truncation.
-
-    Args:
-        count: The number of responses.
-        limit: The value of --max-tokens.
-        highest: The highest token limit of `auto` at which a response was truncated, if it is known.
-    """
-    from ragbed.models.token_limit import MAX_LIMIT
-
-    highest = MAX_LIMIT if highest is None else highest
-    if limit == "auto":
-        fix = "a larger --max-tokens" + ("" if highest == MAX_LIMIT else " if the model allows it")
-        fix += ", or --thinking off or --reasoning-effort low for a reasoning model"
-        limit = f"limit of --max-tokens auto (up to {highest:,} tokens)"
-    else:
-        fix, limit = f"--max-tokens auto or a value above {limit}", f"limit of {limit} tokens"
-    return (
-        f"Incomplete: {counted(count, 'response')} truncated at the {limit}, which the robust scorer counts as "
-        f"wrong. To get complete responses, use {fix}."
-    )
-
-
 # Models that have no chat template: baselines, scripted models, functions and RAG systems.
-_WITHOUT_TEMPLATE = ("baseline/", "scripted/", "function/", "system/", "python/", "factory/", "http/")
-
-
-def tell_empty(count: int, total: int, models: Iterable[str]) -> str:
-    """Return a message with the number of empty responses among all responses of some models.
-
-    If the empty responses are from a model that has a chat template, the message says to check it.
-    """
-    advice = " Check the model's chat template and stop sequences."
-    has_template = any(not model.startswith(_WITHOUT_TEMPLATE) for model in models)
-    return (
-        f"{count:,} of {counted(total, 'response')} {'is' if count == 1 else 'are'} empty and "
-        f"{'counts' if count == 1 else 'count'} as wrong.{advice if has_template else ''}"
-    )
 
 
 def print_cells(cells: Sequence[ConditionRow], folder: Path, scorers: Sequence[str] = (), *, to_stderr: bool) -> None:
@@ -174,11 +101,12 @@ def print_other_tables(folder: Path, settings: Mapping[str, str], *, to_stderr: 
     is_covered = not any(name in testbeds for name in ("own-rag", "conflict", "length"))
     if is_covered and not {"remedies", "search"} & settings.keys():
         return
-    from ragbed.api.reports import read_report
-    from ragbed.cli.report import print_report
+    from ragbed.api.reports import describe_report, read_report
+    from ragbed.cli.console import show_result
+    from ragbed.reporting.table import Result
 
     shown = ("remedies", "own-rag", "search", "conflict", "length", "citations")
-    print_report(read_report([folder], [str(folder)], "robust"), shown, to_stderr=to_stderr)
+    show_result(Result(*describe_report(read_report([folder], [str(folder)], "robust"), shown)), to_stderr=to_stderr)
 
 
 def print_forecasts(job: Job, *, to_json: bool) -> None:

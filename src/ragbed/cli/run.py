@@ -10,9 +10,10 @@ import click
 from msgspec.structs import replace
 
 from ragbed.api.specification import REQUESTS, WHAT, Opt
-from ragbed.cli.console import print_json, quoted, say
+from ragbed.cli.console import print_json, say
 from ragbed.cli.options import Json, command
 from ragbed.errors import UnknownName
+from ragbed.text import quoted
 
 if TYPE_CHECKING:
     from ragbed.analysis.overview import ConditionRow
@@ -119,7 +120,8 @@ def _print_results(
     job: Job, cells: Sequence[ConditionRow], spec: RunSpec, scorers: Sequence[str], *, to_json: bool
 ) -> None:
     from ragbed.api.jobs import read_decisions
-    from ragbed.cli.results import print_cells, print_other_tables, say_causes, say_count_command, tell_cached
+    from ragbed.api.run_status import tell_cached
+    from ragbed.cli.results import print_cells, print_other_tables, say_causes
     from ragbed.runs.status import read_rest
 
     say_causes(job.folder, cells)
@@ -130,8 +132,11 @@ def _print_results(
     if oldest is not None:
         say(tell_cached(cached, oldest))
     if infeasible:
-        say(f"{infeasible:,} infeasible {'case was' if infeasible == 1 else 'cases were'} not run. To see why, run:")
-        say_count_command(spec)
+        cases = "case was" if infeasible == 1 else "cases were"
+        say(
+            f"{infeasible:,} infeasible {cases} not run. `ragbed export DATA --to jsonl` with the same options lists "
+            "the reasons."
+        )
     if to_json:
         until = {} if job.rule is None else {"until": [decision._asdict() for decision in read_decisions(job)]}
         print_json({"run": str(job.folder), "cells": [cell.as_json() for cell in cells], **until})

@@ -30,7 +30,6 @@ from ragbed.text import storable_name
 
 if TYPE_CHECKING:
     from ragbed.data.corpus import Corpora
-    from ragbed.models.systems import FunctionSystem
 
 # Maximum number of concurrent connections. Each connection uses a file descriptor, a task and resources on the server,
 # and more connections would not increase any server's throughput.
@@ -202,24 +201,15 @@ def _http(config: ModelConfig) -> Model:
     return HttpSystem(ServiceConfig(config, name, name, url, key, "HTTP_API_KEY"), config.corpora)
 
 
-def _python(config: ModelConfig) -> Model:
-    from ragbed.models import systems
-
-    return _open_function(config, "python", systems.FunctionSystem)
-
-
-def _factory(config: ModelConfig) -> Model:
-    from ragbed.models import systems
-
-    return _open_function(config, "factory", systems.FactorySystem)
-
-
-def _open_function(config: ModelConfig, provider: str, kind: type[FunctionSystem]) -> Model:
-    from ragbed.models.systems import DEFAULT_CALLS, load_function
+def _open_function(config: ModelConfig, provider: str) -> Model:
+    from ragbed.models.systems import DEFAULT_CALLS, FunctionSystem, load_function
 
     calls, limit_s = config.connections or DEFAULT_CALLS, config.retry_policy.attempt_s
     function = load_function(config.model, provider)
-    return kind(f"{provider}/{config.model}", function, calls, limit_s, config.corpora, has_own_loop=True)
+    return FunctionSystem(
+        f"{provider}/{config.model}", function, calls, limit_s, config.corpora,
+        has_own_loop=True, is_factory=provider == "factory",
+    )  # fmt: skip
 
 
 def _replay(config: ModelConfig) -> Model:
@@ -236,8 +226,8 @@ PROVIDERS: dict[str, Callable[[ModelConfig], Model]] = {
     "bundled": lambda config: _llamacpp(config, "bundled"),
     "hf": _hf,
     "http": _http,
-    "python": _python,
-    "factory": _factory,
+    "python": lambda config: _open_function(config, "python"),
+    "factory": lambda config: _open_function(config, "factory"),
     "replay": _replay,
     "baseline": _baseline,
     "scripted": _scripted,

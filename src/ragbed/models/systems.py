@@ -17,7 +17,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 import msgspec
 
@@ -33,35 +33,34 @@ from ragbed.models.secrets import without_secrets
 from ragbed.schema import Case, Completion, Lang, Retrieved
 from ragbed.text import storable
 
+if TYPE_CHECKING:
+    from ragbed.testbeds.own_rag import RagVariant
+
 # Default number of concurrent calls to a function; a typical system spends most of its time waiting for a model.
 DEFAULT_CALLS = 8
 # Maximum number of passages to store per response, so that a system cannot fill the disk by returning its entire index.
-# No prompt contains that many passages.
 _MAX_PASSAGES = 1_000
 _LONGEST_TRACEBACK = 4_000  # maximum length in characters; the end is kept, because it names the error
 
 _DECODER: msgspec.json.Decoder[object] = msgspec.json.Decoder()
-_PASSAGES = ("contexts", "retrieved", "citations")  # fields of an answer that list passages
 # Names of token counts in a system's answer, and the names under which they are stored.
 _USAGE = {
     **dict.fromkeys(("in", "input_tokens", "prompt_tokens"), "in"),
     **dict.fromkeys(("out", "output_tokens", "completion_tokens"), "out"),
 }
-# What a function receives, by the name of its parameter.
+# What a function can receive, by the name of its parameter.
 _PARAMETERS = ("question", "documents", "case", "search", "lang", "k", "corpus", "prompt")
+_QUESTION = {"question", "case", "prompt"}  # each of these parameters contains the question
 CORRECT = "def answer(question, documents): return {'answer': …, 'contexts': […]}"
 _CORRECT_FACTORY = "A correct factory: def make(folder): index = …; return lambda question: …"
-# The kinds of testbeds, what they provide, and the parameters that can receive it.
 Provides = Literal["documents", "corpus", "search"]
-_RECEIVERS: dict[Provides, tuple[str, ...]] = {
-    "documents": ("documents", "case", "prompt"),
-    "corpus": ("question", "case"),
-    "search": ("search", "case"),
-}
-_TESTBEDS = {
-    "documents": "testbeds that provide documents, e.g. noise",
-    "corpus": "the testbed own-rag",
-    "search": "the testbed search",
+
+
+# For what a testbed provides: its name, the parameters that can receive it, and a correct function.
+_KINDS: dict[Provides, tuple[str, set[str], str]] = {
+    "documents": ("testbeds that provide documents, e.g. noise", {"documents", "case", "prompt"}, CORRECT),
+    "corpus": ("the testbed own-rag", _QUESTION, "def answer(question): …"),
+    "search": ("the testbed search", {"search", "case"}, "def answer(question, search): …"),
 }
 
 
@@ -94,22 +93,6 @@ class SystemCase:
     search: SearchTool | None = None
 
 
-@runtime_checkable
-class UnderTest(Protocol):
-    """A system that states for which testbeds it can be used."""
-
-    def check_provided(self, provided: Provides, corpora: tuple[str, ...], /) -> None:
-        """Check that the system can be used with what a testbed provides.
-
-        Args:
-            provided: What the testbed provides.
-            corpora: The variants of the corpus, if it provides one.
-
-        Raises:
-            UsageError: The system cannot receive it.
-        """
-
-
 class FunctionCall:
     """A function under test, and the arguments that its parameters ask for.
 
@@ -124,50 +107,38 @@ class FunctionCall:
 
     def __init__(self, function: Callable[..., Any], shown: str, only: str = "") -> None:
         self.function, self.shown = function, shown
-        self._names: dict[str, str] = {}  # what each parameter receives
+        self._receives: dict[str, str] = {}  # what each parameter receives
         self._required = set[str]()
+        problem, unknown = "it has no parameter for the question", list[str]()
         try:
             parameters = list(inspect.signature(function).parameters.values())
         except (TypeError, ValueError) as error:  # some functions written in C have no signature
-            raise self._problem(str(error)) from None
-        unknown = []
+            problem, parameters = str(error), []
         for one in parameters:
+            is_required = one.default is one.empty and one.kind is not one.VAR_POSITIONAL
             if one.kind is one.VAR_KEYWORD:
-                self._names |= {name: name for name in ("question", "documents", "search", "lang", "k", "corpus")}
-            elif one.kind is not one.VAR_POSITIONAL:
-                is_known, is_required = one.name in _PARAMETERS, one.default is one.empty
-                self._names |= {one.name: one.name} if is_known else {}
-                self._required |= {one.name} if is_known and is_required else set()
-                unknown += [one.name] if is_required and not is_known else []
-        has_question = not {"question", "case", "prompt"}.isdisjoint(self._names)
-        if only and not has_question and len(unknown) == 1:
-            self._names[unknown[0]] = only
+                self._receives |= {name: name for name in ("question", "documents", "search", "lang", "k", "corpus")}
+            elif one.name in _PARAMETERS:
+                self._receives[one.name] = one.name
+                self._required |= {one.name} if is_required else set()
+            elif is_required:
+                unknown.append(one.name)
+                problem = f"its parameter {unknown[0]!r} is unknown"
+        is_asked = not _QUESTION.isdisjoint(self._receives)
+        if only and not is_asked and len(unknown) == 1:
+            self._receives[unknown[0]] = only
             self._required.add(only)
-        elif unknown:
-            raise self._problem(f"its parameter {unknown[0]!r} is unknown")
-        elif not has_question:
-            raise self._problem("it has no parameter for the question")
-
-    def _problem(self, problem: str) -> UsageError:
-        return UsageError(
-            f"{self.shown} cannot be called: {problem}. A function under test has the parameters `question` and, "
-            f"optionally, `documents`, `search`, `lang` or `case`. A correct one: {CORRECT}"
-        )
+        elif unknown or not is_asked:
+            raise UsageError(
+                f"{shown} cannot be called: {problem}. A function under test has the parameters `question` and, "
+                f"optionally, `documents`, `search`, `lang` or `case`. A correct one: {CORRECT}"
+            )
+        self.known = set(self._receives.values())
 
     @property
     def takes_prompt(self) -> bool:
         """Whether the function receives a prompt like a language model, not a question."""
         return "prompt" in self._required
-
-    def receives(self, provided: Provides) -> bool:
-        """Return whether the function can receive what a testbed provides."""
-        available = {"documents", "search"} & {provided} | ({"prompt"} if provided != "search" else set())
-        is_covered = {"documents", "search", "prompt"} & self._required <= available
-        return is_covered and not {*self._names.values()}.isdisjoint((*_RECEIVERS[provided], "prompt"))
-
-    def knows_variant(self) -> bool:
-        """Return whether the function learns in which variant of its corpus to search."""
-        return not {*self._names.values()}.isdisjoint(("case", "corpus"))
 
     def check(self, provided: Provides) -> None:
         """Check that the function can receive what a testbed provides.
@@ -175,43 +146,29 @@ class FunctionCall:
         Raises:
             UsageError: It cannot.
         """
-        if self.receives(provided):
-            return
-        suited = [_TESTBEDS[other] for other in _RECEIVERS if self.receives(other)]
-        hint = f" Its parameters suit {' and '.join(suited)}." if suited else ""
-        needs = {"documents": "`documents`", "corpus": "`question` alone", "search": "`search`"}[provided]
-        correct = {
-            "documents": CORRECT,
-            "corpus": "def answer(question): …",
-            "search": "def answer(question, search): …",
-        }
-        raise UsageError(
-            f"{self.shown} cannot be used in {_TESTBEDS[provided]}: it must accept {needs} or `case`.{hint} Change "
-            f"{option('testbeds')} or the function. A correct one: {correct[provided]}"
-        )
+        testbeds, receivers, correct = _KINDS[provided]
+        missing = ({"documents", "search"} - {provided}) | ({"prompt"} if provided == "search" else set())
+        if self.known.isdisjoint({*receivers, "prompt"}) or self._required & missing:
+            raise UsageError(
+                f"{self.shown} cannot be used in {testbeds}. Change {option('testbeds')} or the function. A correct "
+                f"one: {correct}"
+            )
 
     def call(self, case: Case, tool: SearchTool | None) -> Any:  # noqa: ANN401 - whatever the function returns
-        """Call the function for a case."""
-        passed = {name: value for name, value in self._names.items() if self._is_passed(value, case, tool)}
-        return self.function(**{name: self._value(value, case, tool) for name, value in passed.items()})
-
-    def _is_passed(self, name: str, case: Case, tool: SearchTool | None) -> bool:
-        """Return whether to pass an argument; an optional one is left out if the case does not provide it."""
-        if name in self._required:
-            return True
-        has_documents = tool is None and case.corpus is None
-        provided = {"documents": has_documents, "search": tool is not None, "prompt": self.takes_prompt}
-        return provided.get(name, case.corpus is not None if name in ("corpus", "k") else True)
-
-    def _value(self, name: str, case: Case, tool: SearchTool | None) -> object:
-        if name == "case":
-            texts = [document.text for document in case.documents]
-            return SystemCase(case.case, case.question, texts, case.lang, case.k, case.corpus, tool)
-        if name == "documents":
-            return [document.text for document in case.documents]
-        if name == "prompt":
-            return "\n\n".join(message.content for message in case.messages)
-        return tool if name == "search" else getattr(case, name)
+        """Call the function for a case; an optional argument is left out if the case does not provide it."""
+        documents = [document.text for document in case.documents]
+        has_corpus = case.corpus is not None
+        values = {
+            **{name: getattr(case, name) for name in ("question", "lang", "k", "corpus")},
+            "documents": documents,
+            "case": SystemCase(case.case, case.question, documents, case.lang, case.k, case.corpus, tool),
+            "search": tool,
+            "prompt": "\n\n".join(message.content for message in case.messages),
+        }
+        left_out = {"prompt", "documents" if tool or has_corpus else "", *(() if has_corpus else ("corpus", "k"))}
+        left_out |= set() if tool else {"search"}
+        passed = {name: one for name, one in self._receives.items() if one in self._required or one not in left_out}
+        return self.function(**{name: values[one] for name, one in passed.items()})
 
 
 def to_arguments(case: Case) -> dict[str, Any]:
@@ -237,9 +194,13 @@ def read_answer(value: object, case: Case, corpora: Corpora) -> Completion:
     if isinstance(value, str) or case.testbed == "search":
         return completion
     corpus = None if case.corpus is None else corpora[case.data, case.corpus]
-    fields = _PASSAGES if corpus is not None else _PASSAGES[:2]  # provided documents may be cited by their numbers
+    # Provided documents may be cited by their numbers.
+    fields = ("contexts", "retrieved") if corpus is None else ("contexts", "retrieved", "citations")
     passages = {name: _read_passages(value, name, corpus, case) for name in fields}
-    return msgspec.structs.replace(completion, **passages, usage=_read_usage(value))
+    usage = _field(value, "usage")
+    counts = usage.items() if isinstance(usage, Mapping) else ()
+    known = {_USAGE[name]: count for name, count in counts if name in _USAGE and isinstance(count, int)}
+    return msgspec.structs.replace(completion, **passages, usage=known or None)
 
 
 def _read_passages(
@@ -253,7 +214,7 @@ def _read_passages(
     passages = list(passages)
     if len(passages) > _MAX_PASSAGES:
         raise Failure("protocol", f"{name!r} contains {len(passages):,} passages, but the maximum is {_MAX_PASSAGES:,}")
-    named = [read_passage(name, passage) for passage in passages]
+    named = [_read_passage(name, passage) for passage in passages]
     if corpus is not None:
         return tuple(corpus.resolve(one, case) for one in named)
     labels = {document.text: document.stance for document in case.documents}
@@ -261,31 +222,17 @@ def _read_passages(
     return tuple(Retrieved(id=text[:80], stance=labels.get(text), text=text) for text in texts)
 
 
-def read_passage(field: str, passage: object) -> Named:
-    """Read a passage that a system returned: a text or an ID, or an object with an `id` or `text` field.
-
-    Raises:
-        Failure: The passage has an invalid type.
-    """
+def _read_passage(field: str, passage: object) -> Named:
+    """Read a passage that a system returned: a text or an ID, or an object with an `id` or `text` field."""
     if isinstance(passage, str):
         return Named(storable(passage), storable(passage))
-    name, text, content = (_field(passage, part) for part in ("id", "text", "page_content"))
-    text = content if text is None else text  # LangChain's documents have the field `page_content`
-    source = None if name is not None else _field(_field(passage, "metadata"), "source")
-    name = source if isinstance(source, str) else name
+    name, text = _field(passage, "id"), _field(passage, "text")
+    text = _field(passage, "page_content") if text is None else text  # as in LangChain's documents
+    name = _field(_field(passage, "metadata"), "source") if name is None else name
     if not all(part is None or isinstance(part, str) for part in (name, text)) or (name is None and text is None):
         expected = "an id, a text, or an object with 'id' or 'text'"
         raise Failure("protocol", f"a passage in {field!r} must be {expected}, not {_brief(passage)}", again=True)
     return Named(None if name is None else storable(name), None if text is None else storable(text))
-
-
-def _read_usage(value: object) -> dict[str, int] | None:
-    """Return a system's token counts under the names that are stored."""
-    usage = _field(value, "usage")
-    if not isinstance(usage, Mapping):
-        return None
-    counts = {_USAGE[name]: count for name, count in usage.items() if name in _USAGE and isinstance(count, int)}
-    return counts or None
 
 
 def _field(value: object, name: str) -> Any:  # noqa: ANN401 - a system may return anything
@@ -323,17 +270,19 @@ class HttpSystem(HttpModel):
 
 
 class FunctionSystem(StatelessModel):
-    """A function under test.
+    """A function under test, or a factory of such functions.
 
     Args:
         name: Its model string.
         function: The function.
-        only: What the only parameter receives if it has another name; empty if another name is an error.
         calls: Maximum number of concurrent calls. Each call of a function that is not async has its own thread.
         limit_s: Time limit in seconds. A call that takes longer counts as an error, and its thread is abandoned.
         corpora: The corpora from which it may return passages.
         has_own_loop: Whether each call of an async function has its own thread and event loop, so that it cannot block
             the run. Otherwise, it is awaited in the run's event loop, so that it can use the caller's clients.
+        only: What the only parameter receives if it has another name; empty if another name is an error.
+        is_factory: Whether `function(folder)` builds a system for a folder of documents and returns its function. It is
+            called once for each variant of the corpus, before the variant's first question.
     """
 
     answers_afresh: Literal[True] = True
@@ -341,21 +290,37 @@ class FunctionSystem(StatelessModel):
 
     def __init__(  # noqa: PLR0913 - independent settings
         self, name: str, function: Callable[..., Any], calls: int, limit_s: float, corpora: Corpora, *,
-        has_own_loop: bool, only: str = "",
+        has_own_loop: bool, only: str = "", is_factory: bool = False,
     ) -> None:  # fmt: skip
         self.name, self.concurrency = name, calls
-        self._function, self._limit_s, self._corpora, self._has_own_loop = function, limit_s, corpora, has_own_loop
-        self._prepare(only)
-
-    def _prepare(self, only: str) -> None:
-        self._call = FunctionCall(self._function, self.name, only)
-        self.takes_prompts = self._call.takes_prompt
+        self._function, self._limit_s, self._corpora = function, limit_s, corpora
+        self._finish: Callable[[Any], Any] = _await_result if has_own_loop else lambda result: result
+        self._made: dict[str, asyncio.Task[FunctionCall]] = {}  # the functions that the factory has returned
+        self._call = None if is_factory else FunctionCall(function, name, only)
+        self.takes_prompts = self._call is not None and self._call.takes_prompt
+        if is_factory:
+            try:
+                inspect.signature(function).bind(Path())
+            except (TypeError, ValueError) as error:
+                raise UsageError(f"{name} cannot be called with a folder: {error}. {_CORRECT_FACTORY}") from None
 
     def check_provided(self, provided: Provides, corpora: tuple[str, ...] = ()) -> None:
-        """Check that the function can receive what a testbed provides (see `UnderTest`)."""
+        """Check that the system can be used with what a testbed provides, and with the variants of its corpus.
+
+        Raises:
+            UsageError: It cannot.
+        """
+        if self._call is None and provided != "corpus":
+            raise UsageError(
+                f"{self.name} is built for a folder of documents, which only the testbed own-rag provides. Use "
+                f"{option('testbeds', 'own-rag')}, or evaluate a function, e.g. python/my_rag:answer, in the other "
+                "testbeds."
+            )
+        if self._call is None:
+            return
         self._call.check(provided)
         changed = [name for name in corpora if name != "clean"]
-        if changed and not self._call.knows_variant():
+        if changed and self._call.known.isdisjoint(("case", "corpus")):
             raise UsageError(
                 f"{option('corpus', changed[0])}: {self.name} cannot be used with changed documents, because only a "
                 "factory can build it for another folder. Use factory/<module>:<make> or ragbed.system(factory=make) "
@@ -365,12 +330,18 @@ class FunctionSystem(StatelessModel):
     async def complete(self, case: Case, repeat: int = 0) -> Completion:  # noqa: ARG002  # a system samples by itself
         """Call the function; if it raises an exception, only this case fails."""
         tool = await open_tool(case, self._corpora)
-        call = await self._call_for(case)
+        call = self._call
+        if call is None:
+            variant = case.corpus or ""
+            if variant not in self._made:
+                self._made[variant] = asyncio.create_task(self._make(case))
+            call = await asyncio.shield(self._made[variant])
         started = time.monotonic()
         limit = asyncio.timeout(self._limit_s)
         try:
             async with limit:
-                value = await self._run(call, case, tool)
+                value = await in_daemon_thread(lambda: self._finish(call.call(case, tool)))
+                value = await value if inspect.isawaitable(value) else value
             completion = read_answer(value, case, self._corpora)
         except Failure as failure:
             # Calling a function is free, and its author needs to see all errors, so they do not stop the run.
@@ -386,62 +357,8 @@ class FunctionSystem(StatelessModel):
             return completion
         return msgspec.structs.replace(completion, latency_s=round(time.monotonic() - started, 4))
 
-    async def _call_for(self, case: Case) -> FunctionCall:  # noqa: ARG002 - subclasses use the case
-        return self._call
-
-    async def _run(self, call: FunctionCall, case: Case, tool: SearchTool | None) -> object:
-        """Call a function, and await its result if it is async."""
-        if self._has_own_loop:
-            return await in_daemon_thread(lambda: _await_result(call.call(case, tool)))
-        value = (
-            call.call(case, tool) if _is_async(call.function) else await in_daemon_thread(lambda: call.call(case, tool))
-        )
-        return await value if inspect.isawaitable(value) else value
-
-    def request(self, case: Case) -> bytes:
-        """Return what the function receives for a case, which identifies the request."""
-        return canonical({"messages": case.messages} if self.takes_prompts else to_arguments(case))
-
-    async def identity(self) -> str:
-        """Return a hash of the function's code."""
-        return identify(self._function)
-
-
-class FactorySystem(FunctionSystem):
-    """A factory: `make(folder)` builds a system for a folder of documents and returns its function.
-
-    It is called once for each variant of the corpus, before the variant's first question.
-    """
-
-    def _prepare(self, only: str) -> None:  # noqa: ARG002 - a factory receives a folder
-        self.takes_prompts = False
-        self._made: dict[str, asyncio.Task[FunctionCall]] = {}
-        try:
-            inspect.signature(self._function).bind(Path())
-        except TypeError as error:
-            raise UsageError(f"{self.name} cannot be called with a folder: {error}. {_CORRECT_FACTORY}") from None
-        except ValueError:  # some functions written in C have no signature
-            pass
-
-    def check_provided(self, provided: Provides, corpora: tuple[str, ...] = ()) -> None:  # noqa: ARG002
-        """Check that the testbed has a folder for which to build the system (see `UnderTest`)."""
-        if provided != "corpus":
-            raise UsageError(
-                f"{self.name} is built for a folder of documents, which only the testbed own-rag provides. Use "
-                f"{option('testbeds', 'own-rag')}, or evaluate a function, e.g. python/my_rag:answer, in the other "
-                "testbeds."
-            )
-
-    async def _call_for(self, case: Case) -> FunctionCall:
-        variant = case.corpus or ""
-        if variant not in self._made:
-            self._made[variant] = asyncio.create_task(self._make(case))
-        return await asyncio.shield(self._made[variant])
-
     async def _make(self, case: Case) -> FunctionCall:
-        corpus = self._corpora.get((case.data, case.corpus or ""))
-        if corpus is None or not hasattr(corpus, "folder"):
-            raise UsageError(f"{self.name} requires a folder of documents. Use {option('testbeds', 'own-rag')}.")
+        corpus = cast("RagVariant", self._corpora[case.data, case.corpus or ""])
         folder = await asyncio.to_thread(corpus.folder)
         try:
             made: object = await in_daemon_thread(lambda: _await_result(self._function(folder)))
@@ -457,24 +374,24 @@ class FactorySystem(FunctionSystem):
         call.check("corpus")
         return call
 
+    def request(self, case: Case) -> bytes:
+        """Return what the function receives for a case, which identifies the request."""
+        return canonical({"messages": case.messages} if self.takes_prompts else to_arguments(case))
+
+    async def identity(self) -> str:
+        """Return a hash of the function's code."""
+        return identify(self._function)
+
 
 def describe_exception(error: BaseException) -> Completion:
     """Convert an exception in a user's code to a case outcome that includes the traceback."""
     trace = error.__traceback__
     while trace is not None and trace.tb_frame.f_globals.get("__name__", "").startswith("ragbed."):
         trace = trace.tb_next
-    text = "".join(traceback.format_exception(type(error), error, trace))
-    try:
-        brief = " ".join(f"{type(error).__name__}: {error}".split())
-    except Exception:  # the exception's `__str__` method is the user's code, too
-        brief = type(error).__name__
-    kept = text if len(text) <= _LONGEST_TRACEBACK else f"…{text[-_LONGEST_TRACEBACK:]}"
-    return Completion(outcome="error", error=storable(f"exception: {brief}\n{kept}".rstrip()))
-
-
-def _is_async(function: object) -> bool:
-    call = getattr(function, "__call__", None)  # noqa: B004 - an object may have an async __call__ method
-    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(call)
+    told = traceback.TracebackException(type(error), error, trace)  # also if the exception's `__str__` method fails
+    brief = " ".join(f"{type(error).__name__}: {told}".split())
+    text = "".join(told.format())[-_LONGEST_TRACEBACK:]
+    return Completion(outcome="error", error=storable(f"exception: {brief}\n{text}".rstrip()))
 
 
 def _await_result(result: object) -> object:
@@ -488,35 +405,25 @@ def _await_result(result: object) -> object:
 
 
 def load_function(spec: str, provider: str) -> Callable[..., Any]:
-    """Import the function that `module:function` names, in an installed package or the current folder.
+    """Import the function that `module:function` names; the current folder is searched first.
 
     Raises:
         UsageError: The module cannot be imported, or has no such function.
     """
     model = f"{provider}/{spec}"
     module, _, function = spec.partition(":")
-    if not module or not function:
-        raise UsageError(
-            f"{model}: the module or function name is missing. Use {provider}/<module>:<function>, e.g. "
-            f"{provider}/my_rag:{'make' if provider == 'factory' else 'answer'}."
-        )
     folder = str(Path.cwd())
-    if folder not in sys.path:  # last, so that no file takes precedence over a package that ragbed imports
-        sys.path.append(folder)
+    sys.path.insert(0, folder)
     try:
         found = getattr(importlib.import_module(module), function, None)
-    except ModuleNotFoundError as error:
-        if error.name and not f"{module}.".startswith(f"{error.name}."):
-            raise UsageError(f"{model}: {module} imports {error.name}, which is not installed. Install it.") from None
-        raise UsageError(
-            f"{model}: {error} in this folder or in the installed packages. Check the name, or run the "
-            "command in the module's folder."
-        ) from None
     except (Exception, SystemExit) as error:
         raise UsageError(
-            f"{model}: {module} cannot be imported: {type(error).__name__}: {error}. To see where the error "
-            f"occurs, run: python -c 'import {module}'"
+            f"{model}: {module} cannot be imported from this folder or the installed packages: "
+            f"{type(error).__name__}: {error}. To see where the error occurs, run: python -c 'import {module}'"
         ) from error
+    finally:
+        sys.path.remove(folder)  # its modules must not take precedence over those that ragbed imports
+        sys.path.append(folder)
     if not callable(found):
-        raise UsageError(f"{model}: {module} has no function {function!r}. Check the name.")
+        raise UsageError(f"{model}: {module} has no function {function!r}. Use {provider}/<module>:<function>.")
     return found  # type: ignore[no-any-return]

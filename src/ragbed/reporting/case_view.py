@@ -86,7 +86,7 @@ class ShownDocument(Struct, frozen=True, omit_defaults=True):
     """A document in a case."""
 
     text: str
-    stance: str
+    stance: str | None
     kind: str
     spans: list[TextSpan]
     item: str | None = None

@@ -9,7 +9,7 @@ from ragbed.analysis.locale import Locale
 from ragbed.reporting.numbers import show_number
 from ragbed.reporting.pages.charts.layout import format_share
 from ragbed.reporting.table import Table
-from ragbed.runs.decided import DecidedInterval, narrow
+from ragbed.runs.decided import DecidedInterval
 from ragbed.scoring.version import SCORER_VERSION
 
 _PLACE = ("data", "lang", "profile", "noise", "k", "arm", "correct", "slot")
@@ -25,14 +25,16 @@ def tabulate_decisions(conditions: Iterable[DecidedInterval], names: Mapping[str
         if one.last is not None:
             bounds = _interval(one.last.low, one.last.high, one.last.questions, words)
             last = f"{show_number(one.last.value)} {bounds}"
+        outcome = words(f"decisions.{one.conclusion or 'decided'}" if is_decided else "decisions.inconclusive")
+        if one.scorer != SCORER_VERSION:
+            outcome = words("decisions.other_scorer", outcome=outcome)
         cells = {
             "model": names.get(one.model, one.model),
             "condition": one.condition or "–",
             "measures": _measured(one),
-            "outcome": words(f"decisions.{one.conclusion or 'decided'}" if is_decided else "decisions.inconclusive"),
+            "outcome": outcome,
             "at_decision": _interval(one.low, one.high, one.questions, words) if is_decided else "–",
             "last": last,
-            "note": _note(one, words),
         }
         rows.append({words(f"decisions.{name}"): cell for name, cell in cells.items()})
     return Table(rows, words("decisions.heading"))
@@ -53,20 +55,6 @@ def _measured(one: DecidedInterval) -> str:
         if value not in (None, "") and (name, value) != ("correct", 0)
     ]
     return ", ".join([metric, *named])
-
-
-def _note(one: DecidedInterval, words: Locale) -> str:
-    """Describe how the confidence interval over all responses differs from the one at the time of the decision."""
-    if one.scorer != SCORER_VERSION:
-        return words("decisions.other_scorer")
-    if one.state != "decided" or one.last is None:
-        return "–"
-    last = (one.last.value, one.last.low, one.last.high)
-    if [show_number(bound) for bound in last[1:]] == [show_number(one.low), show_number(one.high)]:
-        return words("decisions.same")
-    if narrow(last, [one], one.alpha) == last[1:] and not one.low <= one.last.value <= one.high:
-        return words("decisions.left")
-    return words("decisions.different")
 
 
 def decision_record(one: DecidedInterval) -> dict[str, object]:

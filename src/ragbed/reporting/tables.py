@@ -13,7 +13,7 @@ from ragbed.analysis.locale import Locale, read_words
 from ragbed.analysis.metrics import METRICS
 from ragbed.analysis.metrics.cells import JUDGED, ONE_SUPPORTING, RULES, Cell
 from ragbed.analysis.metrics.length import PARTS
-from ragbed.analysis.paper.tables import PaperTable, inferred_rows, read_tables
+from ragbed.analysis.paper.tables import INFERRED, PaperTable, read_tables
 from ragbed.analysis.trials.columns import TrialGroup
 from ragbed.reporting.numbers import PAIRED, RowCounts, count_cases, show, show_asked
 from ragbed.reporting.result_tables import decision_record
@@ -108,9 +108,9 @@ class ReportTable:
             shown.append({**dict(zip(names, named, strict=True)), **cells})
         title = words.section("tables").get(self.name, f"Testbed {self.name}")
         if self.name == "own-rag":
-            common, shown = compact(self._by_measure(shown, names[:4], words), names[:4])
-            title += common
-        return Table(rows, title, shown)
+            shown = self._by_measure(shown, names[:4], words)
+        common, shown = compact(shown, names[1:4])
+        return Table(rows, title + common, shown)
 
     def _by_measure(
         self, shown: Sequence[Mapping[str, Any]], keys: Sequence[str], words: Locale
@@ -423,7 +423,7 @@ def _beside_paper(table: ReportTable) -> ReportTable:
         by_column = dict(zip(printed.columns, values, strict=True))
         cells = tuple(_printed_cell(column, by_column, source) for column in table.columns)
         if lang in langs and any(cells):
-            name = f"{model} (paper){' ‡' if (lang, model) in inferred_rows(source.table) else ''}"
+            name = f"{model} (paper){' ‡' if (source.table, lang, model) in INFERRED else ''}"
             docs = None if table.name == "closed-book" else PAPER_DOCS
             rows.append(TableRow(TrialGroup(name, "RGB", lang, ""), docs, cells, printed=True))
     return replace(table, rows=(*table.rows, *rows))

@@ -28,7 +28,7 @@ from ragbed.runs.call_loop import CallLoop, CallProgress, Session, StoppingRule
 from ragbed.runs.circuit_breaker import CircuitOpen
 from ragbed.runs.database import connect, naming
 from ragbed.runs.decided import keep_decided
-from ragbed.runs.engines import Engine
+from ragbed.runs.engines.local import LocalEngine
 from ragbed.runs.lock import hold
 from ragbed.runs.store import NOTE, RunStore, StoredResult, open_store
 from ragbed.runs.turns import EpisodeFactory, starts_over
@@ -88,7 +88,7 @@ class Job(Struct, frozen=True):
     episodes: EpisodeFactory | None = None  # starts the episodes of the `search` testbed
     tell: Callable[[str], None] = logging.getLogger("ragbed").warning
     parameter_fix: str = ""
-    engine: Engine | None = None  # the engine that opened the models; `close` closes it
+    engine: LocalEngine | None = None  # the engine that opened the models; `close` closes it
 
     def close(self) -> None:
         """Close the engine."""

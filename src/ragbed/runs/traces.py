@@ -179,7 +179,7 @@ def open_traces(paths: Sequence[Path], model: str, form: str | None) -> TraceFil
 def _to_case(trace: TraceRecord) -> Case:
     lang = guess_lang(trace.question)
     documents = tuple(
-        Document(text=storable(text), stance="distracts", kind="unlabelled", source=number)
+        Document(text=storable(text), stance=None, kind="related", source=number)
         for number, text in enumerate(trace.contexts)
     )
     return Case(

@@ -15,7 +15,6 @@ from ragbed import __version__
 from ragbed.data.native import to_line
 from ragbed.errors import RagbedError, explain_failed_write
 from ragbed.io.jsonl import write_file, write_whole
-from ragbed.runs.engines import Engine
 from ragbed.runs.engines.local import LocalEngine
 from ragbed.schema import Item
 from ragbed.synth.counterfactual import make_counterfactual
@@ -106,7 +105,7 @@ def read_manifest(folder: Path) -> SynthManifest | None:
 
 
 def _write_items(
-    sink: IO[bytes], items: tuple[SynthSpec, str, int], engine: Engine, on_progress: Callable[[int], None]
+    sink: IO[bytes], items: tuple[SynthSpec, str, int], engine: LocalEngine, on_progress: Callable[[int], None]
 ) -> SynthFile:
     digest, size, documents = hashlib.sha256(), 0, 0
     spec, kind, count = items

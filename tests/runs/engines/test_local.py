@@ -119,7 +119,7 @@ def test_impossible_options_are_refused_immediately(words: list[str], told: str)
 
 def test_without_the_library_the_command_that_installs_it_is_named() -> None:
     with patch.dict(sys.modules, {"ray": None}):
-        done = type_command("diagnose", "nowhere", "--engine", "ray")
+        done = type_command("run", "-m", "scripted/oracle", "-d", "ragbed-mini-en_base", "--engine", "ray")
     assert (done.code, "pip install 'ragbed[ray]'" in done.err) == (2, True), done.err
 
 

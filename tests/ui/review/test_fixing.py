@@ -52,7 +52,7 @@ def test_the_original_rgb_record_is_dropped_when_the_item_changes() -> None:
     assert done.item.rgb is None
 
 
-@pytest.mark.parametrize("point", ["question", "searchable", "known", "answer_0"])
+@pytest.mark.parametrize("point", ["question", "answer_0"])
 def test_rejecting_a_fatal_point_removes_the_item_with_its_reason(point: str) -> None:
     done = fix(base_item(), **{point: rejected("no good")})
     assert done.item is None

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
-from msgspec import Struct
 from msgspec.structs import replace
 from playwright.sync_api import expect
 
-from ragbed.builder.build_context import Draft
-from ragbed.schema import Article, Hit, Item, Passage
+from ragbed.schema import Article, Item, Passage
 from tests.browser import open_page
 from tests.payloads import PAYLOADS
 from tests.served import serve
@@ -54,46 +51,21 @@ def hostile(number: int, payload: str = "") -> Item:
     )
 
 
-def write_steps(folder: Path, items: list[Item]) -> None:
+def write_articles(folder: Path) -> None:
     """What a build of these items leaves."""
     payload = PAYLOADS[0]
     article = Article(
-        id="a1",
-        url=payload,
-        title=f"article {payload}",
-        text=payload,
-        lang="en",
-        sha256="0",
-        source=payload,
+        id="a1", url=payload, title=f"article {payload}", text=payload, lang="en", sha256="0", source=payload,
         date=payload,
-    )
-    steps: dict[str, Sequence[Struct]] = {
-        "articles": [article],
-        "questions": [
-            Draft(id=str(n), question=item.question, lang="en", answer=item.answer, context=payload)
-            for n, item in enumerate(items)
-        ],
-        "hits": [
-            Hit(
-                question=str(n),
-                rank=1,
-                url=payload,
-                title=f"hit {payload}",
-                snippet=payload,
-                engine=f"engine {payload}",
-            )
-            for n in range(len(items))
-        ],
-    }
+    )  # fmt: skip
     (folder / "steps").mkdir()
-    for name, records in steps.items():
-        (folder / "steps" / f"{name}.jsonl").write_bytes(b"".join(msgspec.json.encode(one) + b"\n" for one in records))
+    (folder / "steps" / "articles.jsonl").write_bytes(msgspec.json.encode(article) + b"\n")
 
 
 def test_payloads_stay_text_in_every_view(browser: Browser, tmp_path: Path) -> None:
     items = [hostile(number) for number in range(len(PAYLOADS))]
     folder = write_data(tmp_path / "out", en_fact=items)
-    write_steps(folder, items)
+    write_articles(folder)
     asked: set[str | None] = set()
     rater = PAYLOADS[0][:40].strip()
     with serve("review", str(folder), "--rater", rater) as served, open_page(browser, served.origin) as opened:
@@ -107,7 +79,6 @@ def test_payloads_stay_text_in_every_view(browser: Browser, tmp_path: Path) -> N
             if number < len(PAYLOADS):
                 page.keyboard.press("ArrowRight")
         assert len(asked) == len(PAYLOADS)
-        page.locator("summary").first.click()
         point = page.locator('[data-point="answer[0]"]')
         point.get_by_role("button", name="Reject", exact=True).click()
         page.keyboard.type(PAYLOADS[1])

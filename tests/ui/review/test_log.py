@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from ragbed.errors import DataError, RagbedError, UsageError
+from ragbed.errors import DataError, UsageError
 from ragbed.ui.review.log import Decided, Log, PointDecision, Undone
 
 
@@ -26,32 +26,7 @@ def test_lines_come_back_as_they_were_added(tmp_path: Path) -> None:
     assert Log(tmp_path / "log.jsonl").lines == [line("a"), line("b"), undone]
 
 
-@pytest.mark.parametrize("zeros", [b"", b"\0" * 9])
-@pytest.mark.parametrize("cut", [2, 20, 60, 150])
-def test_an_incomplete_last_line_is_ignored_and_then_replaced(tmp_path: Path, cut: int, zeros: bytes) -> None:
-    path = tmp_path / "log.jsonl"
-    Log(path).add([line("a"), line("b")])
-    whole = path.read_bytes()
-    path.write_bytes(whole[:-cut] + zeros)
-    log = Log(path)
-    assert log.lines == [line("a")]
-    assert log.torn == len(whole) // 2 - cut + len(zeros)
-    assert path.read_bytes() == whole[:-cut] + zeros
-    log.add([line("c")])
-    assert Log(path).lines == [line("a"), line("c")]
-
-
-def test_a_complete_last_line_without_its_line_end_is_kept(tmp_path: Path) -> None:
-    path = tmp_path / "log.jsonl"
-    Log(path).add([line("a"), line("b")])
-    path.write_bytes(path.read_bytes()[:-1])
-    log = Log(path)
-    assert (log.lines, log.torn) == ([line("a"), line("b")], 0)
-    log.add([line("c")])
-    assert Log(path).lines == [line("a"), line("b"), line("c")]
-
-
-@pytest.mark.parametrize("content", [b"My notes", b'{"line":"decide"}', b'{"notes": 1}', b'{\n{"line":"dec', b"a\nb"])
+@pytest.mark.parametrize("content", [b"My notes", b'{"line":"decide"}', b'{"notes": 1}', b"a\nb"])
 def test_a_file_of_something_else_stays_as_it_is(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "log.jsonl"
     path.write_bytes(content)
@@ -71,18 +46,12 @@ def test_a_link_is_not_followed(tmp_path: Path) -> None:
         assert (elsewhere.read_bytes() if elsewhere.exists() else None) == content
 
 
-@pytest.mark.parametrize("broken", ["{", '{"line":"decide"}', '{"line":"other"}', "[]", '{"line":"undo","act":1}'])
-def test_an_invalid_line_is_reported_with_its_number(tmp_path: Path, broken: str) -> None:
+def test_a_decision_that_does_not_fit_on_the_disk_is_reported_and_leaves_no_part(tmp_path: Path) -> None:
     path = tmp_path / "log.jsonl"
     Log(path).add([line("a")])
-    path.write_bytes(path.read_bytes() + broken.encode() + b"\n")
-    with pytest.raises(DataError, match=r"log\.jsonl:2: this is not a valid line of a review"):
-        Log(path)
-
-
-def test_a_log_that_cannot_be_written_reports_the_lost_decision(tmp_path: Path) -> None:
-    with pytest.raises(RagbedError, match="was not stored"):
-        Log(tmp_path / "none" / "log.jsonl").add([line("a")])
+    told = subprocess.run([sys.executable, "-c", _CROWDED, str(path)], capture_output=True, text=True, check=True)
+    assert "the decision was not stored" in told.stdout
+    assert Log(path).lines == [line("a")]
 
 
 _CROWDED = """
@@ -98,16 +67,4 @@ try:
 except RagbedError as error:
     print(error)
 """
-"""In a process that may write 2,000 bytes to a file: half of the line goes in, as on a full disk."""
-
-
-def test_a_line_that_does_not_fit_on_the_disk_leaves_no_part(tmp_path: Path) -> None:
-    path = tmp_path / "log.jsonl"
-    Log(path).add([line("a")])
-    command = [sys.executable, "-c", _CROWDED, str(path)]
-    told = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    assert "the decision was not stored" in told
-    log = Log(path)
-    assert (log.lines, log.torn) == ([line("a")], 0)
-    log.add([line("c")])
-    assert Log(path).lines == [line("a"), line("c")]
+"""In a process that may write 2,000 bytes to a file."""

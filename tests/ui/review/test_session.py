@@ -34,7 +34,7 @@ def test_an_item_is_started_and_then_decided(folder: Path) -> None:
 
 def test_a_rejected_question_leaves_nothing_else_to_decide(folder: Path) -> None:
     session = open_session(folder)
-    session.decide(KEY, [replace(rejected(), point="known")])
+    session.decide(KEY, [replace(rejected(), point="answer[0]")])
     assert session.items[KEY].state == "rejected"
 
 

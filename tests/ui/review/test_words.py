@@ -3,7 +3,6 @@ from __future__ import annotations
 import re
 from importlib.resources import files
 
-from ragbed.ui.review.items import LINTED
 from tests.spoken import check_pager, sources
 
 SPOKEN = re.compile(r'\b(?:say|tag|to|link)\((?:"[\w/?=]*", )*"((?:[^"\\]|\\.)+)"')
@@ -24,18 +23,8 @@ def test_every_text_of_the_interface_is_translated() -> None:
             wanted |= set(re.findall(r'"([^"]+)"', block)) - TONES
         for block in LISTS.findall(text):
             wanted |= {word for word in re.findall(r'"([^"]+)"', block) if len(word) > 1 and "  " not in word}
-    assert len(wanted) > 90
+    assert len(wanted) > 70
     assert wanted - known == set()
-
-
-def test_every_rule_that_flags_an_item_has_a_description_in_both_languages() -> None:
-    code = sources("ragbed.ui.review")
-    known = set(re.findall(r'^  "([^"]+)":', code["zh.js"], re.MULTILINE))
-    flags = re.search(r"const FLAGS = \{(.*?)\};", code["list.js"], re.DOTALL)
-    assert flags is not None
-    described = dict(re.findall(r'"([^"]+)": "([^"]+)"', flags[1]))
-    assert {*LINTED, "false-answer", "edit", "label"} == described.keys()
-    assert set(described.values()) <= known
 
 
 def test_buttons_that_turn_pages_say_so_in_chinese() -> None:

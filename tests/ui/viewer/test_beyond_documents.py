@@ -49,7 +49,9 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("runs") / "beyond"
     case = final_case()
     name = case.case.partition("/noise@")[0]
-    own = replace(case, case=f"{name}/own-rag@k=5", testbed="own-rag", noise=None, documents=(), corpus="c")
+    own = replace(
+        case, case=f"{name}/own-rag@k=5", testbed="own-rag", arm="clean", noise=None, documents=(), corpus="c"
+    )
     isolated = replace(case, case=f"{name}/noise@profile=robust+isolate", profile="robust+isolate")
     searched = replace(case, case=f"{name}/search@arm=complete", testbed="search", noise=None, documents=(), corpus="c")
     searched = replace(searched, arm="complete")

@@ -4,7 +4,7 @@ import sqlite3
 
 import pytest
 
-from ragbed.ui.viewer.search_index import excerpt, spaced, to_match
+from ragbed.ui.viewer.search_index import spaced, to_match
 
 TEXTS = (
     "Ada Marlowe won the 2022 final.",
@@ -74,27 +74,3 @@ def test_operators_are_searched_as_words(index: sqlite3.Connection, query: str) 
     match = to_match(query)
     if match is not None:
         index.execute("SELECT rowid FROM words WHERE words MATCH ?", (match,)).fetchall()
-
-
-@pytest.mark.parametrize(
-    ("query", "shown"),
-    [
-        ("marl", TEXTS[0]),
-        ("final ada", TEXTS[0]),
-        ("ada roof", None),  # in two texts, and not in one
-        ("roo roof", None),
-        ("roof", TEXTS[2]),
-        ("水夺得", TEXTS[1]),
-        ("sang 京", TEXTS[2]),
-        ("beyonce", None),  # found by SQLite, which sees through accents
-        ("", None),
-    ],
-)
-def test_an_excerpt_comes_from_the_text_with_all_words(query: str, shown: str | None) -> None:
-    assert excerpt(query, TEXTS) == shown
-
-
-def test_an_excerpt_of_a_long_text_is_short() -> None:
-    assert excerpt("needle", ["hay " * 1_000 + "needle" + " straw" * 1_000]) == (
-        f"… {'hay ' * 14}needle{' straw' * 23} …"  # half a word stands at neither edge
-    )

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import json
 import sqlite3
-import tracemalloc
 from collections import Counter
 from pathlib import Path
 
@@ -13,7 +12,6 @@ from ragbed.analysis.run_cells import read_report_cells
 from ragbed.analysis.statistics.rates import wilson
 from ragbed.analysis.trials.table import TrialTable
 from ragbed.schema import Completion
-from ragbed.ui.viewer.annotations import read_diagnosed
 from ragbed.ui.viewer.queries import OverviewRow, RunQueries, TrialQuery
 from ragbed.ui.viewer.run_reader import RunReader
 from ragbed.ui.viewer.search_index import SearchIndex
@@ -128,9 +126,8 @@ def test_infeasible_cases_are_counted(tmp_path: Path) -> None:
     write_run(tmp_path / "run", cases, {"made/up": [said("gold-1")]})
     bring_up(tmp_path / "run")
     book = RunReader("run", tmp_path / "run")
-    rows, count = RunQueries({"run": book}).overview("robust")
+    rows = RunQueries({"run": book}).overview("robust")
     book.close()
-    assert count == 3
     assert [(row.noise, row.k, row.asked, row.planned, row.infeasible, len(row.rates)) for row in rows] == [
         (0.0, 1, 1, 1, 1, 4),
         (0.0, 9, 0, 0, 1, 0),  # nobody could be asked so
@@ -144,9 +141,9 @@ def test_failures_are_in_the_denominator(tmp_path: Path) -> None:
     write_run(tmp_path / "run", cases, {"made/up": [said("gold-1"), said("gold-2"), said("nonsense"), failed]})
     bring_up(tmp_path / "run")
     book = RunReader("run", tmp_path / "run")
-    (row,), _ = RunQueries({"run": book}).overview("robust")
+    (row,) = RunQueries({"run": book}).overview("robust")
     book.close()
-    assert (row.asked, row.errors, row.rates["correct"].n, row.rates["correct"].value) == (4, 1, 4, 0.5)
+    assert (row.asked, row.errors, row.rates["correct"][0]) == (4, 1, 0.5)
 
 
 _EVENTS = [replace(make_case(number), event=f"event {number // 3}") for number in range(1, 12)]
@@ -155,7 +152,7 @@ _EVENTS = [replace(make_case(number), event=f"event {number // 3}") for number i
 def _show_overview(run: Path) -> list[OverviewRow]:
     bring_up(run)
     book = RunReader("run", run)
-    rows, _ = RunQueries({"run": book}).overview("robust")
+    rows = RunQueries({"run": book}).overview("robust")
     book.close()
     return rows
 
@@ -168,10 +165,8 @@ def test_the_overview_has_the_intervals_of_the_report(tmp_path: Path, settings: 
     cells = read_report_cells([tmp_path / "run"], ["robust"])
     (reported,) = [cell.estimate for cell in cells if (cell.table, cell.estimate.metric) == ("noise", "accuracy")]
     shown = row.rates["correct"]
-    assert (shown.value, shown.low, shown.high, shown.n) == pytest.approx(
-        (reported.value, reported.low, reported.high, reported.n)
-    )
-    assert shown.low < wilson(5, 11).low
+    assert shown == pytest.approx((reported.value, reported.low, reported.high))
+    assert shown[1] < wilson(5, 11).low
 
 
 def test_a_retried_error_is_counted_once_in_its_event(tmp_path: Path) -> None:
@@ -182,7 +177,7 @@ def test_a_retried_error_is_counted_once_in_its_event(tmp_path: Path) -> None:
     after = _show_overview(tmp_path / "run")[0]
     write_run(tmp_path / "other", _EVENTS[:4], {"made/up": [said(f"gold-{number}") for number in (1, 2, 3, 0)]})
     assert after.rates == _show_overview(tmp_path / "other")[0].rates
-    assert (before.rates["correct"].value, after.rates["correct"].value) == (0.25, 0.75)
+    assert (before.rates["correct"][0], after.rates["correct"][0]) == (0.25, 0.75)
 
 
 def test_texts_and_types_are_added_again_after_a_table_was_emptied(run: Path) -> None:
@@ -217,16 +212,3 @@ def test_in_a_read_only_folder_the_table_is_temporary(run: Path, monkeypatch: py
     assert page.total == 3
     assert sorted(run.iterdir()) == before
     assert not book.table.place.exists()
-
-
-def test_overlong_lines_of_diagnoses_are_skipped_in_bounded_memory(tmp_path: Path) -> None:
-    (tmp_path / "diagnose").mkdir()
-    record = '{"case":"%s","types":["E10","E2","E2"]}\n'
-    lines = [record % "first", record % ("x" * 20_000_000), record % "second", (record % "last").rstrip()]
-    (tmp_path / "diagnose" / "a.jsonl").write_text("".join(lines))
-    tracemalloc.start()
-    found = list(read_diagnosed(tmp_path))
-    _, peak = tracemalloc.get_traced_memory()
-    tracemalloc.stop()
-    assert [(one.case, one.types) for one in found] == [(name, ("E2", "E10")) for name in ("first", "second", "last")]
-    assert peak < 5_000_000

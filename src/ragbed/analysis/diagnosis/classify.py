@@ -16,7 +16,6 @@ from ragbed.analysis.diagnosis.records import Diagnosis, ErrorType, Source
 from ragbed.analysis.diagnosis.texts import ParsedText
 from ragbed.analysis.trials.table import TrialTable
 from ragbed.errors import UsageError
-from ragbed.runs.engines import Engine
 from ragbed.runs.engines.local import LocalEngine
 from ragbed.runs.store import StoredResult
 from ragbed.schema import Case, Outcome
@@ -166,7 +165,7 @@ class Found:
     cases: dict[str, Case]
 
 
-def diagnose_run(folder: Path, engine: Engine | None = None) -> Found:
+def diagnose_run(folder: Path, engine: LocalEngine | None = None) -> Found:
     """Diagnose a run.
 
     Args:

@@ -147,7 +147,7 @@ class TrialContext:
 
     def stance(self, place: AnswerLocation) -> Stance:
         """Return the relevance label of the document that contains a location."""
-        return self.case.documents[place.document].stance
+        return self.case.documents[place.document].stance or "distracts"
 
     def is_of_relation(self, answer: GivenAnswer, place: AnswerLocation) -> bool:
         """Return whether an answer is a date or quantity, or whether its sentence shares terms with the question."""

@@ -39,7 +39,10 @@ class LocalEngine:
         self._pool: ProcessPoolExecutor | None = None
 
     def spread(self, work: Callable[[Job], Result], jobs: Iterable[Job]) -> Iterator[Result]:
-        """Apply a function to jobs and yield the results in order; see `Engine`."""
+        """Apply a pure function to jobs and yield the results in order, computing only a few results in advance.
+
+        The function must be at module level, and jobs and results must be picklable.
+        """
         remaining, spent_s = iter(jobs), 0.0
         for job in remaining:
             started = time.process_time()  # measure CPU time, because other programs would increase the wall time
@@ -50,7 +53,7 @@ class LocalEngine:
                 yield from self._spread_wide(work, remaining)
 
     def open_model(self, spec: str, wish: ModelConfig) -> Model:
-        """Open a model in this process; see `Engine`."""
+        """Open the model specified by a model string."""
         from ragbed.models import open_model  # noqa: PLC0415 - scoring a run needs no models
 
         return open_model(spec, lambda name: replace(wish, model=name))

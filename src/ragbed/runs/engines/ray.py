@@ -1,6 +1,6 @@
-"""The Ray engine, which runs functions as tasks, and models as actors (`replicas.py`).
+"""The Ray engine, which runs models as actors (`replicas.py`).
 
-Only this process plans, decides and writes. Nothing is detached, so all tasks and actors end with this process.
+Only this process plans, decides and writes. Nothing is detached, so all actors end with this process.
 """
 
 # ruff: noqa: PLC0415, ANN401  # Ray takes a second to import and has no types for remote functions.
@@ -15,36 +15,25 @@ import socket
 import sys
 import tempfile
 import threading
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from typing import Any, TypeVar
+from typing import Any
 
-from ragbed import __version__, environment
-from ragbed.errors import RagbedError, UsageError, option
+from ragbed import environment
+from ragbed.errors import UsageError, option
 from ragbed.models import ModelConfig
 from ragbed.models.base import Model
 from ragbed.runs.engines import ReplicaSpec
-from ragbed.runs.engines.replicas import (
-    WARN_AFTER_S,
-    ReplicatedModel,
-    check_version,
-    explain_start_failure,
-    lacks_ragbed,
-    shorten,
-)
+from ragbed.runs.engines.local import LocalEngine
+from ragbed.runs.engines.replicas import ReplicatedModel
 
 INSTALL = "pip install 'ragbed[ray]'"
-_AHEAD = 3  # maximum number of running and queued jobs per core
-_RETRIES = 20  # maximum number of retries if a job's worker dies; after that, the job itself is the likely cause
 _CONNECT_S = 5.0
 _OWN = "local"  # Ray's address for a new cluster
-Job = TypeVar("Job")
-Result = TypeVar("Result")
 
 
-class RayEngine:
-    """An engine that runs work on a Ray cluster.
+class RayEngine(LocalEngine):
+    """An engine that runs models on a Ray cluster, and all other work on this machine.
 
     Args:
         address: The head node's address, e.g. 10.0.0.1:6379; `local` or None for a new cluster on this machine, which
@@ -57,34 +46,14 @@ class RayEngine:
     """
 
     def __init__(self, address: str | None, share: ReplicaSpec, tell: Callable[[str], None]) -> None:
+        super().__init__()
         self._share, self._tell = share, tell
         self._ray = _import_ray()
-        self._started, self._has_warned = ExitStack(), False
+        self._started = ExitStack()
         self._joins = not self._ray.is_initialized()  # a notebook may already have joined a cluster
         if self._joins:
             with _keeping_signals():
                 self._connect(address or _OWN)
-
-    @property
-    def workers(self) -> int:
-        """The number of cores in the cluster."""
-        return max(1, int(self._ray.cluster_resources().get("CPU", 1)))
-
-    def spread(self, work: Callable[[Job], Result], jobs: Iterable[Job]) -> Iterator[Result]:
-        """Apply a function to each job (see `Engine`). Ray retries a job elsewhere if its worker or node dies."""
-        task = self._ray.remote(num_cpus=1, max_retries=_RETRIES, scheduling_strategy="SPREAD")(_do)
-        waiting: deque[Any] = deque()
-        max_waiting = self.workers * _AHEAD
-        try:
-            for job in jobs:
-                waiting.append(task.remote(__version__, work, job))
-                if len(waiting) >= max_waiting:
-                    yield self._result(waiting.popleft())
-            while waiting:
-                yield self._result(waiting.popleft())
-        finally:
-            for left in waiting:
-                self._ray.cancel(left, force=True)
 
     def open_model(self, spec: str, wish: ModelConfig) -> Model:
         """Open as many replicas of the model as the user requested."""
@@ -92,6 +61,7 @@ class RayEngine:
 
     def close(self) -> None:
         """Disconnect from the cluster, which stops this process's workers. A cluster started here is shut down."""
+        super().close()
         if self._joins:
             self._ray.shutdown()
         self._started.close()
@@ -125,32 +95,6 @@ class RayEngine:
         except BaseException:
             self.close()
             raise
-
-    def _result(self, reference: Any) -> Any:
-        try:
-            if not self._has_warned and not self._ray.wait([reference], timeout=WARN_AFTER_S)[0]:
-                self._has_warned = True
-                self._tell(
-                    f"no job has finished for {WARN_AFTER_S:g} s. Either a job takes that long, or all nodes of the "
-                    "cluster are busy or have left it; `ray status` shows which."
-                )
-            return self._ray.get(reference)
-        except self._ray.exceptions.RayError as error:
-            if isinstance(error, self._ray.exceptions.RayTaskError) and not lacks_ragbed(error):
-                raise (error.cause if isinstance(error.cause, RagbedError) else error) from None
-            lost = (self._ray.exceptions.WorkerCrashedError, self._ray.exceptions.OutOfMemoryError)
-            if isinstance(error, lost):
-                raise RagbedError(
-                    f"{_RETRIES + 1} workers exited during one job; the last error was: {shorten(error).rstrip('.')}. "
-                    "The usual cause is insufficient memory: use larger nodes, then rerun the same command."
-                ) from None
-            raise RagbedError(explain_start_failure(error)) from None
-
-
-def _do(version: str, work: Callable[[Job], Result], job: Job) -> Result:
-    """Run one job as a Ray task. Ray tasks must be plain functions, but `work` may be a `functools.partial`."""
-    check_version(__version__, version)
-    return work(job)
 
 
 def _import_ray() -> Any:

@@ -275,7 +275,11 @@ class ReplicatedModel:
         ready = await replica.actor.open.remote()
         if isinstance(ready, RagbedError):
             raise RagbedError(f"a worker reported an error: {ready}")
-        check_version(ready.version, __version__)
+        if ready.version != __version__:  # its results might differ
+            raise RagbedError(
+                f"a worker runs ragbed {ready.version}, but this machine runs {__version__}. Install the same version "
+                f"on all machines: pip install 'ragbed[ray]=={__version__}'"
+            )
         if self._identity and ready.identity and ready.identity != self._identity:  # some models may report none
             raise RagbedError(
                 f"the workers run different models: one runs {ready.identity}, another runs {self._identity}. Use the "
@@ -291,7 +295,10 @@ class ReplicatedModel:
         except self._ray.exceptions.ActorUnavailableError:
             return False
         except self._ray.exceptions.ActorDiedError as error:
-            raise RagbedError(explain_start_failure(error)) from None
+            raise RagbedError(
+                f"a worker cannot start: {shorten(error)}. ragbed must be installed on every node: pip install "
+                f"'ragbed[ray]=={__version__}'. All results so far are stored; rerun the same command to resume."
+            ) from None
 
     async def _wait(self) -> None:
         if self._broken is not None:
@@ -307,34 +314,6 @@ class ReplicatedModel:
         has_grown, self.concurrency = fits > self.concurrency, fits
         if has_grown:
             self.make_room()
-
-
-def check_version(worker: str, driver: str) -> None:
-    """Reject a worker that runs a different version of ragbed, because its results might differ.
-
-    Raises:
-        RagbedError: The versions differ.
-    """
-    if worker != driver:
-        raise RagbedError(
-            f"a worker runs ragbed {worker}, but this machine runs {driver}. Install the same version on "
-            f"all machines: pip install 'ragbed[ray]=={driver}'"
-        )
-
-
-def lacks_ragbed(error: Exception) -> bool:
-    """Return whether a worker could not start because ragbed is not installed on its node."""
-    return "No module named 'ragbed'" in str(error)
-
-
-def explain_start_failure(error: Exception) -> str:
-    """Explain why a worker could not start, and how to fix the problem."""
-    if lacks_ragbed(error):
-        return (
-            "ragbed is not installed on the workers; install it on every node: pip install "
-            f"'ragbed[ray]=={__version__}'"
-        )
-    return f"a worker cannot start: {shorten(error)}. All results so far are stored; rerun the same command to resume."
 
 
 def shorten(error: Exception) -> str:

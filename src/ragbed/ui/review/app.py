@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import msgspec
 from msgspec import Struct
 from starlette.applications import Starlette
@@ -9,7 +11,7 @@ from starlette.requests import Request
 
 from ragbed.errors import MALFORMED_JSON, UsageError
 from ragbed.ui.http_app import Handler, file_routes, json_routes, read_number
-from ragbed.ui.review.item_page import Provenance, make_item_page
+from ragbed.ui.review.item_page import Origin, make_item_page
 from ragbed.ui.review.items import DECIDED
 from ragbed.ui.review.log import PointDecision
 from ragbed.ui.review.session import ReviewSession, tally
@@ -19,7 +21,6 @@ PAGE = 50
 SHOWN: dict[str, frozenset[str]] = {
     "all": frozenset({"open", "begun", *DECIDED}),
     "todo": frozenset({"open", "begun"}),
-    "done": DECIDED,
     "accepted": frozenset({"accepted"}),
     "fixed": frozenset({"fixed"}),
     "rejected": frozenset({"rejected"}),
@@ -33,7 +34,7 @@ class _Decision(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     said: tuple[PointDecision, ...]
 
 
-def make_app(session: ReviewSession, provenance: Provenance) -> Starlette:
+def make_app(session: ReviewSession, origins: Mapping[str, Origin]) -> Starlette:
     """Create the web application for a review."""
 
     async def show_standing(_: Request) -> object:
@@ -48,7 +49,7 @@ def make_app(session: ReviewSession, provenance: Provenance) -> Starlette:
         return _list_items(session, request)
 
     async def show_item(request: Request) -> object:
-        return make_item_page(session, provenance, request.query_params.get("item", ""))
+        return make_item_page(session, origins, request.query_params.get("item", ""))
 
     async def decide(request: Request) -> object:
         try:

@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TypeVar
 
 import msgspec
 from msgspec import Struct
 
-from ragbed.builder.build_context import Draft
 from ragbed.builder.statements import find_answer, label_again, spans_of
 from ragbed.data import kind_of
 from ragbed.errors import MALFORMED_JSON, DataError
 from ragbed.io.jsonl import read_lines
 from ragbed.reporting.case_view import TextSpan
-from ragbed.schema import Hit, Item, Passage
+from ragbed.schema import Item, Passage
 from ragbed.ui.review.items import points_of
 from ragbed.ui.review.session import ReviewSession
-
-_Made = TypeVar("_Made", bound=Struct)
 
 
 class Origin(Struct, frozen=True):
@@ -32,43 +28,20 @@ class Origin(Struct, frozen=True):
     licence: str | None = None
 
 
-class Provenance:
-    """The origins of the items in a folder. Only build folders record origins.
-
-    Args:
-        folder: The data folder.
-    """
-
-    def __init__(self, folder: Path) -> None:
-        steps = folder / "steps"
-        self._origins = {one.id: one for one in _read(steps / "articles.jsonl", Origin)}
-        self._drafts = {draft.question: draft.id for draft in _read(steps / "questions.jsonl", Draft)}
-        self._hits: dict[str, list[Hit]] = {}
-        for hit in _read(steps / "hits.jsonl", Hit):
-            self._hits.setdefault(hit.question, []).append(hit)
-
-    def origin(self, item: Item) -> Origin | None:
-        """Return the article from which an item's question was made."""
-        return self._origins.get(item.article or "")
-
-    def hits(self, item: Item) -> list[Hit] | None:
-        """Return the search results for an item's question or sub-questions, or None if there was no search."""
-        drafts = [self._drafts[text] for text in item.sub_questions or (item.question,) if text in self._drafts]
-        return [hit for draft in drafts for hit in self._hits.get(draft, ())] if drafts else None
-
-
-def _read(path: Path, kind: type[_Made]) -> Iterator[_Made]:
-    if not path.exists():
-        return
-    decoder = msgspec.json.Decoder(kind)
-    for number, line in read_lines(path):
+def read_origins(folder: Path) -> dict[str, Origin]:
+    """Return the articles of a build, by ID. Other folders have none."""
+    path = folder / "steps" / "articles.jsonl"
+    origins = {}
+    for number, line in read_lines(path) if path.exists() else ():
         try:
-            yield decoder.decode(line)
+            origin = msgspec.json.decode(line, type=Origin)
         except MALFORMED_JSON as error:
             raise DataError(path, f"{error}; fix the file, or move it to another folder", line=number) from error
+        origins[origin.id] = origin
+    return origins
 
 
-def make_item_page(session: ReviewSession, provenance: Provenance, key: str) -> dict[str, object]:
+def make_item_page(session: ReviewSession, origins: Mapping[str, Origin], key: str) -> dict[str, object]:
     """Return what `static/item.js` shows of an item.
 
     `at` is the item's position in the review order, counted from 0, and `next_open` is the next item to decide.
@@ -81,8 +54,7 @@ def make_item_page(session: ReviewSession, provenance: Provenance, key: str) -> 
         "data": reviewed.data,
         "kind": kind_of(item),
         "item": item,
-        "origin": provenance.origin(item),
-        "hits": provenance.hits(item),
+        "origin": origins.get(item.article or ""),
         "passages": [
             {"passage": passage, "label": label_again(item, passage), "spans": list(_mark(item, passage))}
             for passage in item.passages

@@ -5,8 +5,6 @@ A review point is a property that can be right or wrong independently of the oth
 | Point | Accepted | Fixed by | Rejected |
 |---|---|---|---|
 | `question` | it is clear without context | another wording | the item is removed |
-| `searchable` | a search finds pages that answer it (paper, Data construction) | – | the item is removed |
-| `known` | the answer is or is not common knowledge, as the item's kind requires | – | the item is removed |
 | `answer[0]` | it and all its aliases are right | other aliases | the item is removed |
 | `fake[0]` | it is false, and of the same kind as the answer | other aliases | the item is removed |
 | `passages[3].stance` | its relevance label is right | another label | the passage is removed |
@@ -43,11 +41,10 @@ LINTED = (
     "cross-label-duplicate", "duplicate-question",
 )  # fmt: skip
 MOST_ITEMS = 50_000  # Maximum number of items, which limits memory use. Typical reviews are far smaller.
-LONGEST_REASON, LONGEST_FIX = 500, 20_000
 _DIGITS = 16
 _STANCES = ("supports", "distracts", "contradicts")
 
-Kind: TypeAlias = Literal["question", "searchable", "known", "answer", "fake", "stance", "text"]
+Kind: TypeAlias = Literal["question", "answer", "fake", "stance", "text"]
 State: TypeAlias = Literal["open", "begun", "accepted", "fixed", "rejected"]
 DECIDED: frozenset[State] = frozenset({"accepted", "fixed", "rejected"})
 
@@ -183,11 +180,7 @@ def flag_item(item: Item) -> Iterator[Flag]:
 
 def points_of(item: Item) -> list[ReviewPoint]:
     """Return an item's review points in reading order."""
-    points = [
-        ReviewPoint("question", "question"),
-        ReviewPoint("searchable", "searchable"),
-        ReviewPoint("known", "known"),
-    ]
+    points = [ReviewPoint("question", "question")]
     points += [ReviewPoint(f"answer[{part}]", "answer", part) for part in range(len(item.answer))]
     points += [ReviewPoint(f"fake[{part}]", "fake", part) for part in range(len(item.fake or ()))]
     return points + [point_of(index, passage) for index, passage in enumerate(item.passages)]
@@ -223,44 +216,20 @@ def _find_problem(item: Item, point: ReviewPoint, decision: PointDecision) -> st
     values = fix if isinstance(fix, tuple) else () if fix is None else (fix,)
     label = values[0] if point.kind == "stance" and values else None
     has_parts = label == "supports" and kind_of(item) == "integration"
-    has_fix, parts = fix is not None, len(item.answer)
     checks = (
-        (
-            len(decision.reason) > LONGEST_REASON,
-            f"a reason can have at most {LONGEST_REASON} characters; this one has {len(decision.reason)}",
-        ),
         (decision.verdict == "reject" and not decision.reason.strip(), "a rejection requires a reason"),
+        ((decision.verdict == "fix") != (fix is not None), "a new value is required for a fix, and only for a fix"),
         (
-            (decision.verdict == "fix") != has_fix,
-            "a new value is required for a fix, and allowed only for a fix",
+            fix is not None and not (values and all(map(str.strip, values))),
+            "the fix is empty; reject the point instead",
         ),
         (
-            has_fix and point.kind in ("searchable", "known"),
-            "this point cannot be fixed; accept or reject it",
-        ),
-        (
-            has_fix and not (values and all(value.strip() for value in values)),
-            "the fix is empty; reject the point to remove it",
-        ),
-        (sum(map(len, values)) > LONGEST_FIX, f"the fix is longer than {LONGEST_FIX} characters"),
-        (
-            has_fix and (point.kind in ("answer", "fake")) != isinstance(fix, tuple),
+            fix is not None and (point.kind in ("answer", "fake")) != isinstance(fix, tuple),
             "an answer must be fixed with a list of aliases, and anything else with a text",
         ),
-        (
-            label is not None and label not in _STANCES,
-            f"{label!r} is not a relevance label; choose one of {', '.join(_STANCES)}",
-        ),
-        (
-            label == "contradicts" and item.fake is None,
-            "a passage can contradict the answer only if the item has a false answer",
-        ),
-        (has_parts and part is None, "specify which part of the answer the passage supports"),
-        (has_fix and part is not None and label is None, "only a relevance label can have a part"),
-        (has_fix and part is not None and not has_parts, "only a supporting passage can have a part"),
-        (
-            has_parts and not 0 <= (part or 0) < parts,
-            f"part {part} does not exist; parts are numbered from 0 to {parts - 1}",
-        ),
+        (label is not None and label not in _STANCES, f"{label!r} is none of {', '.join(_STANCES)}"),
+        (label == "contradicts" and item.fake is None, "the item has no false answer that a passage could give"),
+        (has_parts == (part is None), "a supporting passage of an integration item, and nothing else, has a part"),
+        (part is not None and not 0 <= part < len(item.answer), f"part {part} does not exist"),
     )
     return next((problem for is_wrong, problem in checks if is_wrong), None)

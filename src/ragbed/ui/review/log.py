@@ -1,17 +1,16 @@
-"""The append-only decision log; each line is a record that is flushed to disk before it is confirmed."""
+"""The log of decisions, which is on disk before a decision is confirmed."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal, TypeAlias
 
 import msgspec
 
-from ragbed.errors import MALFORMED_JSON, DataError, RagbedError, UsageError
-from ragbed.io.jsonl import sync_folder
-from ragbed.io.locations import check_regular, open_regular, read_regular
+from ragbed.errors import MALFORMED_JSON, DataError, RagbedError
+from ragbed.io.jsonl import read_lines, sync_folder, write_file
+from ragbed.io.locations import check_regular
 from ragbed.schema import Record
 
 
@@ -63,15 +62,13 @@ class Undone(Record, frozen=True, kw_only=True, tag="undo", tag_field="line"):
 Line: TypeAlias = ReviewSettings | Decided | Undone
 
 _DECODER: msgspec.json.Decoder[Line] = msgspec.json.Decoder(Line)
-_START = b'{"line":"'  # The bytes at the start of every line.
 
 
 class Log:
-    """A review's log. Any process can read it, but only one process at a time may append to it.
+    """A review's log. Any process can read it, but only one process at a time may add to it.
 
     Attributes:
-        lines: The complete lines when the file was read.
-        torn: Size of an incomplete last line left by a crash; such a line was never confirmed.
+        lines: The lines.
 
     Args:
         path: The log file; it is created when the first line is written.
@@ -82,58 +79,21 @@ class Log:
     """
 
     def __init__(self, path: Path) -> None:
-        self.path = path
+        self.path, self.lines = path, list[Line]()
         check_regular(path)
-        content = read_regular(path) if path.exists() else b""
-        *complete, last = content.split(b"\n")
-        self.torn = len(last) if _is_torn(last) else 0
-        self._ending = b"\n" if last and not self.torn else b""
-        packed = complete if self.torn else [*complete, last]
-        self.lines = [_decode(path, number, line) for number, line in enumerate(packed, 1) if line.strip()]
+        for number, line in read_lines(path) if path.exists() else ():
+            try:
+                self.lines.append(_DECODER.decode(line))
+            except MALFORMED_JSON as error:
+                problem = f"this is not a valid line of a review log ({error}); fix the line, or move the file"
+                raise DataError(path, problem, line=number) from error
 
     def add(self, lines: Sequence[Line]) -> None:
-        """Append lines, in place of an incomplete last line; if an error is raised, none of them is appended."""
-        packed = self._ending + b"".join(msgspec.json.encode(line) + b"\n" for line in lines)
+        """Add lines; if an error is raised, none of them is added."""
+        kept = [*self.lines, *lines]
         try:
-            with open_regular(self.path, "a+b", buffering=0) as file:
-                before = file.seek(0, os.SEEK_END) - self.torn
-                file.truncate(before)
-                try:
-                    left = memoryview(packed)
-                    while left:
-                        left = left[file.write(left) :]
-                    os.fsync(file.fileno())
-                except OSError:
-                    file.truncate(before)  # If the disk is full, the last line may be incomplete.
-                    raise
-        except (OSError, UsageError) as error:
-            problem = f"{self.path} cannot be written: {error.strerror}" if isinstance(error, OSError) else str(error)
-            raise RagbedError(
-                f"{problem.rstrip('.')}; the decision was not stored. Free disk space or check the file's permissions, "
-                "then repeat the decision."
-            ) from error
-        self.torn, self._ending = 0, b""
-        if not before:
+            write_file(self.path, b"".join(msgspec.json.encode(line) + b"\n" for line in kept))
             sync_folder(self.path.parent)
-
-
-def _decode(path: Path, number: int, packed: bytes) -> Line:
-    try:
-        return _DECODER.decode(packed)
-    except MALFORMED_JSON as error:
-        problem = (
-            f"this is not a valid line of a review log ({error}); fix the line, or move the file to another folder"
-        )
-        raise DataError(path, problem, line=number) from error
-
-
-def _is_torn(last: bytes) -> bool:
-    """Return whether a last line without a line break is an incomplete log line, left by a crash."""
-    written = last.rstrip(b"\0")  # Some file systems replace lost data with zeros.
-    if not last or not written.startswith(_START[: len(written)]):
-        return False
-    try:
-        msgspec.json.decode(last)
-    except MALFORMED_JSON:
-        return True
-    return False
+        except RagbedError as error:
+            raise RagbedError(f"{str(error).rstrip('.')}; the decision was not stored. Repeat it.") from error
+        self.lines = kept

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
 
 import msgspec
@@ -17,14 +17,11 @@ from ragbed.analysis.judging.labels import Label
 from ragbed.errors import MALFORMED_JSON, RagbedError, UsageError
 from ragbed.io.file_lock import LockHeld, lock_file
 from ragbed.io.jsonl import read_lines, sync_folder, write_whole
-from ragbed.io.locations import check_regular, open_regular, place_inside, report_errors
+from ragbed.io.locations import check_regular, place_inside, report_errors
 from ragbed.runs.database import NAME as RUN_FILE
 from ragbed.runs.database import EmptyRun
 from ragbed.runs.display_names import short_names
 from ragbed.runs.store import StoredResult, open_store
-
-# Maximum line length. Records need only a few kilobytes; longer lines are skipped, so that they cannot exhaust memory.
-_MAX_LINE_BYTES = 1_000_000
 
 
 class ShownEvidence(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -65,27 +62,13 @@ def stamp_of(run: Path) -> str:
 
 
 def read_diagnosed(run: Path) -> Iterator[Diagnosed]:
-    """Yield a run's diagnosis records, skipping those without the fields `case` and `types`.
-
-    Unknown fields, lines in other formats and overlong lines are skipped, because a newer version may write more.
-    """
+    """Yield a run's diagnosis records; lines in other formats are skipped, because a newer version may write more."""
     for path in sorted((run / DIAGNOSES).glob("*.jsonl")):
-        for line in _lines(path):
+        for _, line in read_lines(path):
             with suppress(*MALFORMED_JSON):
                 record = msgspec.json.decode(line, type=Diagnosed)
                 types = sorted(set(record.types), key=lambda name: (len(name), name))  # Sorts E2 before E10.
                 yield msgspec.structs.replace(record, types=tuple(types))
-
-
-def _lines(path: Path) -> Iterator[bytes]:
-    """Yield the lines of a file in bounded memory, skipping overlong ones."""
-    with open_regular(path) as source:
-        is_rest = False  # Whether the next piece belongs to an overlong line.
-        while piece := source.readline(_MAX_LINE_BYTES):
-            is_cut = len(piece) == _MAX_LINE_BYTES and not piece.endswith(b"\n")
-            if not is_rest and not is_cut:
-                yield piece
-            is_rest = is_cut or (is_rest and not piece.endswith(b"\n"))
 
 
 _MOST_VOTES = 16
@@ -98,11 +81,6 @@ class Vote(Struct, frozen=True):
     criterion: str
     verdict: str
     said: str | None
-
-
-def has_votes(run: Path) -> bool:
-    """Return whether a run has judgements."""
-    return (run / JUDGES).is_dir()
 
 
 def read_votes(run: Path, stored: StoredResult) -> list[Vote]:
@@ -188,7 +166,12 @@ def put_label(run: Path, stored: StoredResult, criterion: str, value: bool | Non
     """
     if criterion not in CRITERIA:
         raise UsageError(f"unknown criterion {criterion!r}.")
-    with _locked(run):
+    with report_errors(run / _LOCK, "opened"):
+        try:
+            lock = lock_file(run / _LOCK, _WAIT_S)
+        except LockHeld:
+            raise RagbedError(f"{run / LABELS} is being written by another process; try again later.") from None
+    with lock:
         kept = _changed(read_all(run), _unit_of(stored, criterion), value, rater)
         with write_whole(run / LABELS) as sink:
             sink.writelines(msgspec.json.encode(line) + b"\n" for line in kept)
@@ -215,25 +198,6 @@ def _changed(lines: list[Label], unit: LabelledUnit, value: bool | None, rater: 
 def _probability(lines: Iterable[Label]) -> float | None:
     """Return the probability with which the response of these lines was sampled, or None if it was not sampled."""
     return next((line.probability for line in lines if line.probability is not None), None)
-
-
-@contextmanager
-def _locked(run: Path) -> Iterator[None]:
-    """Lock the label file while a label is written, after waiting for other viewers to release the lock.
-
-    Raises:
-        RagbedError: Another process still holds the lock after the wait.
-    """
-    path = run / _LOCK
-    with report_errors(path, "opened"):
-        try:
-            lock = lock_file(path, _WAIT_S)
-        except LockHeld:
-            raise RagbedError(
-                f"{run / LABELS} is being written by another process; try again when that process has finished."
-            ) from None
-    with lock:
-        yield
 
 
 def _unit_of(stored: StoredResult, criterion: str) -> LabelledUnit:

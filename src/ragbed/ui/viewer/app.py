@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Annotated, get_args
+from typing import Annotated
 
 import msgspec
 from starlette.applications import Starlette
 from starlette.requests import Request
 
-from ragbed.analysis.causes import describe_causes, read_causes
 from ragbed.analysis.trials.columns import SCORERS
 from ragbed.errors import UsageError
-from ragbed.schema import Lang
-from ragbed.testbeds.own_rag import NAME
 from ragbed.ui.http_app import Handler, file_routes, json_routes, read_number
 from ragbed.ui.viewer.annotations import put_label
-from ragbed.ui.viewer.case_page import MOST_BYTES, ShownCall, find_trial, make_page
+from ragbed.ui.viewer.case_page import ShownCall, find_trial, make_page
 from ragbed.ui.viewer.open_runs import OpenRuns
-from ragbed.ui.viewer.queries import RunQueries, TrialQuery
+from ragbed.ui.viewer.queries import RunQueries, TrialQuery, read_row
 from ragbed.ui.viewer.run_reader import FACETS, CellFilter, RunReadProgress
 
+_SHOWN = 5  # maximum number of verdicts and of questions that the first page shows
 _LABEL_STATES = frozenset({"wanted", "done"})
 _Repeat = Annotated[int, msgspec.Meta(ge=0, lt=2**31)]  # SQLite would reject integers of more than 64 bits.
 
@@ -58,25 +56,22 @@ async def _overview(opened: OpenRuns, queries: RunQueries, rater: str, request: 
     if scorer not in SCORERS:
         raise UsageError(f"unknown scorer {scorer!r}. Choose one of {', '.join(SCORERS)}.")
     opened.look()
-    rows, count = queries.overview(scorer)
-    head: dict[str, object] = {
+    readers = list(opened.readers.values())
+    verdicts = [{"run": reader.name, **verdict} for reader in readers for verdict in reader.first.verdicts]
+    worst = [(wrong, asked, reader, trial) for reader in readers for trial, wrong, asked in reader.first.worst]
+    shown = {
         "scorer": scorer,
-        "count": count,
         "rater": rater,
         "runs": _runs(opened),
         "names": queries.names(),
+        "verdicts": verdicts[:_SHOWN],
+        "worst": [
+            {"row": read_row(reader, trial), "wrong": wrong, "asked": asked}
+            for wrong, asked, reader, trial in sorted(worst, key=lambda one: -one[0])[:_SHOWN]
+        ],
+        "rows": queries.overview(scorer),
     }
-    folders = [reader.folder for reader in opened.readers.values()] if any(row.testbed == NAME for row in rows) else []
-    head["causes"] = [
-        {lang: describe_causes(summary, lang) for lang in get_args(Lang)}
-        for folder in folders
-        for summary in read_causes(folder)
-    ]
-    encoded = msgspec.json.encode(head | {"rows": rows})
-    while len(encoded) > MOST_BYTES and rows:
-        rows = rows[: len(rows) // 2]
-        encoded = msgspec.json.encode(head | {"rows": rows})
-    return encoded
+    return msgspec.json.encode(shown)
 
 
 async def _progress(opened: OpenRuns) -> bytes:

@@ -13,17 +13,13 @@ from ragbed.errors import UsageError
 from ragbed.reporting.case_view import ShownCase, ShownTrial, show_case, show_trial
 from ragbed.runs.prices import cost_of, find_price
 from ragbed.runs.store import StoredResult
-from ragbed.testbeds.names import name_case
 from ragbed.ui.viewer.annotations import LabelQuestion, ShownEvidence, Vote, asked_of, read_all, read_votes
 from ragbed.ui.viewer.queries import RunQueries, TrialRow, light_row, read_row
 from ragbed.ui.viewer.run_reader import RunReader
 
-MOST_BYTES = 1_000_000  # Maximum size of an HTTP response in bytes.
 MOST_BESIDE = 7  # Maximum number of other responses to show next to the first response.
 _MOST_OTHERS = 120  # Maximum length of each list of other trials (for the same case and for the same question).
 _PER_MODEL = 3  # Maximum number of repeats per model to show next to the case.
-# Limits on the total number of characters in all texts of one type, tried in order until the page is small enough.
-_BUDGETS = (300_000, 60_000, 12_000, 2_000)
 
 _find_price = cache(find_price)
 
@@ -56,12 +52,10 @@ class CasePage(Struct, frozen=True, kw_only=True):
     beside: list[TrialRow]  # Other responses to the same case.
     others: list[TrialRow]  # Trials of the same question under other conditions.
     names: dict[str, str]  # Display names by model string.
-    pair: TrialRow | None = None  # The same model's trial for the other item of a minimal pair.
-    is_cut: bool = False  # Whether texts were shortened.
 
 
 def make_page(queries: RunQueries, call: ShownCall, beside: Sequence[ShownCall], rater: str) -> bytes:
-    """Return the page as JSON, shortening texts if the page would be too large."""
+    """Return the page as JSON."""
     reader, stored = find_trial(queries, call)
     found = [(reader, stored), *(find_trial(queries, other) for other in beside[:MOST_BESIDE])]
     question = [read_row(reader, trial) for trial in reader.of_question(stored.case, _MOST_OTHERS)]
@@ -71,14 +65,8 @@ def make_page(queries: RunQueries, call: ShownCall, beside: Sequence[ShownCall],
         beside=_peers(queries, stored),
         others=[row for row in question if row.case != stored.case.case],
         names=queries.names(),
-        pair=_pair(reader, stored),
     )
-    encoded = msgspec.json.encode(page)
-    for budget in _BUDGETS:
-        if len(encoded) <= MOST_BYTES:
-            break
-        encoded = msgspec.json.encode(_cut(page, budget))
-    return encoded
+    return msgspec.json.encode(page)
 
 
 def find_trial(queries: RunQueries, call: ShownCall) -> tuple[RunReader, StoredResult]:
@@ -114,57 +102,8 @@ def _peers(queries: RunQueries, stored: StoredResult) -> list[TrialRow]:
     return peers
 
 
-def _pair(reader: RunReader, stored: StoredResult) -> TrialRow | None:
-    """Return the same model's response to the other item of a minimal pair, under the same condition."""
-    case = stored.case
-    perturbed = reader.perturbed(case)
-    other = case.twin if case.twin is not None or perturbed is None else perturbed[0]
-    if other is None:
-        return None
-    name = name_case(case.data, other, case.testbed, case.case.partition("@")[2])
-    trial = reader.of_call(stored.model, name, stored.repeat)
-    return None if trial is None else read_row(reader, trial)
-
-
 def _cost(reader: RunReader, stored: StoredResult) -> float | None:
     if stored.cached or stored.completion.usage is None:
         return None
     cost = cost_of(stored.completion, reader.store.prices().get(stored.model) or _find_price(stored.model))
     return None if cost is None else float(cost)
-
-
-def _cut(page: CasePage, budget: int) -> CasePage:
-    """Shorten long texts so that, for each type of text, the total length is within the budget."""
-
-    def short(text: str | None, among: int) -> str | None:
-        most = budget // max(1, among)
-        return text if text is None or len(text) <= most else f"{text[:most]} … (+{len(text) - most:,})"
-
-    shown, change = page.shown, msgspec.structs.replace
-    documents = [
-        change(doc, text=short(doc.text, len(shown.documents)), spans=doc.spans[:200]) for doc in shown.documents
-    ]
-    messages = tuple(change(one, content=short(one.content, len(shown.messages))) for one in shown.messages)
-    trials = []
-    for one in page.trials:
-        texts = {name: short(getattr(one, name), len(page.trials)) for name in ("reply", "reasoning", "error")}
-        votes = [change(vote, said=short(vote.said, len(page.trials) * len(one.judged))) for vote in one.judged]
-        found = one.retrieved and tuple(change(it, text=short(it.text, len(one.retrieved))) for it in one.retrieved)
-        # The prompts of individual steps repeat the documents, so they are omitted from a page that is too large.
-        passages = sum(len(search.found) for step in one.steps for search in step.searches)
-        steps = tuple(
-            change(
-                step,
-                messages=(),
-                reply=short(step.reply, len(one.steps)),
-                calls=(),
-                searches=tuple(
-                    change(search, found=tuple(change(it, text=short(it.text, passages)) for it in search.found))
-                    for search in step.searches
-                ),
-            )
-            for step in one.steps
-        )
-        trials.append(change(one, judged=votes, spans=one.spans[:200], retrieved=found, steps=steps, **texts))
-    facts = change(shown, documents=documents, messages=messages, question=short(shown.question, 1))
-    return change(page, shown=facts, trials=trials, is_cut=True, others=page.others[:20], beside=page.beside[:20])

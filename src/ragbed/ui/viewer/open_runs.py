@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 import signal
 import sqlite3
@@ -56,33 +55,31 @@ def keep_tables(inbox: Connection, parent: int) -> None:
                     opened.pop(gone).close()
         except (EOFError, BrokenPipeError):  # The parent has exited; on Windows, getppid() still returns its old ID.
             return
-        due = [kept for kept in wanted if resting.get(kept, 0.0) <= time.monotonic()]
-        worked = sum(_advance(kept, opened, resting) for kept in due) > 0
-
-
-def _advance(kept: Kept, opened: dict[Kept, SearchIndex], resting: dict[Kept, float]) -> bool:
-    """Score or index a batch of a run's results; if the run cannot be read, retry later."""
-    try:
-        if kept not in opened:
-            opened[kept] = SearchIndex(kept.run, kept.place)
-        return opened[kept].step()
-    except (RagbedError, sqlite3.Error, OSError) as error:
-        resting[kept] = time.monotonic() + _AGAIN_AFTER_S
-        if kept in opened:
-            with suppress(sqlite3.Error):  # The error cannot be stored in a damaged table.
-                opened[kept].note_problem(storable_name(str(error)))
-        return False
+        worked = False
+        for kept in wanted:
+            if resting.get(kept, 0.0) > time.monotonic():
+                continue
+            try:
+                if kept not in opened:
+                    opened[kept] = SearchIndex(kept.run, kept.place)
+                worked = opened[kept].step() or worked
+            except (RagbedError, sqlite3.Error, OSError) as error:
+                resting[kept] = time.monotonic() + _AGAIN_AFTER_S
+                if kept in opened:
+                    with suppress(sqlite3.Error):  # The error cannot be stored in a damaged table.
+                        opened[kept].note_problem(storable_name(str(error)))
 
 
 # Minimum interval between two searches of the folders, in seconds and, for large folder trees, as a multiple of the
 # search time.
 _REST_S, _REST_TIMES = 1.0, 20
-_PATIENCE_S = 5.0  # Maximum number of seconds for which a new run may be unreadable while its cases are being planned.
-_READ_ERRORS = (RagbedError, sqlite3.Error, OSError)
 
 
 class OpenRuns:
     """The readers of all open runs in the given folders, by run name; `look` updates them.
+
+    Attributes:
+        problems: The reasons why runs cannot be shown, by run name.
 
     Args:
         paths: Runs, and folders that contain runs.
@@ -91,16 +88,10 @@ class OpenRuns:
 
     def __init__(self, paths: Sequence[Path], tell: Callable[[list[Kept]], None]) -> None:
         self.readers: dict[str, RunReader] = {}
+        self.problems: dict[str, str] = {}
         self._paths, self._tell = paths, tell
         self._kept: dict[str, Kept] = {}
-        self._trouble: dict[str, tuple[float, str]] = {}
         self._look_at = 0.0
-
-    @property
-    def problems(self) -> dict[str, str]:
-        """Return the reasons why runs cannot be shown, by run name."""
-        latest = time.monotonic() - _PATIENCE_S
-        return {name: problem for name, (since, problem) in self._trouble.items() if since < latest}
 
     def fill(self) -> None:
         """Open all runs, or raise the error for the first one that cannot be read."""
@@ -109,18 +100,23 @@ class OpenRuns:
         self._tell(list(self._kept.values()))
 
     def look(self) -> None:
-        """Open new runs and close deleted ones, unless the folders were searched very recently."""
+        """Open new runs and close deleted and damaged ones, unless the folders were searched very recently."""
         started = time.monotonic()
         if started < self._look_at:
             return
         before = dict(self._kept)
         found = find_runs(self._paths, {name: kept.run for name, kept in self._kept.items()})
         self._forget([name for name in before if name not in found or _file(found[name]) != before[name].file])
-        self._trouble = {name: problem for name, problem in self._trouble.items() if name in found}
-        self._close_damaged()
+        self.problems = {}
         for name, run in found.items():
-            if name not in self.readers:
-                self._try(name, run)
+            try:
+                if name in self.readers:
+                    self.readers[name].check()
+                else:
+                    self._open(name, run)
+            except (RagbedError, sqlite3.Error, OSError) as error:
+                self.problems[name] = storable_name(str(error))
+                self._forget([name])
         if self._kept != before:
             self._tell(list(self._kept.values()))
         now = time.monotonic()
@@ -129,24 +125,6 @@ class OpenRuns:
     def close(self) -> None:
         """Close all runs."""
         self._forget(list(self.readers))
-
-    def _try(self, name: str, run: Path) -> None:
-        try:
-            self._open(name, run)
-        except _READ_ERRORS as error:
-            since, _ = self._trouble.get(name, (time.monotonic(), ""))
-            self._trouble[name] = (since, storable_name(str(error)))
-        else:
-            self._trouble.pop(name, None)
-
-    def _close_damaged(self) -> None:
-        """Close runs that were damaged while they were open, so that all other runs can still be shown."""
-        for name, reader in list(self.readers.items()):
-            try:
-                reader.check()
-            except _READ_ERRORS as error:
-                self._trouble[name] = (-math.inf, storable_name(str(error)))
-                self._forget([name])
 
     def _open(self, name: str, run: Path) -> None:
         """Open a run if its cases are planned; otherwise, leave it for a later attempt."""
@@ -165,8 +143,9 @@ class OpenRuns:
 
     def _forget(self, names: Sequence[str]) -> None:
         for name in names:
-            self.readers.pop(name).close()
-            del self._kept[name]
+            if name in self.readers:
+                self.readers.pop(name).close()
+                del self._kept[name]
 
 
 @contextmanager

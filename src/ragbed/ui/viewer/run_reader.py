@@ -5,10 +5,8 @@ Trials are grouped into cells, so that the viewer filters and counts a few thous
 
 from __future__ import annotations
 
-import sqlite3
-import time
 from array import array
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
@@ -25,7 +23,7 @@ from ragbed.schema import Case
 from ragbed.scoring.disagreements import SCORES
 from ragbed.testbeds import TESTBEDS
 from ragbed.ui.viewer.annotations import ShownEvidence
-from ragbed.ui.viewer.search_index import add_tables, find_trial, read_snapshot
+from ragbed.ui.viewer.search_index import FirstScreen, add_tables, find_trial, read_snapshot
 
 MOST_VALUES = 200  # Maximum number of values to offer for a facet (the most frequent ones). URLs can select any value.
 _ORDER = {name: position for position, name in enumerate(TESTBEDS)}
@@ -143,7 +141,6 @@ def _in_order(name: str, counted: dict[str, int]) -> dict[str, int]:
     return {value: counted[value] for value in sorted(most, key=place)}
 
 
-_CHECK_EVERY = 10_000  # Number of SQLite instructions (less than a millisecond of work) between two time checks.
 _TRIALS = """SELECT t.id, t.model, c.condition, t.score, d.types
   FROM trials t JOIN cases c ON c.id = t.case_id LEFT JOIN diagnosed d ON d.trial = t.id"""
 # CROSS JOIN makes SQLite look up the words first. Contentless tables return their rows in rowid order.
@@ -180,8 +177,8 @@ class _Loaded(NamedTuple):
 
     cells: list[tuple[TrialCell, array[int]]]
     places: array[int]  # the place of each trial's cell in the list, by the trial's ID
-    perturbed: dict[tuple[str, str], tuple[str, str]]  # item and perturbation, by the data and the original item
     overview: list[ConditionRow]
+    first: FirstScreen
 
 
 class RunReader:
@@ -198,7 +195,7 @@ class RunReader:
         self.store = self.table.store
         self._execute = self.table.connection.execute
         self._version = -1
-        self._kept = _Loaded([], array("q"), {}, [])
+        self._kept = _Loaded([], array("q"), [], FirstScreen())
 
     def check(self) -> None:
         """Check that the data shown on every page can be read.
@@ -262,10 +259,9 @@ class RunReader:
         for place, (_, trials) in enumerate(ordered):
             for trial in trials:
                 places[trial] = place
-        pairs = "SELECT data, twin, item, dial FROM items WHERE twin IS NOT NULL AND dial IS NOT NULL ORDER BY id DESC"
-        perturbed = {(data, twin): (item, dial) for data, twin, item, dial in self._execute(pairs)}
         overview = msgspec.json.decode(self.table.read_meta("overview") or "[]", type=list[ConditionRow])
-        return _Loaded(ordered, places, perturbed, overview)
+        first = msgspec.json.decode(self.table.read_meta("first") or "{}", type=FirstScreen)
+        return _Loaded(ordered, places, overview, first)
 
     @property
     def cells(self) -> list[tuple[TrialCell, array[int]]]:
@@ -280,40 +276,38 @@ class RunReader:
         """Return a trial's cell."""
         return self._loaded().cells[self.place(trial)][0]
 
-    def perturbed(self, case: Case) -> tuple[str, str] | None:
-        """Return the perturbed version of a case's item and the perturbation, or None if there is no such version."""
-        return self._loaded().perturbed.get((case.data, case.item))
-
     @property
     def overview(self) -> list[ConditionRow]:
         """The rows of the overview, which can lag behind the trials."""
         return self._loaded().overview
 
+    @property
+    def first(self) -> FirstScreen:
+        """The verdicts and the worst questions."""
+        return self._loaded().first
+
     # Finding and reading trials
 
     def search(
-        self, match: str, is_wanted: Callable[[int], bool], limit: int, deadline: float
+        self, match: str, among: Container[int] | None, places: Container[int], limit: int
     ) -> tuple[list[FoundTrial], bool]:
-        """Return up to `limit` wanted trials that match an expression, and whether the list is complete.
+        """Return up to `limit` trials that match an expression, and whether the list is complete.
 
         Matches in the question, the answers and the response come before matches in a document.
+
+        Args:
+            match: The expression.
+            among: The IDs of the trials to search; None to search all.
+            places: The places of the cells to search.
+            limit: The maximum number of trials.
         """
         found: dict[int, FoundTrial] = {}
-        connection = self.table.connection
-        connection.set_progress_handler(lambda: time.monotonic() > deadline, _CHECK_EVERY)
-        try:
-            for query in (_IN_TRIALS, _IN_DOCUMENTS):
-                for (trial,) in connection.execute(query, (match,)):
-                    if is_wanted(trial):
-                        found.setdefault(trial, FoundTrial(trial, in_document=query is _IN_DOCUMENTS))
-                    if len(found) >= limit:
-                        return list(found.values()), False
-        except sqlite3.OperationalError as error:
-            if "interrupted" not in str(error):
-                raise
-            return list(found.values()), False
-        finally:
-            connection.set_progress_handler(None, 0)
+        for query in (_IN_TRIALS, _IN_DOCUMENTS):
+            for (trial,) in self._execute(query, (match,)):
+                if self.place(trial) in places and (among is None or trial in among):
+                    found.setdefault(trial, FoundTrial(trial, in_document=query is _IN_DOCUMENTS))
+                if len(found) >= limit:
+                    return list(found.values()), False
         ((last_case,),) = self.store.read("SELECT COALESCE(MAX(id), 0) FROM cases WHERE feasible")
         texts, documents = (int(self.table.read_meta(key) or 0) for key in ("texts", "documents"))
         return list(found.values()), texts >= self.store.last_result() and documents >= int(last_case)

@@ -14,19 +14,27 @@ import hashlib
 import re
 import sqlite3
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple
+from typing import get_args
 
 import msgspec
 
+from ragbed.analysis.causes import describe_causes, summarise_causes
+from ragbed.analysis.locale import read_words
+from ragbed.analysis.metrics import measure
 from ragbed.analysis.overview import tabulate
+from ragbed.analysis.run_cells import largest_planned
+from ragbed.analysis.statistics.rates import ALPHA
+from ragbed.analysis.trials.columns import load_groups
 from ragbed.analysis.trials.table import TrialTable
+from ragbed.reporting.summary import join_findings, summarise
 from ragbed.runs.decided import read_decided
+from ragbed.runs.display_names import read_row_names
 from ragbed.runs.lock import holder
 from ragbed.runs.store import StoredResult
-from ragbed.schema import Case
+from ragbed.schema import Case, Lang
 from ragbed.ui.viewer.annotations import read_diagnosed, stamp_of
 
 _HAN = r"\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003134f"
@@ -34,16 +42,6 @@ _HAN_RUN = re.compile(rf"[{_HAN}]+")
 _QUOTED = re.compile(r'"([^"]*)"|“([^”]*)”|(\S+)')
 _LETTER = rf"[^\W_{_HAN}]"
 _WORD = re.compile(rf"[{_HAN}]|{_LETTER}+")
-_BEFORE, _AFTER = 60, 140  # Numbers of characters to show before and after a match in an excerpt.
-# Matches partial words at the edges of an excerpt.
-_PIECE_BEFORE, _PIECE_AFTER = re.compile(rf"^{_LETTER}*\s*"), re.compile(rf"\s*{_LETTER}*$")
-
-
-class _Phrase(NamedTuple):
-    """A phrase of adjacent words. If `is_open` is set, the last word may be the start of a longer word."""
-
-    words: list[str]
-    is_open: bool
 
 
 def spaced(text: str) -> str:
@@ -54,44 +52,13 @@ def spaced(text: str) -> str:
 def to_match(query: str) -> str | None:
     """Convert a query to an SQLite full-text expression, or return None if the query contains no words."""
     # Use only the words of the query, in quotation marks, so that SQLite does not treat any of them as an operator.
-    parts = ['"' + " ".join(part.words) + '"' + ("*" if part.is_open else "") for part in _parse(query)]
-    return " AND ".join(parts) or None
-
-
-def excerpt(query: str, texts: Iterable[str]) -> str | None:
-    """Return an excerpt around the match in the first text that contains the whole query.
-
-    Return None if only SQLite considers the spellings equal, e.g. because accents differ.
-    """
-    patterns = [_pattern(part) for part in _parse(query)]
-    for text in texts:
-        found = [pattern.search(text) for pattern in patterns]
-        if found and found[0] and all(found):
-            start, end = found[0].span()
-            before, after = text[max(0, start - _BEFORE) : start], text[end : end + _AFTER]
-            if start > _BEFORE:
-                before = f"… {_PIECE_BEFORE.sub('', before)}"
-            if end + _AFTER < len(text):
-                after = f"{_PIECE_AFTER.sub('', after)} …"
-            return f"{before}{text[start:end]}{after}".strip()
-    return None
-
-
-def _parse(query: str) -> list[_Phrase]:
     parts = []
     for found in _QUOTED.finditer(query):
         words = _WORD.findall(found[1] or found[2] or found[3] or "")
         if words:
             is_open = found.end() == len(query) and found[3] is not None and not _HAN_RUN.match(words[-1])
-            parts.append(_Phrase(words, is_open))
-    return parts
-
-
-def _pattern(part: _Phrase) -> re.Pattern[str]:
-    inside = r"[\W_]*".join(map(re.escape, part.words))
-    before = "" if _HAN_RUN.match(part.words[0]) else f"(?<!{_LETTER})"
-    after = "" if part.is_open or _HAN_RUN.match(part.words[-1]) else f"(?!{_LETTER})"
-    return re.compile(f"{before}{inside}{after}", re.IGNORECASE)
+            parts.append(f'"{" ".join(words)}"{"*" if is_open else ""}')
+    return " AND ".join(parts) or None
 
 
 _BATCH = 500  # number of results or cases per transaction; a run in progress may have to wait for it
@@ -127,6 +94,24 @@ def _create_missing(table: TrialTable) -> None:
     if not _has_tables(table):
         for statement in _TABLES:
             table.connection.execute(statement)
+
+
+# The questions with the most wrong responses: one such response, their number, and the number of all responses.
+_WORST = """WITH graded AS (SELECT t.id, c.item, s.outcome IN ('error', 'filtered')
+    OR json_extract(s.verdicts, '$."' || c.headline || '"') IS FALSE AS wrong
+    FROM trials t JOIN cases c ON c.id = t.case_id JOIN scores s ON s.id = t.score)
+  SELECT MIN(CASE WHEN wrong THEN id END), SUM(wrong), COUNT(*) FROM graded GROUP BY item HAVING SUM(wrong)
+  ORDER BY SUM(wrong) DESC, item LIMIT 5"""
+
+
+class FirstScreen(msgspec.Struct, frozen=True):
+    """What the viewer shows first: a verdict per model in both languages, and the questions with most wrong responses.
+
+    A question is given by one of its wrong responses, their number, and the number of all responses.
+    """
+
+    verdicts: list[dict[str, str]] = []
+    worst: list[tuple[int, int, int]] = []
 
 
 class SearchIndex:
@@ -171,14 +156,32 @@ class SearchIndex:
             return False
         with read_snapshot(self._table):
             rows = tabulate(self._table, with_infeasible=True)
+            worst = self._table.connection.execute(_WORST).fetchall()
+            first = FirstScreen(self._read_verdicts(), worst)
         # A run can be merged from others, in which not every model was asked about all data.
         asked = {(row.condition.model, row.condition.data) for row in rows if row.asked}
         shown = [row for row in rows if (row.condition.model, row.condition.data) in asked]
         with self._transaction():
-            self._table.write_meta(tabulated=state, overview=msgspec.json.encode(shown).decode())
+            texts = {"overview": msgspec.json.encode(shown).decode(), "first": msgspec.json.encode(first).decode()}
+            self._table.write_meta(tabulated=state, **texts)
         now = time.monotonic()
         self._tabulate_at = now + _REST_TIMES * (now - started)
         return True
+
+    def _read_verdicts(self) -> list[dict[str, str]]:
+        """Return what the report says first about each model, in both languages."""
+        names, alpha = read_row_names([self._run]), ALPHA if self._store.is_monitored() else None
+        groups = load_groups([self._table], names.labels, largest_planned(self._store))
+        causes, cells = summarise_causes(groups), list(measure(groups, ["robust"], alpha))
+        found: dict[str, dict[str, str]] = {}
+        for lang in get_args(Lang):
+            told = [(one.key.model, describe_causes(one, lang)) for one in causes]
+            words = read_words(lang)
+            paragraphs = {} if told else join_findings(summarise(cells, "robust", words), words)
+            told += [(model, " ".join(map(" ".join, texts.items()))) for model, texts in paragraphs.items()]
+            for place, (model, text) in enumerate(told):
+                found.setdefault(f"{model} {place}", {"model": model})[lang] = text
+        return list(found.values())
 
     def _add_texts(self) -> bool:
         last = self._count("texts")

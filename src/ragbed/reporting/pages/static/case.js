@@ -81,9 +81,9 @@ export function drawCase(shown, trial) {
 /** Redraw the documents, with the content of a response highlighted. */
 export function markTrial(documents, shown, trial) {
   fill(documents, shown.documents.map((one, place) =>
-    el("section", { class: `card ${one.stance}` },
+    el("section", { class: `card ${one.stance ?? ""}` },
       el("header", {},
-        el("strong", {}, String(place + 1)), tag(one.stance), one.kind === "related" ? null : el("span", {}, one.kind),
+        el("strong", {}, String(place + 1)), tag(one.stance ?? "not labelled"), one.kind === "related" ? null : el("span", {}, one.kind),
         one.item === undefined ? null : el("span", {}, `${say("from another question")} #${one.item}`)),
       quote(shown.lang, marked(one.text, [...named([...one.spans, ...(trial?.predicted[place] ?? [])]), ...cues(trial, place)])))));
 }
@@ -98,7 +98,7 @@ export function drawTrial(trial, shown) {
       trial.scores?.misled ? tag("misled") : null),
     drawReply(trial, shown),
     trial.reasoning ? el("details", {}, el("summary", {}, say("Reasoning")), quote(shown.lang, [trial.reasoning])) : null,
-    trial.retrieved ? drawRetrieved(trial.retrieved, shown) : null,
+    trial.retrieved ? drawPassages(say("Retrieved passages: {0}", trial.retrieved.length), trial.retrieved, shown) : null,
     trial.steps?.length ? (trial.steps[0].protocol ? drawEpisode(trial, shown) : drawSteps(trial.steps, shown)) : null,
     trial.types?.length ? drawTypes(trial) : null,
     trial.scores ? drawScores(trial) : null,
@@ -113,12 +113,11 @@ function drawReply(trial, shown) {
   return quote(shown.lang, marked(trial.reply, trial.spans), "reply");
 }
 
-/** Draw the passages that a system retrieved, best first; passages outside the corpus have only an id. */
-function drawRetrieved(found, shown) {
-  return el("details", { open: true }, el("summary", {}, say("Retrieved passages: {0}", found.length)),
-    found.map((one, place) => el("section", { class: `card ${one.stance ?? ""}` },
-      el("header", {}, el("strong", {}, String(place + 1)), tag(one.stance ?? "unknown"), el("code", {}, one.id)),
-      one.text ? quote(shown.lang, [one.text]) : null)));
+/** Draw the passages that a system retrieved or a search found, best first; others than the corpus's have only an id. */
+function drawPassages(title, found, shown) {
+  return el("details", { open: true }, el("summary", {}, title), found.map((one, place) => el("section", { class: `card ${one.stance ?? ""}` },
+    el("header", {}, el("strong", {}, String(place + 1)), tag(one.stance ?? "unknown"), el("code", {}, one.id)),
+    one.text ? quote(shown.lang, [one.text]) : null)));
 }
 
 /** Draw the calls of a prompting strategy. */
@@ -138,16 +137,8 @@ function drawEpisode(trial, shown) {
     trial.steps.map((turn, place) => el("section", { class: "card" },
       el("header", {}, el("strong", {}, String(place + 1)), turn.cached ? tag("cached") : null),
       turn.reply ? quote(shown.lang, [turn.reply], "reply") : null,
-      (turn.searches ?? []).map((search) => drawSearch(search, shown)))));
-}
-
-function drawSearch(search, shown) {
-  const found = search.found ?? [];
-  return el("details", { open: true }, el("summary", {}, say("Search"), " ", el("code", {}, search.query), " ",
-    search.problem ? tag(search.problem, "bad") : null),
-    found.map((one, place) => el("section", { class: `card ${one.stance ?? ""}` },
-      el("header", {}, el("strong", {}, String(place + 1)), tag(one.stance ?? "unknown"), el("code", {}, one.id)),
-      one.text ? quote(shown.lang, [one.text]) : null)));
+      (turn.searches ?? []).map((search) => drawPassages([say("Search"), " ", el("code", {}, search.query), " ",
+        search.problem ? tag(search.problem, "bad") : null], search.found ?? [], shown)))));
 }
 
 function drawLegend(shown, trial) {

@@ -65,6 +65,7 @@ const ZH = {
   "truncated": "被截断",
   "filtered": "被过滤",
   "supports": "支持",
+  "not labelled": "未标注",
   "distracts": "干扰",
   "contradicts": "矛盾",
   "from another question": "取自其他问题",

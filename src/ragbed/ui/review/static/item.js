@@ -3,7 +3,7 @@
 import { get, post } from "./api.js";
 import { quote, tag } from "./case.js";
 import { el, fill, marked } from "./dom.js";
-import { flagTag, stateTag } from "./list.js";
+import { stateTag } from "./list.js";
 import { drawPoint, isOpen } from "./points.js";
 import { drawProblem } from "./shell.js";
 import { boundLine } from "./standing.js";
@@ -36,7 +36,7 @@ export async function drawItem(params, { go, signal, undo }) {
         el("div", { class: "row small quiet" }, stateTag(page.state), el("span", { class: "key" }, page.key), tag(page.kind), el("span", {}, say("{0} of {1}", page.at + 1, page.total))),
         el("h1", { lang: page.item.lang, dir: "auto" }, page.item.question),
         drawFlags(page.flags),
-        of("question", "searchable"), drawHits(page.hits), of("known"), drawFacts(page), of("answer", "fake")),
+        of("question"), drawFacts(page), of("answer", "fake")),
       el("section", { class: "passages" }, page.passages.map((one, index) => drawPassage(one, index, page, draw)))),
     problem, drawBar(page, standing, decide, go, undo));
 }
@@ -44,7 +44,7 @@ export async function drawItem(params, { go, signal, undo }) {
 function drawFlags(flags) {
   if (!flags.length) return null;
   return el("div", { class: "flags card" }, el("strong", { class: "small" }, say("Flagged")),
-    el("ul", { class: "small" }, flags.map((flag) => el("li", {}, flagTag(flag.rule), " ", whereOf(flag), " ", numbered(flag.message)))));
+    el("ul", { class: "small" }, flags.map((flag) => el("li", {}, tag(flag.rule, "warn"), " ", whereOf(flag), " ", numbered(flag.message)))));
 }
 
 /** Return a flag's message with its passages numbered as on the page. */
@@ -63,17 +63,11 @@ function indexOf(flag) {
   return found ? Number(found[1]) : null;
 }
 
-function drawHits(hits) {
-  if (hits === null) return null;
-  return el("details", { class: "hits small" }, el("summary", {}, say("Pages found by {1}: {0}", hits.length, hits[0]?.engine ?? "–")),
-    el("ol", {}, hits.map((hit) => el("li", {}, el("span", { dir: "auto" }, hit.title || "–"), " ", el("span", { class: "address" }, hit.url)))));
-}
-
 function drawFacts(page) {
   const facts = [];
   const add = (name, value) => value && facts.push(el("dt", {}, say(name)), el("dd", {}, value));
   add("Event date", page.item.date);
-  add("Models that know the answer", page.item.known_by?.join(", ") || say("none of the evaluated models"));
+  add("Models that know the answer", page.item.known_by?.join(", "));
   add("Source article", page.origin ? [page.origin.title, page.origin.url, page.origin.date, page.origin.licence].filter(Boolean).join(" · ") : null);
   page.item.sub_questions?.forEach((one, part) => add(`${say("Sub-question")} ${part + 1}`, one));
   return el("dl", { class: "facts" }, facts);
@@ -85,7 +79,7 @@ function drawPassage(shown, index, page, draw) {
   const original = passage.edit_of === undefined ? null : page.passages[passage.edit_of];
   return el("section", { class: `card ${passage.stance}` },
     el("header", {}, el("strong", {}, String(index + 1)), tag(passage.stance),
-      [...new Set(page.flags.filter((flag) => indexOf(flag) === index).map((flag) => flag.rule))].map(flagTag),
+      [...new Set(page.flags.filter((flag) => indexOf(flag) === index).map((flag) => flag.rule))].map((rule) => tag(rule, "warn")),
       passage.kind && passage.kind !== "related" ? el("span", {}, passage.kind) : null,
       passage.part === undefined ? null : el("span", {}, `${say("Sub-question")} ${passage.part + 1}`),
       el("span", { class: "why", title: shown.label.rule }, `${shown.label.label} (${shown.label.rule}): ${shown.label.reason}`)),

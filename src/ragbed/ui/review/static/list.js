@@ -5,21 +5,8 @@ import { tag } from "./case.js";
 import { el } from "./dom.js";
 import { say } from "./words.js";
 
-/** Descriptions of the rules that flag items. */
-const FLAGS = {
-  "gold-in-negative": "distractor contains the answer",
-  "gold-part-in-negative": "distractor contains part of the answer",
-  "positive-without-gold": "supporting passage lacks the answer",
-  "gold-in-edit": "edited passage still contains the true answer",
-  "edit-without-fake": "edited passage lacks the false answer",
-  "cross-label-duplicate": "duplicate passage with a different label",
-  "duplicate-question": "duplicate question",
-  "false-answer": "false answer may be unsuitable",
-  "edit": "edit may be incorrect",
-  "label": "label may be wrong",
-};
 const PAGE = 50;
-const ONLY = { all: "all", todo: "to review", done: "done", accepted: "accepted", fixed: "fixed", rejected: "rejected" };
+const ONLY = { all: "all", todo: "to review", accepted: "accepted", fixed: "fixed", rejected: "rejected" };
 const TONE = { accepted: "good", fixed: "warn", rejected: "bad" };
 
 /** Draw an item's state. */
@@ -62,7 +49,7 @@ function drawRow(row) {
   return el("li", {}, el("a", { class: "item-row", href: `?${new URLSearchParams({ item: row.item })}` },
     el("span", { class: "state" }, stateTag(row.state)),
     el("span", { class: "asked", lang: row.lang, dir: "auto" }, row.question),
-    el("span", { class: "row small quiet" }, el("span", {}, row.item), [...new Set(row.flags)].map(flagTag))));
+    el("span", { class: "row small quiet" }, el("span", {}, row.item), [...new Set(row.flags)].map((rule) => tag(rule, "warn")))));
 }
 
 function drawPager(page, params, go) {
@@ -76,9 +63,4 @@ function drawPager(page, params, go) {
     el("button", { disabled: page.offset === 0, onclick: () => go(at(Math.max(0, page.offset - PAGE))) }, say("Previous page")),
     el("span", { class: "quiet" }, say("{0} to {1}", page.offset + 1, Math.min(page.total, page.offset + PAGE))),
     el("button", { disabled: page.offset + PAGE >= page.total, onclick: () => go(at(page.offset + PAGE)) }, say("Next page")));
-}
-
-/** Draw the description of a rule that flags an item. */
-export function flagTag(rule) {
-  return tag(FLAGS[rule] ?? rule, "warn");
 }

@@ -5,15 +5,14 @@ import { el, fill } from "./dom.js";
 import { say } from "./words.js";
 
 const STATEMENTS = {
-  question: "The question is clear without context", searchable: "A search finds pages that answer the question",
+  question: "The question is clear without context",
   answer: "The answer and all aliases are correct", fake: "The false answer is false but plausible",
   text: "The passage reads well and gives only the false answer",
   supports: "Contains the answer", distracts: "Does not contain the answer", contradicts: "Contains the false answer",
-  known: "The answer is common knowledge", unknown: "The answer is not common knowledge",
 };
 const REASONS = {
-  question: ["unclear", "unclear without the article", "has several answers", "not a factual question"], searchable: ["not found by search"],
-  known: ["common knowledge", "not common knowledge"], answer: ["wrong", "incomplete", "out of date"], fake: ["actually true", "wrong type", "implausible"],
+  question: ["unclear", "unclear without the article", "has several answers", "not a factual question"],
+  answer: ["wrong", "incomplete", "out of date"], fake: ["actually true", "wrong type", "implausible"],
   stance: ["off topic", "unreadable", "duplicate"], text: ["the true answer remains", "contradicts itself", "does not fit", "unreadable"],
 };
 const VERDICTS = { accept: ["Accept", "accepted", "good"], fix: ["Fix", "fixed", "warn"], reject: ["Reject", "rejected", "bad"] };
@@ -41,11 +40,10 @@ export function drawPoint(point, page, decide) {
     fix: () => openField(field, drawFix(point, page, decide, close)),
     reject: () => openField(field, drawReject(point, decide, close)),
   };
-  const verdicts = ["searchable", "known"].includes(point.kind) ? ["accept", "reject"] : ["accept", "fix", "reject"];
   const whole = el("div", { class: "point", tabindex: "-1", role: "group", "aria-label": statement(point, page), "data-point": point.name, "data-open": isOpen(point, page) ? "yes" : "no" },
     el("div", { class: "line" },
       el("span", { class: "statement" }, statement(point, page), drawAliases(point, page)),
-      el("span", { class: "buttons" }, verdicts.map((verdict) =>
+      el("span", { class: "buttons" }, Object.keys(VERDICTS).map((verdict) =>
         el("button", { "data-say": verdict, "aria-pressed": pressed(verdict), onclick: start[verdict] }, say(VERDICTS[verdict][0]))))),
     drawDecision(point, page), field);
   return whole;
@@ -63,7 +61,6 @@ function statement(point, page) {
     const { stance, part } = page.passages[point.index].passage;
     return say(STATEMENTS[stance]) + (part === undefined ? "" : ` (${say("Sub-question")} ${part + 1})`);
   }
-  if (point.kind === "known") return say(STATEMENTS[page.kind === "counterfactual" ? "known" : "unknown"]);
   return say(STATEMENTS[point.kind]);
 }
 

@@ -3,7 +3,6 @@
 import { get, post } from "./api.js";
 import { condition, drawCase, drawTrial, markTrial, tag } from "./case.js";
 import { el, fill } from "./dom.js";
-import { appendLater } from "./later.js";
 import { drawProblem } from "./shell.js";
 import { backLink, caseLink, here, learnNames, nameOf, tellDrawn, toggled } from "./state.js";
 import { say } from "./words.js";
@@ -11,7 +10,7 @@ import { say } from "./words.js";
 const MOST_BESIDE = 7; // As in `case_page.py`.
 
 /** Draw the page. */
-export async function drawCasePage(go, signal, { keep }) {
+export async function drawCasePage(go, signal) {
   const params = here();
   const asked = new URLSearchParams({ run: params.get("in") ?? "", case: params.get("case"), model: params.get("by") ?? "", repeat: params.get("repeat") ?? "0" });
   for (const one of params.getAll("with")) asked.append("with", one);
@@ -25,30 +24,15 @@ export async function drawCasePage(go, signal, { keep }) {
     if (page.trials.length > 1) drawn.addEventListener("pointerenter", () => markTrial(documents, page.shown, page.trials[place]));
     return drawn;
   });
-  const whole = el("div", { class: "case-page" },
+  return el("div", { class: "case-page" },
     el("nav", { class: "row small" }, el("a", { href: backLink() }, say("← Trials")),
       params.has("at") ? [ // A case that was not opened from the list has no position in it.
         el("button", { class: "quiet-button", "data-step": "-1", title: "k" }, say("Previous")),
         el("button", { class: "quiet-button", "data-step": "1", title: "j" }, say("Next"))] : null),
-    drawPair(page),
-    page.is_cut ? el("p", { class: "quiet small" }, say("Long texts are truncated; `ragbed export` writes them in full.")) : null,
     el("div", { class: "two" }, left,
       el("div", { class: "replies" },
         el("div", { class: `beside n${Math.min(trials.length, 3)}` }, trials),
-        drawBeside(page, go))));
-  if (keep) whole.append(drawOthers(page) ?? "");
-  else appendLater(whole, [() => drawOthers(page)], signal);
-  return whole;
-}
-
-/** Draw the difference between the cases of a minimal pair, with a link to the other one. */
-function drawPair(page) {
-  const { dial, twin } = page.shown;
-  if (!dial && !page.pair) return null;
-  const told = dial ? say("perturbed version of #{0} (perturbation: {1})", twin, dial)
-    : say("original version of #{0} (perturbation: {1})", page.pair.item, page.pair.dial);
-  return el("p", { class: "row small pair" }, tag("minimal pair", "other"),
-    page.pair ? el("a", { href: caseLink(page.pair) }, told) : el("span", {}, told));
+        drawBeside(page, go))), drawOthers(page));
 }
 
 /** Draw the responses of other models as buttons that add them for comparison. */

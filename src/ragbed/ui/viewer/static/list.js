@@ -3,27 +3,16 @@
 import { get } from "./api.js";
 import { tag, typeName } from "./case.js";
 import { el } from "./dom.js";
-import { appendLater } from "./later.js";
 import { FACETS, caseLink, changed, filterOf, here, learnNames, nameOf, toggled } from "./state.js";
 import { say } from "./words.js";
 
 const PAGE = 50;
-const AT_ONCE = 12; // Number of rows needed to fill a window.
 const TITLES = {
   run: "Run", model: "Model", data: "Data", lang: "Language", testbed: "Testbed", noise: "Noise", docs: "Number of documents", arm: "Distractors", profile: "Profile", true: "Share of true documents",
   outcome: "Outcome", error: "Error type", verdict: "Verdict", misled: "Misled", type: "Error types", differs: "Scorer disagreement", label: "Labels",
 };
 const VALUES = { lang: { en: "English", zh: "Chinese" }, noise: { none: "no documents" }, differs: { code: "differs from the code scorer", paper: "differs from the paper scorer" } };
 const TRANSLATED = new Set(["lang", "outcome", "verdict", "misled", "differs", "label", "noise", "arm"]);
-
-// The trials that `j` and `k` step through, each with its position in the list when it was read. They are kept when the
-// page is reloaded: the positions of trials that were labelled and have left the list cannot be read again.
-let walk = JSON.parse(sessionStorage.getItem("walk")) ?? { key: null, steps: [] };
-
-function keepWalk(next) {
-  walk = next;
-  sessionStorage.setItem("walk", JSON.stringify(walk));
-}
 
 /** Fetch one page of the list. */
 async function fetchPage(params, offset, signal) {
@@ -35,64 +24,26 @@ async function fetchPage(params, offset, signal) {
 }
 
 const startOf = (at) => Math.floor(at / PAGE) * PAGE;
-const idOf = (row) => JSON.stringify([row.run, row.case, row.model, row.repeat]);
-const rowOf = (id) => {
-  const [run, name, model, repeat] = JSON.parse(id);
-  return { run, case: name, model, repeat };
-};
-const stepsOf = (page) => page.rows.map((row, place) => ({ id: idOf(row), at: page.offset + place }));
 
 /** Return the trial before or after the shown one with its position in the list, or undefined at the end.
  *
- * The order of the trials is kept while the list changes: a label removes a trial from `label=wanted`. */
+ * If the shown trial has left the list, e.g. because it was labelled, the one after it has taken its position. */
 export async function stepFrom(params, by) {
-  const key = String(filterOf(params));
   const at = Number(params.get("at"));
-  const id = idOf({ run: params.get("in"), case: params.get("case"), model: params.get("by"), repeat: Number(params.get("repeat")) });
-  const find = () => walk.steps.findIndex((step) => step.id === id);
-  if (walk.key !== key || find() < 0) {
-    const steps = stepsOf(await fetchPage(params, startOf(at)));
-    // If the shown trial has left the list, it was before the trial that is now at its position.
-    if (!steps.some((step) => step.id === id)) steps.splice(at % PAGE, 0, { id, at });
-    keepWalk({ key, steps });
-  }
-  if (!walk.steps[find() + by]) {
-    await (by > 0 ? readOn : readBack)(params, walk);
-    keepWalk(walk);
-  }
-  const next = walk.steps[find() + by];
-  return next && { row: rowOf(next.id), at: next.at };
-}
-
-/** Add the trials after the last step. Those that left the list have moved them to earlier pages. */
-async function readOn(params, { steps }) {
-  const isNew = ({ id }) => steps.every((step) => step.id !== id);
-  const read = async (from) => stepsOf(await fetchPage(params, from));
-  let offset = startOf(steps.at(-1).at);
-  let found = await read(offset);
-  while (offset > startOf(steps[0].at) && found.every(isNew)) found = await read(offset -= PAGE);
-  while (found.length && !found.some(isNew)) found = await read(offset += PAGE);
-  steps.push(...found.filter(isNew));
-}
-
-/** Add the trials before the first step. */
-async function readBack(params, { steps }) {
-  const first = steps[0].at;
-  if (first === 0) return;
-  const found = stepsOf(await fetchPage(params, startOf(first - 1)));
-  steps.unshift(...found.filter((one) => one.at < steps[0].at && steps.every((step) => step.id !== one.id)));
+  const fetchRow = async (place) => (place < 0 ? undefined : (await fetchPage(params, startOf(place))).rows[place % PAGE]);
+  const found = await fetchRow(at);
+  const isShown = found && [["in", found.run], ["case", found.case], ["by", found.model], ["repeat", String(found.repeat)]].every(([name, value]) => params.get(name) === value);
+  const next = isShown || by < 0 ? at + by : at;
+  const row = await fetchRow(next);
+  return row && { row, at: next };
 }
 
 /** Draw the page. */
-export async function drawList(go, signal, { keep }) {
+export async function drawList(go, signal) {
   let page = await fetchPage(here(), Number(here().get("offset") ?? 0), signal);
   if (!page.rows.length && page.total) page = await fetchPage(here(), startOf(page.total - 1), signal); // The list is shorter now.
   const { offset } = page;
-  keepWalk({ key: String(filterOf()), steps: stepsOf(page) });
-  const draws = page.rows.map((row, place) => () => drawRow(row, offset + place));
-  const first = keep ? draws.length : AT_ONCE;
-  const list = el("ol", { class: "trials", start: offset + 1 }, draws.slice(0, first).map((draw) => draw()));
-  appendLater(list, draws.slice(first), signal);
+  const list = el("ol", { class: "trials", start: offset + 1 }, page.rows.map((row, place) => drawRow(row, offset + place)));
   return el("div", { class: "browse" }, drawFacets(page, go), el("div", {},
     el("div", { class: "row heading" }, el("h1", {}, say("Trials")),
       el("span", { role: "status", class: "quiet" }, totalOf(page)), drawChosen(go)),
@@ -108,19 +59,18 @@ function totalOf(page) {
   return say("only the first {0} trials are shown", count);
 }
 
-function drawRow(row, at) {
+/** Draw a link to a trial; `note` is shown with its state. */
+export function drawRow(row, at, note = null) {
   const state = row.outcome === "ok" ? row.verdict : row.outcome;
   return el("li", {}, el("a", { href: caseLink(row, at), class: "trial-row" },
-    el("span", { class: "state" }, tag(state), row.misled ? tag("misled") : null),
+    el("span", { class: "state" }, tag(state), row.misled ? tag("misled") : null, note ? el("span", { class: "small quiet" }, note) : null),
     el("span", { class: "what" },
       el("span", { class: "asked", lang: row.lang, dir: "auto" }, row.question),
       el("span", { class: "said", lang: row.lang, dir: "auto" }, row.reply || "–"),
-      row.found === null ? null : el("span", { class: "found small" }, tag("found in a document"), " ", el("span", { lang: row.lang, dir: "auto" }, row.found))),
+      row.in_document ? tag("found in a document") : null),
     el("span", { class: "where small quiet" },
       el("span", { class: "model", title: row.model }, nameOf(row.model)),
       el("span", {}, `${row.testbed}${row.noise === null ? "" : ` ${Number(row.noise.toFixed(3))}`} · ${row.data} #${row.item}`),
-      row.dial ? el("span", { class: "row" }, tag("minimal pair", "other"), 
-        say(row.is_plain ? "original version of #{0} (perturbation: {1})" : "perturbed version of #{0} (perturbation: {1})", row.twin, row.dial)) : null,
       el("span", { class: "row" }, row.types.map((type) => tag(typeName(type), "warn")), row.differs.map((scorer) => tag(`${scorer} differs`, "other"))))));
 }
 
