@@ -193,7 +193,7 @@ ragbed.__version__ = "0.0.1"
 @pytest.mark.parametrize(
     ("found", "told"),
     [
-        (_NO_RAGBED, "ragbed is not installed on the workers"),
+        (_NO_RAGBED, "ragbed must be installed on every node"),
         (_OTHER_RAGBED, f"a worker runs ragbed 0.0.1, but this machine runs {__version__}"),
     ],
 )
