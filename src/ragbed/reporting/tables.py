@@ -13,7 +13,7 @@ from ragbed.analysis.locale import Locale, read_words
 from ragbed.analysis.metrics import METRICS
 from ragbed.analysis.metrics.cells import JUDGED, ONE_SUPPORTING, RULES, Cell
 from ragbed.analysis.metrics.length import PARTS
-from ragbed.analysis.paper.tables import PaperTable, inferred_rows, read_tables
+from ragbed.analysis.paper.tables import INFERRED, PaperTable, read_tables
 from ragbed.analysis.trials.columns import TrialGroup
 from ragbed.reporting.numbers import PAIRED, RowCounts, count_cases, show, show_asked
 from ragbed.reporting.result_tables import decision_record
@@ -77,7 +77,7 @@ class TableRow:
 
     @property
     def counts(self) -> RowCounts:
-        """Return the numbers of cases, failed, truncated and filtered ones, as ranges over the cells."""
+        """Return the numbers of cases, and of failed, truncated and filtered ones."""
         return count_cases(self.cells)
 
 
@@ -99,9 +99,9 @@ class ReportTable:
             by_column = list(zip(self.columns, row.cells, strict=True))
             data = row.tell_data(read_words("en"))
             start = {"model": key.model, "data": data, "lang": key.lang, "documents": row.docs}
-            failed = {name: getattr(counts, name).high for name in ("errors", "truncated", "filtered")}
+            failed = {name: getattr(counts, name) for name in ("errors", "truncated", "filtered")}
             values = {column.heading: None if cell is None else cell.value for column, cell in by_column}
-            rows.append(start | {"n": counts.n.low, "n_max": counts.n.high} | failed | values)
+            rows.append(start | {"n": counts.least, "n_max": counts.most} | failed | values)
             model = key.model + (" †" if row.comparable else "")
             named = (model, row.tell_data(words), key.lang, row.docs, show_asked(counts, words))
             cells = {column.tell(words): show(cell, column, words) for column, cell in by_column}
@@ -423,7 +423,7 @@ def _beside_paper(table: ReportTable) -> ReportTable:
         by_column = dict(zip(printed.columns, values, strict=True))
         cells = tuple(_printed_cell(column, by_column, source) for column in table.columns)
         if lang in langs and any(cells):
-            name = f"{model} (paper){' ‡' if (lang, model) in inferred_rows(source.table) else ''}"
+            name = f"{model} (paper){' ‡' if (source.table, lang, model) in INFERRED else ''}"
             docs = None if table.name == "closed-book" else PAPER_DOCS
             rows.append(TableRow(TrialGroup(name, "RGB", lang, ""), docs, cells, printed=True))
     return replace(table, rows=(*table.rows, *rows))
