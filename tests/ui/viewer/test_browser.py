@@ -423,6 +423,7 @@ def test_new_and_resumed_runs_appear_while_the_viewer_is_open(browser: Browser, 
         page.get_by_role("link", name="Trials").click()
         expect(rows(page)).to_have_count(3)
         write_run(tmp_path / "later", CASES, {"made/misled": REPLIES["made/misled"]})
+        served.wait_for(6)
         page.get_by_role("button", name="Show new results").click()
         expect(rows(page)).to_have_count(6)
         opened.assert_harmless()

@@ -73,6 +73,7 @@ const ZH = {
   "filtered": "被过滤",
   "supports": "支持",
   "not labelled": "未标注",
+  "not in the documents": "文档中没有",
   "distracts": "干扰",
   "contradicts": "矛盾",
   "from another question": "取自其他问题",
