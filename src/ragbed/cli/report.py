@@ -128,7 +128,7 @@ def print_report(report: Report, only: tuple[str, ...] = ("",), *, to_stderr: bo
 
     is_whole, notes, out = only == ("",), [f"Scorer: {report.scorer}."], console(to_stderr=to_stderr)
     chosen = replace(report, tables=tuple(table for table in report.tables if table.name.startswith(only)))
-    parts = [*arrange(chosen, read_words("en"), with_examples=False)]
+    parts = [*arrange(chosen, read_words("en"))]
     tables = [part for part in parts if isinstance(part, Table)]
     for part in parts:
         if isinstance(part, Table):
