@@ -88,11 +88,11 @@ def test_reports_and_tables_of_a_monitored_run_use_its_intervals_and_say_so(tmp_
     assert rows["accuracy"]["low"] <= rows["auc"]["low"]  # it is based on more trials of the same questions
     assert rows["change"]["low"] < 0 < rows["change"]["high"]
     assert rows["accuracy"]["high"] > 0.1  # an ordinary interval of 0 of 30 ends at 0.11, and here it depends on n
-    report = ragbed.report(run, format="md").text
+    report = ragbed.report(run, format="md")["text"]
     assert report is not None
     assert "valid at any stopping time" in report
-    assert ragbed.report(run, format="csv").text
-    page = ragbed.report(run, format="html", out=tmp_path / "report.html").paths[0]
+    assert ragbed.report(run, format="csv")["text"]
+    page = ragbed.report(run, format="html", out=tmp_path / "report.html")["paths"][0]
     assert "valid at any stopping time" in page.read_text("utf-8")
     typed = type_command("report", str(run.folder))
     assert "valid at any stopping time" in typed.err

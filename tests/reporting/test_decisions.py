@@ -48,8 +48,8 @@ def test_every_output_shows_the_decision_beside_the_last_interval(
     bounds = f"{100 * stored.last.value:.1f} [{100 * stored.last.low:.1f}, {100 * stored.last.high:.1f}]"
     assert row[5] == f"{bounds}, {stored.last.questions} questions"
     report, status = type_command("report", str(run.folder)), type_command("status", str(run.folder))
-    page = ragbed.report(run, format="html", out=tmp_path / "page.html").paths[0].read_text("utf-8")
-    text = (ragbed.report(run, format="md").text or "").replace("\\", "")
+    page = ragbed.report(run, format="html", out=tmp_path / "page.html")["paths"][0].read_text("utf-8")
+    text = ragbed.report(run, format="md")["text"].replace("\\", "")
     for cell in (row[3], row[4], row[5]):
         assert all(cell in shown for shown in (page, text))
         assert all(" ".join(cell.split()[:2]) in shown for shown in (report.out, status.out))
@@ -60,11 +60,11 @@ def test_data_formats_have_a_record_for_each_condition(tmp_path: Path) -> None:
     run = _run(tmp_path / "r", Slow(), until=["noise.accuracy ± 40", "noise.accuracy ± 30"])
     stored = conditions_in(run.folder)
     assert [one.condition for one in stored] == ["noise.accuracy ± 30", "noise.accuracy ± 40"]
-    records = [row for row in json.loads(ragbed.report(run, format="json").text or "") if row["table"] == "until"]
+    records = [row for row in json.loads(ragbed.report(run, format="json")["text"]) if row["table"] == "until"]
     assert [(row["condition"], row["decided_low"], row["decided_high"], row["high"]) for row in records] == [
         (one.condition, one.low, one.high, one.last and one.last.high) for one in stored
     ]
-    rows = [*csv.DictReader(io.StringIO(ragbed.report(run, format="csv").text or ""))]
+    rows = [*csv.DictReader(io.StringIO(ragbed.report(run, format="csv")["text"]))]
     assert [float(row["decided_high"]) for row in rows if row["table"] == "until"] == [one.high for one in stored]
     assert all(row["decided_high"] == "" for row in rows if row["table"] != "until")
     status = json.loads(type_command("status", str(run.folder), "--json").out.splitlines()[-1])
@@ -107,7 +107,7 @@ def test_a_decision_of_another_scorer_is_listed_but_not_used_until_a_rerun_repla
         copy_decided(store, [replace(first, high=0.05, scorer=scorer)])
     (after,) = (row for row in ragbed.open_run(run.folder).metrics() if row["metric"] == "accuracy")
     assert (after["low"], after["high"]) == (before["low"], before["high"])  # computed from the stored responses
-    text = (ragbed.report(run, format="md").text or "").replace("\\", "")
+    text = ragbed.report(run, format="md")["text"].replace("\\", "")
     shown = (text, type_command("status", str(run.folder)).out, type_command("report", str(run.folder)).out)
     assert all("another version" in " ".join(one.split()) for one in shown)
     again = Slow()

@@ -327,6 +327,7 @@ class Result:
         notes: Sentences about the result.
         values: The result by name, as the command prints it with `--json`.
         exit_code: Exit code of the command: 0 if the result is complete and no gate failed.
+        main: The main table, if it is not among the parts.
     """
 
     def __init__(
@@ -335,8 +336,9 @@ class Result:
         notes: Iterable[str] = (),
         values: Mapping[str, Any] | None = None,
         exit_code: int = 0,
+        main: Table | None = None,
     ) -> None:
-        self.parts, self.notes, self.exit_code = list(parts), list(notes), exit_code
+        self.parts, self.notes, self.exit_code, self._main = list(parts), list(notes), exit_code, main
         self.values = {} if values is None else dict(values)
 
     def __getitem__(self, name: str) -> Any:  # noqa: ANN401 - a value of any type
@@ -350,7 +352,7 @@ class Result:
 
     def records(self) -> Table:
         """Return the main table."""
-        return self.tables()[0]
+        return self.tables()[0] if self._main is None else self._main
 
     def to_pandas(self) -> pandas.DataFrame:
         """Return the rows of the main table as a DataFrame. Requires `ragbed[pandas]`."""
