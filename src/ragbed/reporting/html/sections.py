@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Sequence
 from ragbed.analysis.locale import Locale, find_metric
 from ragbed.reporting.html.cases import Packed
 from ragbed.reporting.numbers import count_cases, show, show_asked
-from ragbed.reporting.pages.charts import Chart
+from ragbed.reporting.pages.charts.layout import Chart
 from ragbed.reporting.pages.markup import Child, Node, el
 from ragbed.reporting.result_tables import tabulate_decisions, tabulate_errors
 from ragbed.reporting.summary import COLUMNS, Finding, LeaderboardRow, make_standings
