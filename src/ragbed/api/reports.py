@@ -132,7 +132,7 @@ def describe_report(report: Report, only: tuple[str, ...] = ("",)) -> tuple[list
     parts: list[Table | str] = []
     notes = [f"Scorer: {report.scorer}."]
     chosen = replace(report, tables=tuple(table for table in report.tables if table.name.startswith(only)))
-    for part in arrange(chosen, read_words("en"), with_examples=False):
+    for part in arrange(chosen, read_words("en")):
         if isinstance(part, Table):
             parts.append(part)
         elif part.is_note:

@@ -130,7 +130,7 @@ class Report:
     """The content of a report, from which all formats are written.
 
     `cells` has all scorers and scopes; tables show one. `diagnoses` are the wrong answers, and `errors` are their
-    types with examples. `names` maps model strings to display names, which tables and errors use. `is_monitored` is set
+    types. `names` maps model strings to display names, which tables and errors use. `is_monitored` is set
     if a run has a stopping condition (`--until`); its intervals are then valid at any stopping time. `conditions` are
     the outcomes of the stopping conditions. `messages` are notes on runs, as the keys of their texts with the values.
     `causes` say why a RAG system's answers are wrong. `results` is the number of results in all runs.

@@ -111,7 +111,7 @@ def monitored(report: Report, words: Locale) -> Node:
 
 
 def errors(report: Report, charts: Sequence[Chart], words: Locale) -> Node:
-    """Return charts of the error causes, and tables with examples like those in the paper's Tables 2, 4 and 6."""
+    """Return charts of the error causes, and a table like the paper's Tables 2, 4 and 6."""
     if not report.errors:
         return figures(charts, words)
     examples = tabulate_errors(report.errors, words)
