@@ -10,7 +10,6 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 import urllib.request
 from pathlib import Path
 
@@ -104,12 +103,9 @@ def test_missing_weights_are_downloaded_and_a_server_that_is_down_is_reported(
 def test_it_ends_with_commands_that_work(tmp_path: Path) -> None:
     programs = Path(sys.executable).parent
     environ = os.environ | {"PATH": f"{programs}{os.pathsep}{os.environ['PATH']}", "BROWSER": "true"}
-    started = time.monotonic()
     words = [str(programs / "ragbed"), "demo", "-m", "baseline/lexical", "--out", "runs/my demo"]
     with subprocess.Popen(words, cwd=tmp_path, env=environ, stdout=subprocess.PIPE, text=True) as demo:
         assert demo.stdout is not None
-        demo.stdout.readline()
-        first_line_s = time.monotonic() - started
         shown = demo.stdout.read()
     assert demo.returncode == 0
     commands = [line.split("#")[0].strip() for line in shown[shown.index("Next:") :].splitlines()[1:]]
@@ -128,7 +124,6 @@ def test_it_ends_with_commands_that_work(tmp_path: Path) -> None:
             assert urllib.request.urlopen(page, timeout=20).status == 200
         finally:
             server.send_signal(signal.SIGINT)
-    assert first_line_s < 2 * max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
 
 
 def test_errors_are_reported_and_set_the_exit_code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

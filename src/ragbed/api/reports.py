@@ -132,7 +132,7 @@ def describe_report(report: Report, only: tuple[str, ...] = ("",)) -> tuple[list
     parts: list[Table | str] = []
     notes = [f"Scorer: {report.scorer}."]
     chosen = replace(report, tables=tuple(table for table in report.tables if table.name.startswith(only)))
-    for part in arrange(chosen, read_words("en"), with_examples=False):
+    for part in arrange(chosen, read_words("en")):
         if isinstance(part, Table):
             parts.append(part)
         elif part.is_note:
@@ -268,7 +268,7 @@ def _draw(report: Report, ending: str, locale: Lang, folder: Path) -> list[Path]
 def _write_site(runs: Mapping[str, Path], scorer: str, locale: Lang | None, site: Path) -> Result:
     """Write a leaderboard of all runs, with a report on each of them, and remove the reports of earlier runs."""
     from ragbed.reporting.html import SiteEntry, write_board
-    from ragbed.reporting.pages.charts import safe_name
+    from ragbed.reporting.pages.charts.layout import safe_name
     from ragbed.runs.display_names import read_row_names
 
     models, index = read_row_names(list(runs.values())), site / "index.html"

@@ -10,18 +10,9 @@ from ragbed.analysis.diagnosis.summary import UNCLASSIFIED, RunDiagnosis, type_s
 from ragbed.analysis.locale import Locale
 from ragbed.analysis.metrics.cells import Cell
 from ragbed.analysis.metrics.knowledge import PRIORS
-from ragbed.reporting.pages.charts import (
-    Chart,
-    ChartRow,
-    ChartTexts,
-    CurvePoint,
-    Series,
-    StackSegment,
-    curves,
-    heat,
-    safe_name,
-    stacks,
-)
+from ragbed.reporting.pages.charts.curves import CurvePoint, Series, curves
+from ragbed.reporting.pages.charts.layout import Chart, ChartTexts, safe_name
+from ragbed.reporting.pages.charts.rows import ChartRow, StackSegment, heat, stacks
 from ragbed.reporting.tables import tell_condition
 from ragbed.schema import Estimate
 

@@ -23,7 +23,7 @@ class ReportText(NamedTuple):
     is_note: bool = False
 
 
-def arrange(report: Report, words: Locale, *, with_examples: bool = True) -> Iterator[ReportText | Table]:
+def arrange(report: Report, words: Locale) -> Iterator[ReportText | Table]:
     """Yield the parts of a text report in order."""
     yield from (ReportText("", note) for note in report.notes(words))
     if report.is_monitored:
@@ -37,7 +37,7 @@ def arrange(report: Report, words: Locale, *, with_examples: bool = True) -> Ite
     yield ReportText(words("page.rates"), is_note=True)
     yield from (ReportText(words(f"page.{note}"), is_note=True) for note in report.table_notes)
     if report.errors:
-        yield tabulate_errors(report.errors, words, with_examples=with_examples)
+        yield tabulate_errors(report.errors, words)
 
 
 def _write_markdown(report: Report) -> str:

@@ -13,7 +13,6 @@ from ragbed.runs.decided import DecidedInterval
 from ragbed.scoring.version import SCORER_VERSION
 
 _PLACE = ("data", "lang", "profile", "noise", "k", "arm", "correct", "slot")
-_LONGEST = 160  # Maximum number of characters of a question or response to show; the case browser shows the full text.
 
 
 def tabulate_decisions(conditions: Iterable[DecidedInterval], names: Mapping[str, str], words: Locale) -> Table:
@@ -77,8 +76,8 @@ def decision_record(one: DecidedInterval) -> dict[str, object]:
     }  # fmt: skip
 
 
-def tabulate_errors(rows: Iterable[ErrorRow], words: Locale, *, with_examples: bool = True) -> Table:
-    """Return one row per error type and, if requested, an example, as in the paper's Tables 2, 4 and 6."""
+def tabulate_errors(rows: Iterable[ErrorRow], words: Locale) -> Table:
+    """Return one row per error type, numbered like the paper's Tables 2, 4 and 6."""
     names, shown = words.section("errors"), []
     for row in rows:
         name, _, wrong, interval = row.type
@@ -90,13 +89,5 @@ def tabulate_errors(rows: Iterable[ErrorRow], words: Locale, *, with_examples: b
             "share": format_share(interval.value, *interval.bounds),
             "wrong": str(wrong),
         }
-        if with_examples:
-            why = row.why[words.lang] or "–"
-            cells |= {"question": row.question, "answer": row.answer, "reply": row.reply, "why": why}
-        shown.append({words(f"error_table.{key}"): _clip(cell) for key, cell in cells.items()})
+        shown.append({words(f"error_table.{key}"): cell for key, cell in cells.items()})
     return Table(shown, words("error_table.heading"), notes=[words("error_table.note")])
-
-
-def _clip(text: str) -> str:
-    flat = " ".join(text.split())
-    return flat if len(flat) <= _LONGEST else f"{flat[: _LONGEST - 1]}…"

@@ -77,7 +77,7 @@ class TableRow:
 
     @property
     def counts(self) -> RowCounts:
-        """Return the numbers of cases, failed, truncated and filtered ones, as ranges over the cells."""
+        """Return the numbers of cases, and of failed, truncated and filtered ones."""
         return count_cases(self.cells)
 
 
@@ -99,9 +99,9 @@ class ReportTable:
             by_column = list(zip(self.columns, row.cells, strict=True))
             data = row.tell_data(read_words("en"))
             start = {"model": key.model, "data": data, "lang": key.lang, "documents": row.docs}
-            failed = {name: getattr(counts, name).high for name in ("errors", "truncated", "filtered")}
+            failed = {name: getattr(counts, name) for name in ("errors", "truncated", "filtered")}
             values = {column.heading: None if cell is None else cell.value for column, cell in by_column}
-            rows.append(start | {"n": counts.n.low, "n_max": counts.n.high} | failed | values)
+            rows.append(start | {"n": counts.least, "n_max": counts.most} | failed | values)
             model = key.model + (" †" if row.comparable else "")
             named = (model, row.tell_data(words), key.lang, row.docs, show_asked(counts, words))
             cells = {column.tell(words): show(cell, column, words) for column, cell in by_column}
@@ -130,7 +130,7 @@ class Report:
     """The content of a report, from which all formats are written.
 
     `cells` has all scorers and scopes; tables show one. `diagnoses` are the wrong answers, and `errors` are their
-    types with examples. `names` maps model strings to display names, which tables and errors use. `is_monitored` is set
+    types. `names` maps model strings to display names, which tables and errors use. `is_monitored` is set
     if a run has a stopping condition (`--until`); its intervals are then valid at any stopping time. `conditions` are
     the outcomes of the stopping conditions. `messages` are notes on runs, as the keys of their texts with the values.
     `causes` say why a RAG system's answers are wrong. `results` is the number of results in all runs.

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Sequence
 from ragbed.analysis.locale import Locale, find_metric
 from ragbed.reporting.html.cases import Packed
 from ragbed.reporting.numbers import count_cases, show, show_asked
-from ragbed.reporting.pages.charts import Chart
+from ragbed.reporting.pages.charts.layout import Chart
 from ragbed.reporting.pages.markup import Child, Node, el
 from ragbed.reporting.result_tables import tabulate_decisions, tabulate_errors
 from ragbed.reporting.summary import COLUMNS, Finding, LeaderboardRow, make_standings
@@ -111,7 +111,7 @@ def monitored(report: Report, words: Locale) -> Node:
 
 
 def errors(report: Report, charts: Sequence[Chart], words: Locale) -> Node:
-    """Return charts of the error causes, and tables with examples like those in the paper's Tables 2, 4 and 6."""
+    """Return charts of the error causes, and a table like the paper's Tables 2, 4 and 6."""
     if not report.errors:
         return figures(charts, words)
     examples = tabulate_errors(report.errors, words)
