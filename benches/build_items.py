@@ -46,7 +46,6 @@ tokens = 150
 supports = 1
 distracts = 2
 sources = 1
-spread = 1
 """
 
 

@@ -6,31 +6,53 @@ import hashlib
 import json
 from collections import Counter, defaultdict
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 from typing import Any, get_args
 
 from benches.scorer_rows import Part, read_final_labels, read_rows
 from ragbed.schema import Case, Lang
 from ragbed.scoring.robust import score
+from ragbed.scoring.value import Value
 from ragbed.scoring.version import SCORER_VERSION
 from tests.scoring.robust.cases import make_case
 
 _FOLDER = Path(__file__).parents[2] / "tests" / "scoring"
 _LABELS = ("correct", "refused", "flagged", "misled")
+_SAMPLED = 5  # one in so many rows is in the sample that the quick tests check
 
 
 def record() -> dict[str, Any]:
-    """Return the scorer's version, and for each language the hash and the errors and rows of each stratum."""
-    hashes = {lang: hashlib.sha256() for lang in get_args(Lang)}
+    """Return the scorer's version, and for each language the hashes and the errors and rows of each stratum."""
+    every, sample = ({lang: hashlib.sha256() for lang in get_args(Lang)} for _ in range(2))
     counts: dict[str, dict[str, Counter[str]]] = defaultdict(lambda: defaultdict(Counter))
-    for stratum, case, response, labels in read_rows_of_all_sets():
+    for number, (stratum, case, response, labels) in enumerate(read_rows_of_all_sets()):
         values = score(case, response)
-        hashes[case.lang].update(json.dumps([response, values], sort_keys=True).encode())
+        for hashes in (every,) if number % _SAMPLED else (every, sample):
+            hashes[case.lang].update(_encode(response, values))
         is_wrong = any(values[name] != labels[name] for name in _LABELS if name in labels)
         counts[case.lang][stratum].update(rows=1, errors=is_wrong, unsure=values["verdict"] == "unsure")
-    strata = {lang: {name: dict(each) for name, each in sorted(counts[lang].items())} for lang in hashes}
-    results = {lang: {"sha256": hashes[lang].hexdigest(), "strata": strata[lang]} for lang in hashes}
+    results = {
+        lang: {
+            "sha256": every[lang].hexdigest(),
+            "sample": sample[lang].hexdigest(),
+            "strata": {name: dict(each) for name, each in sorted(counts[lang].items())},
+        }
+        for lang in every
+    }
     return {"version": SCORER_VERSION} | results
+
+
+def hash_sample() -> dict[str, str]:
+    """Return the hash of the verdicts on the sample, for each language."""
+    hashes = {lang: hashlib.sha256() for lang in get_args(Lang)}
+    for _, case, response, _ in islice(read_rows_of_all_sets(), 0, None, _SAMPLED):
+        hashes[case.lang].update(_encode(response, score(case, response)))
+    return {lang: each.hexdigest() for lang, each in hashes.items()}
+
+
+def _encode(response: str, values: dict[str, Value]) -> bytes:
+    return json.dumps([response, values], sort_keys=True).encode()
 
 
 def read_rows_of_all_sets() -> Iterator[tuple[str, Case, str, dict[str, bool]]]:

@@ -7,22 +7,18 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-import msgspec
 import pytest
 
 from ragbed.analysis.comparison import ComparedCondition, ComparedQuestion, Side, compare, rank_models
 from ragbed.analysis.gates import check_declines, check_floors, parse_floor
-from ragbed.analysis.judging.labels import AgreedLabel, Label, read_labels
-from ragbed.analysis.judging.validation import JudgedResult, validate_judge
 from ragbed.analysis.metrics import measure
 from ragbed.analysis.statistics.labels import agreement, prediction_powered
 from ragbed.analysis.statistics.paired import paired_difference
 from ragbed.analysis.statistics.rates import clustered_wilson
 from ragbed.analysis.trials.columns import Trial, group_rows
-from ragbed.errors import DataError, UsageError
+from ragbed.errors import UsageError
 from ragbed.reporting.formats import FORMATS
 from ragbed.reporting.tables import make_report
-from ragbed.runs.condition import Condition
 
 _NOISE = (0.0, 0.4, 0.8)
 
@@ -65,7 +61,7 @@ def test_no_cell_of_a_report_is_nan(name: str) -> None:
         numbers = (cell.estimate.value, cell.estimate.low, cell.estimate.high)
         assert all(number is None or math.isfinite(number) for number in numbers), cell
     report = make_report(["r"], cells, "robust")
-    for form in ("md", "latex", "json", "csv"):
+    for form in ("md", "json", "csv"):
         assert "nan" not in FORMATS[form](report).lower()
 
 
@@ -80,14 +76,6 @@ def test_every_rate_has_an_interval_inside_its_range(name: str) -> None:
         assert rate.high is not None
         assert 0 <= rate.low <= rate.value <= rate.high <= 1
         assert rate.high > rate.low
-
-
-def test_one_cluster_has_a_wider_interval_than_as_many_questions() -> None:
-    alone, together = (
-        next(cell.estimate for cell in measure(group_rows(trials), ["robust"]) if cell.estimate.metric == "accuracy")
-        for trials in (_trials(9, lambda question, _: question % 2 == 0), _SAMPLES["one cluster"])
-    )
-    assert (together.high or 0) - (together.low or 0) > 1.3 * ((alone.high or 0) - (alone.low or 0))
 
 
 _HERE = ComparedCondition("d", "en", "noise", 0.4, 0.0, 5, "related")
@@ -174,34 +162,3 @@ def test_what_cannot_be_computed_is_refused_by_name(name: str) -> None:
     compute, error, message = _REFUSED[name]
     with pytest.raises(error, match=message):
         compute()
-
-
-@pytest.mark.parametrize(("n", "reason"), [(1, "only 1 labels"), (200, None)])
-def test_labels_of_one_rater_are_counted_as_such(n: int, reason: str | None) -> None:
-    condition = Condition("m", "d", "en", "noise", 0.4, 0.0, 5, "related", "robust")
-    results = [
-        JudgedResult(condition, ("d", str(number)), number % 2 == 0, AgreedLabel(number % 2 == 0, None, frozenset("a")))
-        for number in range(n)
-    ]
-    (validation,) = validate_judge("j", "refusal", results)
-    assert validation.raters == 1
-    assert 0 <= validation.agreement.agreed.low < validation.agreement.agreed.high <= 1
-    assert (validation.distrust or "").startswith(reason or "")
-    assert (validation.distrust is None) == (reason is None)
-
-
-@pytest.mark.parametrize("probability", [0.0, -0.5, 1.5])
-def test_a_label_with_an_impossible_weight_is_refused(tmp_path: Path, probability: float) -> None:
-    path = tmp_path / "labels.jsonl"
-    label = Label(criterion="flag", model="m", case="a", label=True, rater="ann", probability=probability)
-    path.write_bytes(msgspec.json.encode(label) + b"\n")
-    with pytest.raises(DataError, match="must be greater than 0 and at most 1"):
-        read_labels(path)
-
-
-@pytest.mark.parametrize("both", [0, 1])
-@pytest.mark.parametrize("n", [1, 2, 200])
-def test_equal_labels_have_an_agreement_and_no_kappa(both: int, n: int) -> None:
-    found = agreement([both] * n, [both] * n, range(n))
-    assert 0 < found.agreed.low < found.agreed.high == 1
-    assert math.isnan(found.kappa.low)

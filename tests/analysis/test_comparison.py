@@ -44,14 +44,6 @@ def test_questions_on_one_event_count_as_one() -> None:
     assert row.difference == paired_difference([-1.0] * 3 + [0.0] * 7)
 
 
-def test_an_event_that_only_one_side_names_still_clusters() -> None:
-    here = ComparedCondition("d", "en", "noise", 0.4, 0.0, 5, "related")
-    old = [ComparedQuestion(str(n), f"Question {n}?", (("yes",),)) for n in range(4)]
-    new = [ComparedQuestion(one.item, one.text, one.answer, "cup") for one in old]
-    first, second = (Side(Path(), "m", {here: dict.fromkeys(asked, 1.0)}) for asked in (old, new))
-    assert compare(first, second, 0.03)[0].n == 1
-
-
 NOISE = ComparedCondition("mini", "en", "noise", 0.0, 0.0, 5, "related")
 
 
@@ -106,14 +98,6 @@ def test_only_shared_conditions_and_questions_are_ranked() -> None:
     ]
 
 
-def test_a_question_counts_once_with_its_mean_over_the_noise_ratios() -> None:
-    noisy = NOISE._replace(noise=0.8)
-    sides = [_ranked_side(name, {NOISE: [1.0] * 10, noisy: [late] * 10}) for name, late in (("a", 1.0), ("b", 0.0))]
-    (ranking,) = rank_models(sides)
-    assert (ranking.n, ranking.noise) == (10, (0.0, 0.8))
-    assert [model.score.value for model in ranking.models] == [1.0, 0.5]
-
-
 def test_the_same_model_of_two_runs_is_named_by_its_run() -> None:
     (ranking,) = rank_models([_ranked_side("a", {NOISE: [1.0]}, "old"), _ranked_side("a", {NOISE: [0.0]}, "new")])
     assert [model.model for model in ranking.models] == ["old:a", "new:a"]
@@ -136,25 +120,3 @@ def test_questions_on_one_event_count_once_and_monitored_runs_get_wider_interval
     assert plain.n == monitored.n == 20
     assert monitored.models[0].score.low < plain.models[0].score.low
     assert monitored.pairs[0].comparison.p > plain.pairs[0].comparison.p
-
-
-def test_the_interval_gives_every_question_the_same_weight() -> None:
-    """Questions that are right have one noise ratio and questions that are wrong have five, but each counts once."""
-    ratios = [NOISE._replace(noise=number / 5) for number in range(5)]
-
-    def side(model: str) -> Side:
-        scores = {
-            ratio: {
-                ComparedQuestion(f"q{at}", f"Q{at}?", (("a",),)): float(at < 30)
-                for at in range(60)
-                if at >= 30 or ratio == NOISE
-            }
-            for ratio in ratios
-        }
-        return Side(Path("r"), model, scores)
-
-    (ranking,) = rank_models([side("a"), side("b")])
-    value, low, high = ranking.models[0].score
-    assert value == 0.5
-    assert (low + high) / 2 == pytest.approx(0.5)
-    assert 0.36 < low < 0.4

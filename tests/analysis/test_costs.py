@@ -41,13 +41,13 @@ def test_a_report_has_the_cost_per_model_per_case_and_per_correct_answer(tmp_pat
     assert row["cost ($)"] == pytest.approx(float(20 * _CALL), rel=1e-12)
     assert row["cost per case ($)"] == pytest.approx(float(_CALL), rel=1e-12)
     assert row["cost per correct answer ($)"] == pytest.approx(float(2 * _CALL), rel=1e-12)
-    text = ragbed.report(run, format="md").text or ""
+    text = ragbed.report(run, format="md")["text"]
     assert "| cost per case ($) | cost per correct answer ($) |" in text
     assert "0.00021" in text
-    page = ragbed.report(run, format="html", out=tmp_path / "r.html").paths[0].read_text("utf-8")
+    page = ragbed.report(run, format="html", out=tmp_path / "r.html")["paths"][0].read_text("utf-8")
     assert "Cost of the responses (US dollars)" in page
     assert "回答的费用（美元）" in page
-    assert {cell["metric"] for cell in json.loads(ragbed.report(run, format="json").text or "")} >= {"cost_per_case"}
+    assert {cell["metric"] for cell in json.loads(ragbed.report(run, format="json")["text"])} >= {"cost_per_case"}
 
 
 def test_models_without_a_price_have_no_cost(tmp_path: Path) -> None:

@@ -32,8 +32,8 @@ def _run(folder: Path, **options: Any) -> Path:
 def test_runs_of_a_model_with_different_settings_have_separate_rows(tmp_path: Path, change: dict[str, Any]) -> None:
     """The report showed one row with n = 8 for runs with different seeds, and refused the other runs as duplicates."""
     runs = [_run(tmp_path / "a"), _run(tmp_path / "b", **change)]
-    table = next(table for table in ragbed.report(runs).reports[0].tables if table.name == "noise")
-    assert [(row.key.model, row.counts.n.high) for row in table.rows] == [
+    table = next(table for table in ragbed.report(runs)["reports"][0].tables if table.name == "noise")
+    assert [(row.key.model, row.counts.most) for row in table.rows] == [
         (f"{folder}:scripted/oracle", 4) for folder in runs
     ]
     ranked = [row["model"] for row in ragbed.rank(runs).records()]
@@ -47,9 +47,9 @@ def test_runs_of_a_model_with_the_same_settings_share_rows(tmp_path: Path) -> No
         _run(tmp_path / "b", noise=0.8, limit=3),
         _run(tmp_path / "c", testbeds="closed-book", noise=None),
     ]
-    rows = [row for table in ragbed.report(runs).reports[0].tables for row in table.rows]
+    rows = [row for table in ragbed.report(runs)["reports"][0].tables for row in table.rows]
     assert {row.key.model for row in rows} == {"scripted/oracle"}
-    noise = next(table for table in ragbed.report(runs).reports[0].tables if table.name == "noise")
+    noise = next(table for table in ragbed.report(runs)["reports"][0].tables if table.name == "noise")
     assert [column.heading for column in noise.columns] == ["0", "0.4", "0.8"]
 
 
@@ -73,7 +73,7 @@ def test_stopping_conditions_diagnoses_and_cases_have_the_names_of_their_rows(tm
     for folder in runs:
         ragbed.diagnose(folder, progress=False)
     page = tmp_path / "report.html"
-    report = ragbed.report(runs, format="html", out=page).reports[0]
+    report = ragbed.report(runs, format="html", out=page)["reports"][0]
     expected = {f"{folder}:scripted/refuser" for folder in runs}
     assert {row.model for row in report.errors} == expected
     assert all(name in page.read_text("utf-8") for name in expected)
@@ -96,14 +96,15 @@ def test_the_papers_rows_are_shown_for_complete_results_on_its_files_whatever_th
     chosen: dict[str, Any] = {"profile": "code-2023", "testbeds": "integration", "noise": [0, 0.4], "progress": False}
     data = {name: rgb_dir / "zh_int.json"}
     run = ragbed.run("scripted/oracle", data, out=tmp_path / "run", **(chosen | options))
-    (table,) = (table for table in ragbed.report(run, scorer="code").reports[0].tables if table.name == "integration")
+    (table,) = (
+        table for table in ragbed.report(run, scorer="code")["reports"][0].tables if table.name == "integration"
+    )
     assert [row.comparable for row in table.rows if not row.printed] == [comparable]
     assert any(row.printed for row in table.rows) == comparable
-    latex = (ragbed.report(run, scorer="code", format="latex").text or "").splitlines()
-    own = next(number for number, line in enumerate(latex) if line.startswith("scripted/oracle "))
-    assert ("$^\\dagger$" in latex[own]) == comparable
-    assert ("ChatGPT (paper) & " in latex[own + 1]) == comparable
-    assert any("(paper) & " in line for line in latex) == comparable
+    lines = ragbed.report(run, scorer="code", format="md")["text"].splitlines()
+    own = next(number for number, line in enumerate(lines) if line.startswith("| scripted/oracle "))
+    assert ("†" in lines[own]) == comparable
+    assert ("| ChatGPT (paper) | " in lines[own + 1]) == comparable
     assert any("paper" in row["model"] for row in run.table("integration", "code")) == comparable
 
 
@@ -113,7 +114,7 @@ def test_another_file_with_the_name_of_a_published_one_is_not_comparable(tmp_pat
     (tmp_path / "zh_int.json").write_text("".join(lines), "utf-8")
     chosen: dict[str, Any] = {"profile": "code-2023", "testbeds": "integration", "noise": 0, "progress": False}
     run = ragbed.run("scripted/oracle", tmp_path / "zh_int.json", out=tmp_path / "run", **chosen)
-    tables = ragbed.report(run, scorer="code").reports[0].tables
+    tables = ragbed.report(run, scorer="code")["reports"][0].tables
     assert not any(row.comparable or row.printed for table in tables for row in table.rows)
 
 

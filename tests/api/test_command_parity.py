@@ -39,11 +39,9 @@ ELSEWHERE = {"run": ("run", "arun", "forecast")}
 """A command with several functions."""
 PRINTING = {
     "": {"json"},
-    "report": {"disagreements"},
     "run": {"scorer"},
 }
-"""Options that choose what the command line prints: `--disagreements` is `Run.disagreements`, and `--scorer` of `run`
-is that of `Run.tables`."""
+"""Options that choose what the command line prints: `--scorer` of `run` is that of `Run.tables`."""
 API_ONLY = {"progress"}
 
 

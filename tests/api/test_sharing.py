@@ -22,7 +22,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> ragbed.Run:
 
 def test_a_report_is_text_files_and_cells(run: ragbed.Run, tmp_path: Path) -> None:
     markdown = ragbed.report(run, format="md", out=tmp_path / "report.md")
-    assert markdown.text == (tmp_path / "report.md").read_text("utf-8")
+    assert markdown["text"] == (tmp_path / "report.md").read_text("utf-8")
     assert [
         row["value"] for row in markdown.records() if row["metric"] == "accuracy" and row["scorer"] == "robust"
     ] == [
@@ -30,16 +30,16 @@ def test_a_report_is_text_files_and_cells(run: ragbed.Run, tmp_path: Path) -> No
         1.0,
     ]
     page = ragbed.report([run], format="html", out=tmp_path / "report.html", locale="zh")
-    assert (page.text, page.paths) == (None, [tmp_path / "report.html"])
+    assert page["paths"] == [tmp_path / "report.html"]
     figures = ragbed.report(run, format="svg", out=tmp_path / "figures")
-    assert figures.paths
-    assert all(path.read_text("utf-8").startswith("<svg") for path in figures.paths)
+    assert figures["paths"]
+    assert all(path.read_text("utf-8").startswith("<svg") for path in figures["paths"])
 
 
 def test_a_site_has_a_leaderboard_and_a_report_on_each_run(run: ragbed.Run, tmp_path: Path) -> None:
     result = ragbed.report(run.folder.parent, format="site", out=tmp_path / "site")
-    assert [path.name for path in result.paths] == ["index.html", "run-a.html"]
-    assert "scripted/oracle" in result.paths[0].read_text("utf-8")
+    assert [path.name for path in result["paths"]] == ["index.html", "run-a.html"]
+    assert "scripted/oracle" in result["paths"][0].read_text("utf-8")
 
 
 def test_answers_of_another_system_become_a_run(run: ragbed.Run, tmp_path: Path) -> None:

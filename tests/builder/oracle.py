@@ -181,7 +181,7 @@ def _build(
         wanted=RecipeCounts(base=10_000),
         questions=RecipeQuestions(per_section=20),
         ranking=RecipeRanking(encoder="e5-static"),
-        pools=RecipePools(supports=1, distracts=2, sources=1, spread=1),
+        pools=RecipePools(supports=1, distracts=2, sources=1),
     )
     build = Build(folder / "build", recipe, date(2026, 11, 15), model.ask)
     state = run_steps(build, None, lambda *_: None)

@@ -27,7 +27,7 @@ def write(build: Build, step: str, records: Sequence[msgspec.Struct]) -> None:
     build.file_of(step).write_bytes(b"".join(msgspec.json.encode(one) + b"\n" for one in records))
 
 
-def test_where_no_pair_will_do_the_search_ends_and_says_so(tmp_path: Path) -> None:
+def test_where_no_pair_will_do_the_search_ends(tmp_path: Path) -> None:
     recipe = Recipe(
         name="n", generator="m/x", sources=SOURCES, langs=("en",), wanted=RecipeCounts(integration=1),
         questions=RecipeQuestions(surplus=1.0),
@@ -42,8 +42,7 @@ def test_where_no_pair_will_do_the_search_ends_and_says_so(tmp_path: Path) -> No
     passages = (Passage(text="Ada Orsa won.", stance="supports"),)
     write(build, "stances", [LabelledPool(question=one.id, passages=passages) for one in drafts])
     found = list(make_combinations(build))
-    assert Counter(one.outcome for one in found if isinstance(one, Reject)) == {"same-answer": 50, "tries": 1}
-    assert len(found) == 51
+    assert Counter(one.outcome for one in found if isinstance(one, Reject)) == {"same-answer": 50}
     assert [(done, most) for _, done, most in seen] == [(number, 50) for number in range(51)]
 
 

@@ -7,9 +7,8 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from ragbed.builder.quality import measure_quality
+from ragbed.builder.quality import measure
 from ragbed.builder.statements import label_again
-from ragbed.data import Dataset
 from ragbed.schema import Passage
 from tests.items import integration_item
 
@@ -24,7 +23,7 @@ AGREEMENT = {
     "file", [pytest.param(file, marks=[pytest.mark.slow] * file.startswith("zh")) for file in AGREEMENT]
 )
 def test_the_rules_agree_with_the_published_labels(file: str, rgb_dir: Path) -> None:
-    quality = measure_quality([Dataset(file, rgb_dir / f"{file}.json")])
+    quality = measure(str(rgb_dir / f"{file}.json"))
     found = [(measure.hits, measure.n) for measure in quality.families["labels"] if "label" in measure.name]
     assert tuple(found) == AGREEMENT[file]
 

@@ -15,7 +15,7 @@ from ragbed.api.building import open_client
 from ragbed.api.model_calls import ModelCaller
 from ragbed.api.progress import Progress
 from ragbed.api.spec import RunSpec
-from ragbed.builder.build_context import Build, BuildServices
+from ragbed.builder.build_context import Build
 from ragbed.builder.funnel import compare_delivery
 from ragbed.builder.model_calls import Request
 from ragbed.builder.pipeline import STEPS, State, run_steps
@@ -54,7 +54,6 @@ hits = 20
 encoder = "e5-static"
 [pools]
 distracts = 3
-spread = 2
 """
 BAD: dict[str, tuple[set[str], Fault]] = {
     "large": ({"size"}, page(b"<p>" + b"x" * (21 << 20))),
@@ -114,8 +113,9 @@ def make_build(site: FaultServer, world: World, tmp_path: Path, monkeypatch: pyt
             (tmp_path / "site.toml").write_text(RECIPE.format(feed=site.url("feed")) + more)
             caller = ModelCaller(CHOSEN, LocalEngine(1), Progress())
             ask = open_client(tmp_path / "out/kept/asked", caller)
-            outside = BuildServices({}, AddressFilter(loopback=True), FetchLimits(per_host_s=0, tries=1))
-            return Build(tmp_path / "out", read_recipe(tmp_path / "site.toml"), TODAY, ask, outside, home=tmp_path)
+            recipe, manners = read_recipe(tmp_path / "site.toml"), FetchLimits(per_host_s=0, tries=1)
+            gate = AddressFilter(loopback=True)
+            return Build(tmp_path / "out", recipe, TODAY, ask, gate=gate, manners=manners, home=tmp_path)
 
         yield make
 

@@ -64,7 +64,6 @@ def pool(supports: str, distracts: str, question: str = "q") -> LabelledPool:
         ("", "cdef", "unknown", "few-supports"),
         ("ab", "cde", "unknown", "few-distracts"),
         ("aa", "cdef", "unknown", "one-source"),
-        ("ab", "abab", "unknown", "one-sided"),
         ("ab", "cdef", "It was Ada Orsa.", "in-distractors"),
     ],
 )

@@ -16,8 +16,8 @@ from tests.builder.steps import article, draft, make_build, write
 
 BRIDGE = "The Orsa Bridge in Velden was designed by Ingrid Halvorsen."
 TEXTS: dict[str, tuple[Lang, str]] = {
-    "bridge": ("en", f"{BRIDGE} {'Tickets are sold at the gate on most days of the year. ' * 6}"),
     "bakery": ("en", "The bakery on Mill Lane sells rye bread on Fridays."),
+    "bridge": ("en", f"{BRIDGE} {'Tickets are sold at the gate on most days of the year. ' * 6}"),
     "桥": ("zh", "奥萨大桥由英格丽设计。"),
 }
 
@@ -44,19 +44,17 @@ def ranked(build: Build) -> tuple[Ranked, list[Reject]]:
 @pytest.mark.parametrize("encoder", ["e5-static", "e5"])
 def test_the_passage_that_answers_comes_first_and_other_languages_do_not_come(tmp_path: Path, encoder: str) -> None:
     one, rejects = ranked(lay_out(tmp_path, RecipeRanking(encoder=encoder, tokens=60)))
-    assert one.candidates[0].text.startswith(BRIDGE)
-    assert {candidate.url for candidate in one.candidates} == {"bridge", "bakery"}
-    assert len(one.candidates) == 3
-    scores = [candidate.score or 0 for candidate in one.candidates]
-    assert scores == sorted(scores, reverse=True)
+    assert one.passages[0].text.startswith(BRIDGE)
+    assert {passage.url for passage in one.passages} == {"bridge", "bakery"}
+    assert len(one.passages) == 3
     assert [(reject.what, reject.outcome) for reject in rejects] == [("桥", "language"), ("Who is lost?", "no-pages")]
 
 
 def test_so_many_passages_stay_and_kept_vectors_are_used(tmp_path: Path) -> None:
     build = lay_out(tmp_path, RecipeRanking(encoder="e5-static", top=1, tokens=60))
     one, _ = ranked(build)
-    assert [candidate.text[: len(BRIDGE)] for candidate in one.candidates] == [BRIDGE]
+    assert [passage.text[: len(BRIDGE)] for passage in one.passages] == [BRIDGE]
     with closing(sqlite3.connect(build.kept / "pages.db")) as file:
         file.execute("UPDATE answers SET body = zeroblob(length(body))")
         file.commit()
-    assert [candidate.score for candidate in ranked(build)[0].candidates] == [0.0]
+    assert [passage.url for passage in ranked(build)[0].passages] == ["bakery"]  # the first of equals

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ragbed.builder.build_context import BuildServices, Probe
+from ragbed.builder.build_context import Probe
 from ragbed.builder.ranking import make_hits
 from ragbed.builder.recipe import RecipeSearch
 from ragbed.errors import RagbedError
@@ -34,7 +34,7 @@ def test_an_engine_that_takes_no_key_is_not_asked_about_every_question(
     write(build, "probes", [Probe(question=str(n)) for n in range(9)])
     with running_engine() as server:
         server.script = [reply({}, 401)]
-        build = replace(build, outside=BuildServices({"BRAVE_API_KEY": "wrong", "BRAVE_BASE_URL": server.url}))
+        build = replace(build, environ={"BRAVE_API_KEY": "wrong", "BRAVE_BASE_URL": server.url})
         with pytest.raises(
             RagbedError, match=r"Searching with brave failed: .*check the API key.*3 searches in a row\)"
         ):

@@ -20,7 +20,7 @@ from ragbed.text import split_sentences
 from tests.servers.function_model import ModelRequest, function_model
 
 LANGS: tuple[Lang, ...] = ("en", "zh")
-FAULTS = ("none", "prose", "yes-no", "in-question", "elsewhere", "language", "slow-learner", "nothing")
+FAULTS = ("none", "prose", "yes-no", "in-question", "elsewhere", "language", "prose", "nothing")
 """How the generator fails at articles that bear no answer, in turn."""
 _BAD = {
     "none": "none",
@@ -79,47 +79,44 @@ class World:
 
     def reply(self, turns: list[str]) -> str:
         """What the generator says."""
-        prompt = turns[-1] if len(turns) < 3 else turns[-3]
+        prompt = turns[-1]
         for lang in LANGS:
             for name in ("questions", "clear", "reader", "states", "combinations", "falsehoods"):
                 if prompt.startswith(_beginning(lang, name)):
                     self.asked[name] += 1
-                    return getattr(self, f"_{name}")(lang, prompt, len(turns) > 2)  # type: ignore[no-any-return]
+                    return getattr(self, f"_{name}")(lang, prompt)  # type: ignore[no-any-return]
         self.asked["closed-book"] += 1
         known = next((item for item in self.items if item.question in prompt and item.fake is not None), None)
         return known.answer[0][0] if known else "I do not know the answer."
 
-    def _questions(self, lang: str, prompt: str, is_again: bool) -> str:
+    def _questions(self, lang: str, prompt: str) -> str:
         for number, (_, item, passage) in enumerate(self.documents()):
             if passage.text in prompt:
                 if passage.stance == "supports":
                     return _fields(item, passage)
-                fault = FAULTS[number % len(FAULTS)]
-                if fault == "slow-learner":
-                    return _BAD["none" if is_again else "prose"]
-                return _BAD[fault]
+                return _BAD[FAULTS[number % len(FAULTS)]]
         raise AssertionError("an article that is not of this world")
 
-    def _clear(self, lang: str, prompt: str, _: bool) -> str:
+    def _clear(self, lang: str, prompt: str) -> str:
         return "VERDICT: yes"
 
-    def _states(self, lang: str, prompt: str, _: bool) -> str:
+    def _states(self, lang: str, prompt: str) -> str:
         """Yes, for the world's own answers in the world's own words."""
         item = next(item for item in self.items if item.question in prompt)
         return f"VERDICT: {'yes' if any(alias in prompt for alias in item.answer[0]) else 'no'}"
 
-    def _reader(self, lang: str, prompt: str, _: bool) -> str:
+    def _reader(self, lang: str, prompt: str) -> str:
         """The answer, if the documents bear it."""
         item = next(item for item in self.items if item.question in prompt)
         documents = prompt.replace(item.question, "")
         return next((alias for alias in item.answer[0] if alias in documents), "unknown")
 
-    def _combinations(self, lang: str, prompt: str, _: bool) -> str:
+    def _combinations(self, lang: str, prompt: str) -> str:
         first, second = (item.question for item in self.items if item.question in prompt)
         joined = f"{first.rstrip('?')}, and {second}" if lang == "en" else f"{first.rstrip('？')}，{second}"
         return f"{'Question: ' if lang == 'en' else '问题：'}{joined}"
 
-    def _falsehoods(self, lang: str, prompt: str, _: bool) -> str:
+    def _falsehoods(self, lang: str, prompt: str) -> str:
         item = next(item for item in self.items if item.question in prompt)
         assert item.fake is not None
         return f"{'Wrong answer: ' if lang == 'en' else '错误答案：'}{item.fake[0][0]}"

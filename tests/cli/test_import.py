@@ -149,7 +149,7 @@ def test_every_line_that_cannot_be_matched_is_named(data: Path) -> None:
     assert [problem.split(": ")[0] for problem in problems] == [f"{path}:{line}" for line in (1, 2, 3, 4, 7)]
     assert "the dataset has no item with the ID 99" in problems[0]
     assert "has the question 'Another question?'" in problems[1]
-    assert "has the answer ['another']" in problems[2]
+    assert "has the answer (('another',),)" in problems[2]
     assert "cannot be read" in problems[3]
     assert "an earlier line already contains an answer to" in problems[4]
 

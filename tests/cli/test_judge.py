@@ -120,14 +120,6 @@ def test_a_criterion_is_asked_where_it_belongs_or_where_told(tmp_path: Path, ben
     assert (cell["testbed"], cell["asked"]) == ("noise", 2)
 
 
-def test_votes_are_asked_one_by_one_and_most_decide(tmp_path: Path, bench: Bench) -> None:
-    run(make_job(tmp_path, 1, TalkingModel(_reply)), ask_nobody)
-    verdicts = iter(["VERDICT: yes", "poetry", "VERDICT: yes"])
-    bench.decide = lambda _: next(verdicts)
-    (cell,) = json.loads(_judge(tmp_path, bench, "--criteria", "correct", "--votes", "3").out)["cells"]
-    assert (cell["yes"], len(bench.asked)) == (1, 3)
-
-
 def test_judgements_at_another_temperature_are_stored_apart(tmp_path: Path, bench: Bench) -> None:
     run(make_job(tmp_path, 1, TalkingModel(_reply)), ask_nobody)
     for words in ((), ("none",), ("0.5",), ("none",), ("0",)):
@@ -135,8 +127,6 @@ def test_judgements_at_another_temperature_are_stored_apart(tmp_path: Path, benc
         assert _judge(tmp_path, bench, "--criteria", "correct", *option).code == 0
     assert bench.temperatures == [0, None, 0.5]  # the last two commands find the judgements of the first two
     assert len([*(tmp_path / "judge").iterdir()]) == 3
-    assert _judge(tmp_path, bench, "--criteria", "correct", "--votes", "2", "--temperature", "none").code == 0
-    assert bench.temperatures[3:] == [None]  # the first vote is that of the second command
 
 
 @pytest.mark.parametrize(("limit", "code", "counts"), [("auto", 0, (2, 0)), ("256", 3, (0, 2))])
@@ -169,18 +159,6 @@ def test_truncated_and_filtered_responses_have_their_own_columns(tmp_path: Path,
     (cell,) = json.loads(done.out)["cells"]
     assert [cell[name] for name in ("asked", "errors", "truncated", "filtered", "no")] == [4, 1, 1, 1, 1]
     assert "errors  truncated  filtered  undecided" in done.err
-
-
-def test_votes_at_temperature_0_are_refused(tmp_path: Path, bench: Bench) -> None:
-    run(make_job(tmp_path, 1, TalkingModel(_reply)), ask_nobody)
-    done = _judge(tmp_path, bench, "--criteria", "correct", "--votes", "3", "--temperature", "0")
-    assert (done.code, bench.asked) == (2, [])
-    assert "--votes 3 has no effect at --temperature 0" in done.err
-    bench.env["RAGBED_TEMPERATURE"] = "0"
-    done = _judge(tmp_path, bench, "--criteria", "correct", "--votes", "3")
-    assert (done.code, bench.asked) == (2, [])
-    assert "--votes 3 has no effect at RAGBED_TEMPERATURE=0: all votes are identical. Remove one of them." in done.err
-    assert _judge(tmp_path, bench, "--criteria", "correct", "--votes", "3", "--temperature", "none").code == 0
 
 
 def test_judgements_with_a_fixed_token_limit_are_stored_apart_from_those_with_auto(tmp_path: Path) -> None:
@@ -298,7 +276,7 @@ def test_a_new_sample_does_not_replace_labels(tmp_path: Path, bench: Bench) -> N
     labelled = empty.replace('"label":null', '"label":true', 1)
     path.write_text(labelled, "utf-8")
     asked = len(bench.asked)
-    done = _judge(tmp_path / "run", bench, *drawing, str(path), "--votes", "3")
+    done = _judge(tmp_path / "run", bench, *drawing, str(path), "--temperature", "0.5")
     assert done.code == 2
     assert "contains labels, which a new sample would delete. Choose another file with --out." in done.err
     assert path.read_text("utf-8") == labelled

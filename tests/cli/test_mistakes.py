@@ -395,7 +395,7 @@ OPTIONS = [
     ),
     Mistake(
         "report good -f docx",
-        "--format 'docx' is not one of text, md, html, latex, csv, json, site, svg, png, pdf.",
+        "--format 'docx' is not one of text, md, html, csv, json, site, svg, png, pdf.",
     ),
     Mistake("report good --scorer robst", "unknown scorer 'robst'. Did you mean 'robust'? Known: code, paper, robust."),
     Mistake("compare good", "Error: Missing argument 'B'."),

@@ -14,7 +14,7 @@ from ragbed.errors import DownloadError
 from ragbed.io.downloads import DownloadRequest, download_all
 from ragbed.io.http import next_hop
 from ragbed.io.retry import HttpFailure, RetryPolicy
-from tests.builder.web.asking import CONTENT, PIN, QUICK, SIZE, Notes, bring, want
+from tests.io.asking import CONTENT, PIN, QUICK, SIZE, Notes, bring, want
 from tests.servers.faulty_site import (
     Fault,
     FaultServer,

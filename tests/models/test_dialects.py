@@ -17,7 +17,6 @@ from ragbed.models.base import Sampling
 from ragbed.models.providers.dialects import COMPATIBLE
 from ragbed.models.providers.transport import Transport
 from ragbed.runs.store import StoredResult, open_store
-from tests.builder.world_site import World, make_world
 from tests.cli.typed import Done, type_command
 from tests.items import base_item
 from tests.servers.dialects import DIALECTS, FAILING, NEEDED, THINKING, THOUGHT, respond, usage_of
@@ -25,8 +24,6 @@ from tests.servers.function_model import ModelRequest, function_model
 
 CASES = 12
 WELL_BEHAVED = [name for name in DIALECTS if name not in THINKING and name not in FAILING]
-# One dialect for each form of responses and rejections; the others have equal servers.
-BUILT = list({(DIALECTS[name].complete, DIALECTS[name].reject): name for name in WELL_BEHAVED}.values())
 
 
 @dataclass
@@ -106,12 +103,6 @@ def test_a_run_has_all_answers_without_thoughts_and_exact_tokens(name: str, data
     assert ("does not accept the default parameters" in done.err) == (max(server.statuses) >= 400)
 
 
-@pytest.mark.parametrize("name", DIALECTS)
-def test_each_dialect_names_its_source_and_what_it_confirms(name: str) -> None:
-    assert DIALECTS[name].source.startswith("https://")
-    assert DIALECTS[name].checked
-
-
 def test_a_judge_gets_json_output_where_the_server_accepts_it_and_run_never_asks_for_it(
     data: Path, tmp_path: Path
 ) -> None:
@@ -131,13 +122,6 @@ def test_a_judge_gets_json_output_where_the_server_accepts_it_and_run_never_asks
         done = type_command(*words, "-m", server.model, env=server.env)
     assert ["response_format" in body for body in server.bodies] == [True, False, False]
     assert "response_format is omitted" in done.err
-
-
-def test_gemini_and_openai_report_no_thought_and_all_others_do(data: Path, tmp_path: Path) -> None:
-    for name in ("deepseek", "sglang"):
-        with serving(Server(name)) as server:
-            _, results = _run(server, data, tmp_path / name, "--limit", "2")
-        assert {result.completion.reasoning for result in results} == {THOUGHT}
 
 
 @pytest.mark.parametrize("name", THINKING)
@@ -207,41 +191,15 @@ def test_auto_uses_the_highest_limit_that_a_server_allows(
         assert max(rejected) < 12
 
 
-@dataclass
-class UnnamedCapServer(Server):
-    """A thinking server that rejects high token limits in the words of Amazon Bedrock, without the parameter's name."""
-
-    dialect: str = "a thought in a field"
-    highest: int = 2_048
-
-    def respond(self, request: ModelRequest) -> tuple[int, object]:
-        if request.body["max_tokens"] <= self.highest:
-            return super().respond(request)
-        self.bodies.append(request.body)
-        self.statuses.append(400)
-        return 400, {
-            "message": f"The maximum tokens you requested exceeds the model limit of {self.highest}. Try again with a "
-            f"maximum tokens value that is lower than {self.highest}."
-        }
-
-
 def test_a_response_at_a_limit_of_the_server_is_found_in_the_cache(data: Path, tmp_path: Path) -> None:
     words = ("run", "-d", str(data), "--testbeds", "noise", "--noise", "0")
-    with serving(UnnamedCapServer(highest=3_000)) as server:
+    with serving(CappedServer(highest=3_000)) as server:
         env = server.env | {"RAGBED_CACHE_DIR": str(tmp_path / "cache")}
         for out in ("first", "second"):
             received = len(server.bodies)
             done = type_command(*words, "-m", server.model, "--out", str(tmp_path / out), "--cache", "reuse", env=env)
             assert done.code == 0, done.err
     assert received == len(server.bodies)
-
-
-def test_a_message_on_truncated_responses_names_the_limit_that_was_used(data: Path, tmp_path: Path) -> None:
-    with serving(UnnamedCapServer(highest=512)) as server:
-        done, _ = _run(server, data, tmp_path / "run")
-    assert done.code == 3
-    assert "truncated at the limit of --max-tokens auto (up to 256 tokens)" in done.err
-    assert "use a larger --max-tokens if the model allows it, or --thinking off" in done.err
 
 
 @pytest.mark.parametrize("limit", ["auto", "512"])
@@ -295,105 +253,6 @@ def test_an_error_inside_a_response_is_an_error(data: Path, tmp_path: Path, monk
     assert done.code == 3
     assert {result.completion.outcome for result in results} == {"error"}
     assert "server: HTTP 502" in (results[0].completion.error or "")
-
-
-@pytest.mark.parametrize("name", [*BUILT[:2], *THINKING])
-def test_a_judge_decides_all_cases(name: str, data: Path, tmp_path: Path) -> None:
-    folder = str(tmp_path / "run")
-    words = ("run", "-m", "scripted/oracle", "-d", str(data), "--testbeds", "noise", "--noise", "0", "--cache", "off")
-    assert type_command(*words, "--out", folder).code == 0
-    with serving(Server(name, "VERDICT: no")) as server:
-        done = type_command(
-            "judge", folder, "-m", server.model, "--criteria", "correct", "--cache", "off", "--json", env=server.env
-        )
-    assert done.code == 0, done.err
-    cell = json.loads(done.out.splitlines()[-1])["cells"][0]
-    assert (cell["asked"], cell["no"], cell["unparsed"], cell["failed"]) == (CASES, CASES, 0, 0)
-    _check_rejections(server)
-
-
-_RECIPE = """
-name = "world"
-generator = "{model}"
-langs = ["en"]
-[wanted]
-base = 3
-[[sources]]
-kind = "folder"
-place = "documents"
-[questions]
-per_section = 1
-surplus = 100
-[ranking]
-encoder = "e5-static"
-[pools]
-distracts = 2
-spread = 2
-"""
-
-
-@pytest.fixture(scope="module")
-def world(tmp_path_factory: pytest.TempPathFactory) -> tuple[World, Path]:
-    """Three questions with 30 documents."""
-    world, folder = make_world(base=3, facts=0, langs=("en",)), tmp_path_factory.mktemp("world")
-    world.write_folder(folder / "documents")
-    return world, folder
-
-
-def _reply(world: World, request: ModelRequest) -> str:
-    """Return what the generator says; a thought without an answer is an error, so there is always an answer."""
-    return world.reply(request.turns) or "none"
-
-
-def _build(model: str, folder: Path, out: Path) -> tuple[dict[str, Any], list[Any]]:
-    """Return the counts of all steps, and the items without their recipe."""
-    recipe = folder / f"{out.name}.toml"
-    recipe.write_text(_RECIPE.format(model=model))
-    result = ragbed.build(recipe, out=out, progress=False, cache="off")
-    assert result.exit_code == 0
-    items = [json.loads(line) for line in (out / "en_base.jsonl").read_bytes().splitlines()]
-    return {name: (step.made, step.rejected) for name, step in result["steps"].items()}, [
-        (item["question"], item["answer"], item["passages"]) for item in items
-    ]
-
-
-@pytest.fixture(scope="module")
-def without_thoughts(world: tuple[World, Path]) -> tuple[dict[str, Any], list[Any]]:
-    """The build with a server that does not think and rejects nothing."""
-    with function_model(lambda request: _reply(world[0], request)) as url, pytest.MonkeyPatch.context() as patched:
-        patched.setenv("T_BASE_URL", url)
-        return _build("openai-api/t/m", world[1], world[1] / "plain")
-
-
-@pytest.mark.parametrize("name", [*BUILT, *THINKING])
-def test_a_build_has_the_same_items_as_without_thoughts_and_exact_tokens(
-    name: str,
-    world: tuple[World, Path],
-    without_thoughts: tuple[dict[str, Any], list[Any]],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    caplog: pytest.LogCaptureFixture,
-) -> None:
-    server = Server(name)
-    server.answer_to = lambda request: _reply(world[0], request)  # type: ignore[method-assign]
-    with serving(server):
-        for variable, value in server.env.items():
-            monkeypatch.setenv(variable, value)
-        assert _build(server.model, world[1], tmp_path / "out") == without_thoughts
-    completions = []
-    for folder in (tmp_path / "out" / "kept" / "asked").iterdir():
-        with open_store(folder, create=False) as store:
-            completions += [result.completion for result in store.results()]
-    assert len(completions) > 30
-    assert all(one.outcome == "ok" and "Paris" not in (one.reply or "") for one in completions)
-    if name in THINKING:
-        assert all(one.attempts <= 2 for one in completions)
-    else:
-        assert all(one.usage == usage_of(name) for one in completions)
-    rejected = [at for at, status in enumerate(server.statuses) if status >= 400]
-    assert rejected == list(range(len(rejected))), "nothing is rejected after the first call"
-    notices = [message for message in caplog.messages if "does not accept the default parameters" in message]
-    assert len(notices) == len(set(notices)) == bool(rejected)
 
 
 def test_without_negotiation_the_body_is_unchanged(data: Path, tmp_path: Path) -> None:

@@ -10,11 +10,9 @@ import time
 from urllib.parse import quote
 
 import pytest
-from msgspec.structs import asdict, replace
+from msgspec.structs import replace
 
-from ragbed.io.retry import RetryPolicy
 from ragbed.models import ModelConfig, open_model
-from ragbed.models.failures import FATAL
 from ragbed.models.secrets import ApiKey, Scrubber
 from ragbed.schema import Completion, Served
 from tests.models.asking import HASTY, KEY, QUICK, ask, case, model_at, with_model
@@ -28,14 +26,9 @@ from tests.servers.faulty_model import (
     close_early,
     drip,
     endless,
-    endless_extension,
     endless_stream,
-    endless_trailer,
-    endless_trailers,
     hang,
     hang_in_body,
-    in_chunks,
-    long_extensions,
     raw,
     reply,
     reset,
@@ -63,13 +56,8 @@ ENDS: dict[str, tuple[Fault, str, int]] = {
     "422": (status(422), "request", 1),
     "429": (status(429), "rate", 2),
     "429, Retry-After negative": (status(429, Retry_After="-5"), "rate", 2),
-    "429, Retry-After nonsense": (status(429, Retry_After="soon"), "rate", 2),
-    "429, Retry-After nan": (status(429, Retry_After="nan"), "rate", 2),
     "429, Retry-After 1e9": (status(429, Retry_After="1e9"), "rate", 1),
-    "429, Retry-After inf": (status(429, Retry_After="inf"), "rate", 1),
     "429, a date far off": (status(429, Retry_After="Fri, 31 Dec 9999 23:59:59 GMT"), "rate", 1),
-    "429, a date gone by": (status(429, Retry_After="Thu, 01 Jan 1970 00:00:00 GMT"), "rate", 2),
-    "429, a date that is none": (status(429, Retry_After="Foo, 99 Bar 2026"), "rate", 2),
     "429, used up": (status(429, "insufficient_quota"), "quota", 1),
     "429, above a minute's tokens": (status(429, "Request too large for m"), "too-long", 1),
     "451": (status(451), "request", 1),
@@ -98,20 +86,11 @@ ENDS: dict[str, tuple[Fault, str, int]] = {
         reply(b'{"choices": [{"finish_reason": "content_filter: PROHIBITED_CONTENT", "index": 0}]}'), "filtered", 1
     ),
     "a filter of Gemini without content": (reply(chat(None, "content_filter: RECITATION")), "filtered", 1),
-    "a filter of Gemini with a part of the text": (reply(chat("Pa", "content_filter: RECITATION")), "filtered", 1),
-    "a native reason of Gemini": (reply(chat("Pa", "SPII")), "filtered", 1),
     # https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_MessageStopEvent.html
     "a guardrail of Bedrock": (reply(chat("Blocked.", "guardrail_intervened")), "filtered", 1),
     "a filter of Bedrock": (reply(chat("Pa", "content_filtered")), "filtered", 1),
-    # https://docs.oracle.com/en-us/iaas/tools/python/2.154.3/api/generative_ai_inference (CohereChatResponse)
-    "a filter of Cohere": (reply(chat("Pa", "ERROR_TOXIC")), "filtered", 1),
-    "an interruption of Cohere": (reply(chat("Pa", "USER_CANCEL")), "server", 6),
-    "an error of Cohere": (reply(chat("Pa", "ERROR")), "server", 6),
     # https://github.com/BerriAI/litellm/pull/23899
     "a refusal of Anthropic": (reply(chat("Pa", "refusal")), "filtered", 1),
-    # https://ibm.github.io/watsonx-ai-node-sdk/interfaces/0_1_x.WatsonXAI.TextGenResult-1.html
-    "a time limit of watsonx": (reply(chat("Pa", "time_limit")), "server", 6),
-    "an interruption of watsonx": (reply(chat("Pa", "cancelled")), "server", 6),
     # DeepSeek's API reference, as quoted in https://docs.rs/openai-interface/0.12.0/openai_interface/chat
     "an interruption of DeepSeek": (reply(chat("Pa", "insufficient_system_resource")), "server", 6),
     # an error of Zhipu's inference, as several clients handle it; its API reference was not read
@@ -130,12 +109,6 @@ ENDS: dict[str, tuple[Fault, str, int]] = {
     "closed at once": (close_at_once, "network", 6),
     "closed early": (close_early, "network", 6),
     "no HTTP": (raw(b"SSH-2.0-nonsense\r\n\r\n"), "protocol", 3),
-    "a header of 100 kB": (raw(b"HTTP/1.1 200 OK\r\nX: " + b"x" * 100_000 + b"\r\n\r\n"), "protocol", 3),
-    "two lengths": (raw(b"HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nxx"), "protocol", 3),
-    "bad chunks": (raw(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\nxx\r\n"), "protocol", 3),
-    "trailers without end": (endless_trailers, "protocol", 3),
-    "a trailer without end": (endless_trailer, "protocol", 3),
-    "100 Continue without end": (raw(b"HTTP/1.1 100 Continue\r\n\r\n" * 10_000), "network", 6),
 }  # fmt: skip
 
 
@@ -184,11 +157,9 @@ def test_a_response_without_an_answer_keeps_the_name_of_its_model(spec: str, bod
     assert done.served == Served(model="[key]" if name == KEY else name)
 
 
-# Bytes that are not part of the body, as in chunk extensions, take no memory.
 @pytest.mark.parametrize(
     "fault",
-    [hang, hang_in_body, drip, endless_extension, long_extensions],
-    ids=["hang", "hang_in_body", "drip", "a chunk extension without end", "chunks that are mostly extensions"],
+    [hang, hang_in_body, drip],
 )
 def test_a_response_that_never_ends_is_a_timeout(fault: Fault) -> None:
     done, _ = ask(fault, patience=HASTY)
@@ -237,17 +208,6 @@ def test_a_decompression_bomb_does_not_fill_the_memory() -> None:
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     ask(fault)
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 64 << 10  # in KiB
-
-
-def test_chunks_of_one_byte_are_read() -> None:
-    done, _ = ask(in_chunks(chat(), 1))
-    assert (done.outcome, done.reply) == ("ok", "Paris")
-
-
-def test_trailers_do_not_change_the_headers() -> None:
-    body = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n0\r\nContent-Encoding: gzip\r\n\r\n"
-    done, _ = ask(raw(body % (len(chat()), chat())))
-    assert (done.outcome, done.reply) == ("ok", "Paris")
 
 
 @pytest.mark.parametrize(
@@ -393,38 +353,3 @@ def test_an_unknown_host_is_a_connect_failure(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(socket, "getaddrinfo", fail)
     done = asyncio.run(with_model(model_at("http://no.invalid/v1"), lambda model: model.complete(case())))
     assert done.error == "connect: cannot connect to http://no.invalid (Name or service not known)"
-
-
-def test_a_tls_failure_is_not_retried() -> None:
-    async def answer_plainly(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        await reader.read(1)
-        writer.write(b"HTTP/1.1 400 Bad Request\r\n\r\n")
-        await writer.drain()
-        writer.close()
-
-    async def talk() -> None:
-        async with await asyncio.start_server(answer_plainly, "127.0.0.1", 0) as server:
-            model = model_at(f"https://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1")
-            done = await with_model(model, lambda one: one.complete(case()))
-        assert (done.error or "").partition(":")[0] == "tls"
-        assert done.attempts == 1
-
-    asyncio.run(talk())
-
-
-def test_fatal_kinds_would_affect_every_case() -> None:
-    assert frozenset({"auth", "missing", "tls", "quota", "settings", "connect", "protocol"}) == FATAL
-
-
-def test_at_least_one_attempt_is_made() -> None:
-    with pytest.raises(ValueError, match="at least 1"):
-        RetryPolicy(attempts=0)
-
-
-def test_a_provider_can_replace_values_of_the_retry_policy() -> None:
-    policy = replace(RetryPolicy(), attempts=2)
-    assert asdict(policy) == asdict(RetryPolicy()) | {"attempts": 2}
-    with pytest.raises(AttributeError):
-        policy.attempts = 3  # type: ignore[misc]
-    with pytest.raises(ValueError, match="at least 1"):
-        replace(policy, paid_attempts=0)

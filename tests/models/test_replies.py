@@ -24,14 +24,9 @@ GOOD: dict[str, tuple[bytes, str, str | None]] = {
     "parts": (chat([{"type": "text", "text": "Pa"}, {"type": "text", "text": "ris"}]), "Paris", None),
     "a thought as a part": (chat([{"type": "thinking", "thinking": "Hm"}, {"text": "Paris"}]), "Paris", "Hm"),
     "a thought of parts": (chat([{"thinking": [{"text": "Hm"}]}, "Paris"]), "Paris", "Hm"),
-    "a summary with a text": (chat([{"type": "reasoning_summary", "text": "Hm"}, {"text": "Paris"}]), "Paris", "Hm"),
-    "redacted thinking with a text": (
-        chat([{"type": "redacted_thinking", "text": "Hm"}, {"type": "text", "text": "Paris"}]), "Paris", "Hm"
-    ),
     "reasoning_content": (chat(reasoning_content="Hm"), "Paris", "Hm"),
     "reasoning": (chat(reasoning="Hm"), "Paris", "Hm"),
     "thinking": (chat(thinking="Hm"), "Paris", "Hm"),
-    "reasoning_content of parts": (chat(reasoning_content=[{"type": "text", "text": "Hm"}]), "Paris", "Hm"),
     "a thought in a field and in tags": (chat("<think>\nHm\n</think>\nParis", reasoning="\nHm\n"), "Paris", "\nHm\n"),
     "two thoughts": (chat("<think>So</think>Paris", reasoning="Hm"), "Paris", "Hm\n\nSo"),
     "reasoning_details": (
@@ -46,21 +41,14 @@ GOOD: dict[str, tuple[bytes, str, str | None]] = {
     "</think> without a start": (chat("Hm</think>Paris"), "Paris", "Hm"),
     "an empty thought": (chat("<think>\n\n</think>\n\nParis"), "Paris", None),
     "a tag in the answer": (chat("Write <think> and </think>."), "Write <think> and </think>.", None),
-    "key twice, the last counts": (chat().replace(b'"content"', b'"content": "Rome", "content"'), "Paris", None),
     "usage of wrong types": (chat().replace(b"7", b'"7"').replace(b": 2", b": -2"), "Paris", None),
     "unknown fields": (chat(annotations=[{"x": 1}]), "Paris", None),
     "half a surrogate pair in an unknown field": (_with(b'"id": "\\ud800"'), "Paris", None),
-    "half a surrogate pair as an unknown key": (_with(b'"\\udc00": 1'), "Paris", None),
     "half a surrogate pair in the answer": (_with(b"", b"Par\\uD83Dis"), "Par\N{REPLACEMENT CHARACTER}is", None),
-    "two first halves": (_with(b"", b"\\ud83d\\ud83d\\ude00"), "\N{REPLACEMENT CHARACTER}\N{GRINNING FACE}", None),
     "a backslash before what looks like half a pair": (_with(b"", b"\\\\ud800"), "\\ud800", None),
     "a huge number in an unknown field": (_with(b'"created": 1' + b"0" * 5_000), "Paris", None),
     "a huge number among the counts": (chat().replace(b"7", b"1e999"), "Paris", None),
-    "a count of 5,000 digits": (chat().replace(b"7", b"7" * 5_000), "Paris", None),
-    "NaN in an unknown field": (_with(b'"logprob": NaN'), "Paris", None),
     "bytes that are not UTF-8 in the answer": (_with(b"", b"Par\xffis"), "Par\N{REPLACEMENT CHARACTER}is", None),
-    "bytes that are not UTF-8 in an unknown field": (_with(b'"id": "\xd6\xd0"'), "Paris", None),
-    "a raw line break in a text": (_with(b'"id": "a\nb"', b"Par\nis"), "Par\nis", None),
 }  # fmt: skip
 
 
@@ -74,23 +62,11 @@ TRUNCATED: dict[str, tuple[bytes, str, str | None]] = {
     "the limit under another name": (chat("Par", "max_tokens"), "Par", None),
     # https://github.com/anomalyco/opencode/issues/18813
     "the end of Mistral's context window": (chat("Par", "model_length"), "Par", None),
-    "no token left in the context window": (chat(None, "model_context_window_exceeded"), "", None),
-    "<think> at the end of the context window": (chat("<think>Hm", "model_length"), "", "Hm"),
     "the end of Zhipu's context window": (chat("Par", "model_context_window_exceeded"), "Par", None),
     # https://docs.rs/openai-client-base/latest: reasons of OpenAI's Responses API, which proxies pass on
     "OpenAI's Responses API": (chat("Par", "max_output_tokens"), "Par", None),
-    "the status in OpenAI's Responses API": (chat("Par", "incomplete"), "Par", None),
-    # https://ibm.github.io/watsonx-ai-node-sdk/interfaces/0_1_x.WatsonXAI.TextGenResult-1.html
-    "watsonx": (chat("Par", "token_limit"), "Par", None),
     # https://googleapis.github.io/js-genai/release_docs/enums/types.FinishReason.html
     "Gemini": (chat("Par", "MAX_TOKENS"), "Par", None),
-    # https://strandsagents.com/docs/api/typescript/StopReason/
-    "Strands": (chat("Par", "maxTokens"), "Par", None),
-    "spaces": (chat("Par", " Max tokens "), "Par", None),
-    "hyphens": (chat("Par", "max-tokens"), "Par", None),
-    "the context window": (chat("Par", "context_length"), "Par", None),
-    # https://docs.oracle.com/en-us/iaas/tools/python/2.154.3/api/generative_ai_inference (CohereChatResponse)
-    "the context window of Cohere": (chat("Par", "ERROR_LIMIT"), "Par", None),
 }
 
 
@@ -121,12 +97,6 @@ def test_hidden_reasoning_without_an_answer_is_an_error(text: str | None) -> Non
     with pytest.raises(Failure, match="a thought, but no text") as raised:
         parse_chat(chat(text).replace(b'"completion_tokens"', details))
     assert (raised.value.kind, raised.value.again) == ("empty", True)
-
-
-def test_a_thought_without_an_answer_is_an_error_and_not_an_empty_answer() -> None:
-    done, _ = ask(*[reply(chat("", reasoning_content="Hm"))] * 3)
-    assert done.outcome == "error"
-    assert "a thought, but no text" in (done.error or "")
 
 
 def test_a_response_without_an_answer_keeps_its_thought_and_the_served_model() -> None:
@@ -191,16 +161,6 @@ def test_the_first_choice_has_the_index_0() -> None:
     choices = [{"index": 1, "message": {"content": "Rome"}}, {"index": 0, "message": {"content": "Paris"}}]
     done, _ = ask(reply(json.dumps({"choices": [choice | {"finish_reason": "stop"} for choice in choices]}).encode()))
     assert done.reply == "Paris"
-
-
-def test_a_stream_with_two_choices_has_the_text_of_the_first() -> None:
-    """Join the pieces of the choice with index 0; before, the reply was RomeParis."""
-    pieces = [(1, "Ro"), (0, "Pa"), (1, "me"), (0, "ris")]
-    choices: list[dict[str, object]] = [{"index": index, "delta": {"content": piece}} for index, piece in pieces]
-    choices += [{"index": index, "delta": {}, "finish_reason": "stop"} for index in (1, 0)]
-    stream = "".join(f"data: {json.dumps({'choices': [choice]})}\n\n" for choice in choices) + "data: [DONE]\n\n"
-    done, _ = ask(reply(stream.encode()))
-    assert (done.outcome, done.reply) == ("ok", "Paris")
 
 
 _ERROR_EVENT = b'data: {"error": {"message": "engine died", "type": "x", "code": %s}}\n\n'
@@ -308,21 +268,9 @@ ANTHROPIC: dict[str, tuple[dict[str, object], tuple[str, str | None, str | None]
         {"content": [{"type": "thinking", "thinking": "Hm"}, {"type": "text", "text": ""}], "stop_reason": "end_turn"},
         ("error", None, "Hm"),
     ),
-    "a thought in tags without an answer": (
-        {"content": [{"type": "text", "text": "<think>Hm</think>"}], "stop_reason": "end_turn"},
-        ("error", None, "Hm"),
-    ),
     "a pause": ({"content": [{"type": "text", "text": "Let me"}], "stop_reason": "pause_turn"}, ("error", None, None)),
     "refusal": ({"content": [], "stop_reason": "refusal"}, ("filtered", None, None)),
     "tools": ({"content": [{"type": "tool_use", "id": "1"}], "stop_reason": "tool_use"}, ("error", None, None)),
-    "half a surrogate pair": (
-        {"content": [{"type": "text", "text": "Par\ud800is"}], "id": "\udc00"},
-        ("ok", "Par\N{REPLACEMENT CHARACTER}is", None),
-    ),
-    "a huge number in an unknown field": (
-        {"content": [{"type": "text", "text": "Paris"}], "n": 10**400},
-        ("ok", "Paris", None),
-    ),
     "fields of wrong types that are not needed": (
         {
             "content": [{"type": "thinking", "thinking": None, "text": None}, {"type": "text", "text": "Paris"}],
@@ -331,26 +279,13 @@ ANTHROPIC: dict[str, tuple[dict[str, object], tuple[str, str | None, str | None]
         ("ok", "Paris", None),
     ),
     "a text of a wrong type": ({"content": [{"type": "text", "text": 1}]}, ("error", None, None)),
-    # https://platform.claude.com/docs/en/build-with-claude/thinking: without its text, a thought is an empty block
-    "omitted thinking until the limit": (
-        {"content": [{"type": "thinking", "thinking": "", "signature": "x"}], "stop_reason": "max_tokens"},
-        ("truncated", "", ""),
-    ),
     "omitted thinking": (
         {"content": [{"type": "thinking", "thinking": "", "signature": "x"}, {"type": "text", "text": "Paris"}]},
         ("ok", "Paris", ""),
     ),
-    "only omitted thinking": (
-        {"content": [{"type": "thinking", "thinking": "", "signature": "x"}], "stop_reason": "end_turn"},
-        ("error", None, ""),
-    ),
     "redacted thinking until the limit": (
         {"content": [{"type": "redacted_thinking", "data": "x"}], "stop_reason": "max_tokens"},
         ("truncated", "", ""),
-    ),
-    "only redacted thinking": (
-        {"content": [{"type": "redacted_thinking", "data": "x"}], "stop_reason": "end_turn"},
-        ("error", None, ""),
     ),
     "no content": ({"type": "message"}, ("error", None, None)),
 }
@@ -386,11 +321,6 @@ def test_a_response_of_another_api_suggests_to_check_the_base_url_and_its_tokens
     assert (done.error or "").startswith("protocol: the response contains no choices")
     assert "check that the base URL" in (done.error or "")
     assert done.usage == {"in": 21}
-
-
-def test_a_response_without_choices_is_part_of_the_message() -> None:
-    body = b'{"choices": null, "error_code": 336100, "error_msg": "try again"}'
-    assert "'error_msg': 'try again'" in (ask(reply(body))[0].error or "").replace('"', "'")
 
 
 @pytest.mark.parametrize("field", [b'"score": 1e999', b'"score": 1' + b"0" * 5_000, b'"note": "\\ud800"'])

@@ -13,7 +13,7 @@ import ragbed
 from ragbed.errors import UsageError
 from ragbed.models.scripted import AGENTS
 from ragbed.models.search_tool import SearchTool
-from ragbed.schema import Case, Completion, Retrieved
+from ragbed.schema import Completion, Retrieved
 from ragbed.testbeds.search.corpora import Index, SearchCorpus
 from tests.runs.harness import canonical, make_case
 
@@ -213,31 +213,6 @@ def test_the_result_of_a_system_does_not_wait_for_a_search_in_progress() -> None
     goes_on.set()
     thread.join()
     assert (done.outcome, done.steps[0].searches) == ("error", ())
-
-
-def test_concurrent_searches_are_recorded_in_the_order_in_which_they_start() -> None:
-    started, goes_on = threading.Event(), threading.Event()
-
-    class Corpus:
-        max_calls = 2
-
-        def search(self, _: Case, query: str, __: int) -> list[Retrieved]:
-            if query == "slow":
-                started.set()
-                assert goes_on.wait(60)
-            return []
-
-    tool = SearchTool(make_case(0), cast("SearchCorpus", Corpus()))
-    thread = threading.Thread(target=tool, args=("slow",))
-    thread.start()
-    assert started.wait(60)
-    with pytest.raises(ValueError, match="must be a text"):
-        tool("")
-    tool("fast")
-    goes_on.set()
-    thread.join()
-    done = tool.add_to(Completion(outcome="ok", reply="Rome"))
-    assert [search.query for search in done.steps[0].searches] == ["slow", "", "fast"]
 
 
 def test_a_function_in_a_module_receives_the_tool(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

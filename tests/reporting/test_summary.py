@@ -10,7 +10,7 @@ from msgspec import structs
 from ragbed.analysis.locale import read_words
 from ragbed.analysis.metrics.cells import Cell, CellKey
 from ragbed.analysis.trials.columns import TrialGroup
-from ragbed.reporting.summary import join_findings, summarise
+from ragbed.reporting.summary import join_findings, make_standings, summarise
 from ragbed.schema import Estimate
 
 _EN = TrialGroup("m", "en_base", "en", "robust")
@@ -134,3 +134,40 @@ def test_a_second_dataset_is_mentioned() -> None:
     assert _say(cells).endswith(
         "These results are for en_base with 5 documents. The tables also cover the other datasets and settings."
     )
+
+
+def _row_cell(table: str, data: str, metric: str, value: float | None, **place: float) -> Cell:
+    cell = _cell(table, metric, value, key=_EN._replace(data=data))
+    return replace(cell, place=CellKey(**place))  # type: ignore[typeddict-item]
+
+
+def test_abilities_of_different_datasets_share_a_row() -> None:
+    cells = [
+        _row_cell("noise", "base", "accuracy", 0.9, noise=0.0, k=5),
+        _row_cell("noise", "base", "accuracy", 0.5, noise=0.8, k=5),
+        _row_cell("integration", "int", "accuracy", 0.7, noise=0.0, k=5),
+        _row_cell("closed-book", "base", "accuracy", 0.1),
+        _row_cell("closed-book", "int", "accuracy", 0.2),
+    ]
+    (row,) = make_standings(cells, "robust")
+    shown = {name: estimate.value for name, estimate in row.cells.items()}
+    assert shown == {"noise_first": 0.9, "noise_last": 0.5, "integration": 0.7, "closed_book": 0.1}
+    assert row.data == ["base", "int"]
+
+
+def test_all_values_of_a_dataset_are_in_one_row() -> None:
+    cells = [
+        *(_row_cell("noise", data, "accuracy", value, noise=0.0, k=5) for data, value in (("en", 0.4), ("other", 0.6))),
+        _row_cell("rejection", "other", "refusal_recall", 0.2, noise=1.0, k=5),
+        _row_cell("integration", "int", "accuracy", 0.7, noise=0.0, k=5),
+    ]
+    first, second = make_standings(cells, "robust")
+    assert (first.data, list(first.cells)) == (["en", "int"], ["noise_first", "noise_last", "integration"])
+    assert (second.data, list(second.cells)) == (["other"], ["noise_first", "noise_last", "refuses"])
+
+
+def test_ratios_without_feasible_cases_are_not_shown() -> None:
+    values = {0.0: None, 0.2: 0.9, 0.6: 0.5, 0.8: None}
+    cells = [_row_cell("noise", "en", "accuracy", value, noise=ratio, k=5) for ratio, value in values.items()]
+    (row,) = make_standings(cells, "robust")
+    assert {name: estimate.value for name, estimate in row.cells.items()} == {"noise_first": 0.9, "noise_last": 0.5}

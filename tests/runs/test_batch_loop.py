@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import itertools
 import json
 import sqlite3
-import time
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from decimal import Decimal
 from pathlib import Path
@@ -421,30 +419,6 @@ def test_a_batch_of_a_killed_session_that_is_listed_late_is_not_created_twice(
         assert _stats(url)["batches"] == 1
 
 
-def test_a_clock_that_was_set_back_does_not_delay_a_batch_that_was_never_created(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async def end(*_: object) -> str:
-        raise _Killed
-
-    lookups, find = itertools.count(1), OpenAIBatches.find
-
-    async def find_soon(self: OpenAIBatches, key: str, since: float, count: int, known: Collection[str]) -> str | None:
-        assert next(lookups) < 50, "it waits until the clock has caught up"
-        return await find(self, key, since, count, known)
-
-    monkeypatch.setattr(batch_loop, "_LISTED_AFTER_S", 0.2)
-    monkeypatch.setattr(OpenAIBatches, "find", find_soon)
-    tomorrow = time.time() + 86_400
-    with _serving(monkeypatch, delay_s=0):
-        with monkeypatch.context() as patched:
-            patched.setattr(time, "time", lambda: tomorrow)
-            patched.setattr(OpenAIBatches, "create", end)
-            with pytest.raises(_Killed):
-                _run(MODELS[0], tmp_path / "run", batch=True)
-        assert _run(MODELS[0], tmp_path / "run", batch=True).outcomes == {"ok": CASES}
-
-
 @pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize("failed", [1.0, 0.5])
 def test_the_fix_is_named_only_if_every_request_in_a_batch_is_rejected(
@@ -456,13 +430,3 @@ def test_the_fix_is_named_only_if_every_request_in_a_batch_is_rejected(
     fix = f"{model}: The server rejects every request, so the same command would fail again. Check the key"
     assert (done.code, done.err.count(fix)) == (3, int(failed == 1.0))
     assert ("e.g. --thinking, --reasoning-effort or --extra-body" in done.err) == (failed == 1.0)
-
-
-def test_a_resumed_batch_run_with_responses_does_not_reject_every_request(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    words = ("run", "-m", MODELS[0], *WORDS, "--limit", "15")
-    with _serving(monkeypatch, delay_s=0, failed=0.5):
-        for _ in range(2):  # the second command retries only the rejected requests
-            done = type_command(*words, "--batch", "--out", str(tmp_path / "run"))
-            assert (done.code, "rejects every request" in done.err) == (3, False)

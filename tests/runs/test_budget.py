@@ -153,5 +153,5 @@ def test_the_cost_table_says_at_least_if_usage_is_missing(unlisted: None, tmp_pa
     with function_model(respond) as url:
         words = ("--limit", "10", "--max-connections", "1", "--price", "1,10", "--out", str(tmp_path / "run"))
         assert type_command(*RUN, *words, env={"T_BASE_URL": url}).code == 0
-    for form in ("text", "md", "latex"):
+    for form in ("text", "md"):
         assert "(at least)" in type_command("report", str(tmp_path / "run"), "-f", form).out

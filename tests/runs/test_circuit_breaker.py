@@ -58,16 +58,6 @@ def test_a_server_with_responses_or_other_errors_does_not_reject_every_request(k
 
 
 @pytest.mark.parametrize(
-    ("kinds", "rejects_all"), [((), False), (["request"], True), (["request", "server"], False), (["exception"], False)]
-)
-def test_every_request_is_rejected_only_if_all_errors_are_rejections(kinds: list[str], rejects_all: bool) -> None:
-    breaker = CircuitBreaker("test/talking", "")
-    for kind in kinds:
-        breaker.learn(_error(kind))
-    assert breaker.rejects_all == rejects_all
-
-
-@pytest.mark.parametrize(
     ("kinds", "has_responses", "fix"),
     [
         (["auth", "quota"], True, "Add credit or wait until the quota is renewed."),
@@ -82,17 +72,6 @@ def test_the_fix_is_for_errors_that_every_case_would_have(kinds: list[str], has_
     for kind in kinds:
         breaker.learn(Completion(outcome="ok", reply="x") if kind == "ok" else _error(kind))
     assert breaker.fix == fix
-
-
-@pytest.mark.parametrize(
-    "other", [_error("too-long"), _error("timeout"), Completion(outcome="filtered")], ids=["long", "late", "filtered"]
-)
-def test_rejections_with_different_messages_and_other_outcomes_do_not_open_the_circuit(other: Completion) -> None:
-    breaker = CircuitBreaker("test/talking", "")
-    for _ in range(3):
-        for letter in "abcdefgh":
-            breaker.learn(Completion(outcome="error", error=f"request: HTTP 400: {letter}"))
-        breaker.learn(other)
 
 
 def test_rejections_before_the_first_response_open_the_circuit() -> None:
@@ -141,25 +120,6 @@ def test_what_was_never_right_stops_after_the_first_calls(fault: Fault, most: in
     with pytest.raises(RagbedError, match="openai-api/t/m cannot be called: "):
         asyncio.run(serve())
     assert len(server.seen) == most
-
-
-def test_a_model_that_responds_is_called_with_full_concurrency(tmp_path: Path) -> None:
-    at_once = most = 0
-
-    async def count(exchange: object) -> None:
-        nonlocal at_once, most
-        at_once += 1
-        most = max(most, at_once)
-        await asyncio.sleep(0.05)
-        at_once -= 1
-        await well(exchange)  # type: ignore[arg-type]
-
-    async def serve() -> None:
-        async with FaultServer([count]) as server:
-            await asyncio.to_thread(run, make_job(tmp_path, 60, model_at(server.url, connections=16)), ask_nobody)
-
-    asyncio.run(serve())
-    assert most == 16
 
 
 def test_a_first_call_that_hangs_does_not_hold_up_the_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

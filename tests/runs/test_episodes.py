@@ -119,32 +119,6 @@ def test_a_merged_run_continues_the_unfinished_episodes_of_its_parts(whole: Path
     assert canonical(tmp_path / "merged") == canonical(whole)
 
 
-def test_a_merged_run_continues_the_interrupted_retry_of_a_rejected_episode(tmp_path: Path) -> None:
-    parts = _shards(tmp_path, _Agent(), _Agent(fails_at=3, error="request: HTTP 400"))
-    _shards(tmp_path, _Agent(), retry := _Agent(ends_at=2))
-    merge(parts, tmp_path / "merged")
-    run(_job(tmp_path / "merged", last := _Agent()), ask_nobody)
-    assert (len(retry.sent), len(last.sent)) == (2, _TURNS - 2)
-
-
-def test_the_tokens_of_a_turn_before_a_failed_call_count_only_once(tmp_path: Path) -> None:
-    for agent in (_Agent(fails_at=3), _Agent()):
-        run(_job(tmp_path, agent), ask_nobody)
-    with open_store(tmp_path, create=False) as store:
-        assert store.replaced_usage() == []  # the failed call reported no usage
-
-
-@pytest.mark.parametrize("ends_at", [0, 1])
-def test_the_calls_of_a_rejected_attempt_count_once_as_replaced(ends_at: int, tmp_path: Path) -> None:
-    run(_job(tmp_path, _Agent(fails_at=3, error="request: HTTP 400")), ask_nobody)
-    with pytest.raises(KeyboardInterrupt):
-        run(_job(tmp_path, _Agent(ends_at=ends_at)), ask_nobody)
-    run(_job(tmp_path, _Agent()), ask_nobody)
-    assert read_status(tmp_path).maybe_paid_twice == 1  # the call in flight
-    with open_store(tmp_path, create=False) as store:
-        assert len(store.replaced_usage()) == 3  # the rejected call reported no usage
-
-
 @pytest.mark.parametrize("calls", [(), (ToolCall(id="c", name="search", arguments='{"query": "Rome"}'),)])
 def test_an_episode_that_ends_at_a_limit_has_no_answer(calls: tuple[ToolCall, ...]) -> None:
     async def search(_: Case) -> Called:
@@ -231,17 +205,6 @@ def test_an_interrupted_retry_of_a_rejected_episode_continues(fails_at: int, who
     run(_job(tmp_path, last := _Agent()), ask_nobody)
     assert len(last.sent) == _TURNS - 6
     assert canonical(tmp_path) == canonical(whole)
-
-
-def test_a_retry_that_is_rejected_starts_over_again(whole: Path, tmp_path: Path) -> None:
-    for fails_at in (3, 4):
-        run(_job(tmp_path, _Agent(fails_at=fails_at, error="request: HTTP 400")), ask_nobody)
-    run(_job(tmp_path, last := _Agent()), ask_nobody)
-    assert len(last.sent) == _TURNS
-    assert canonical(tmp_path) == canonical(whole)
-    with open_store(tmp_path, create=False) as store:
-        assert len(store.replaced_usage()) == 3 + 4
-        assert list(store.read("SELECT key FROM meta WHERE key GLOB 'turn.*'")) == []
 
 
 def test_a_damaged_turn_is_an_error(tmp_path: Path) -> None:

@@ -112,12 +112,6 @@ def test_other_settings_are_refused_by_name(tmp_path: Path) -> None:
         run(make_job(tmp_path, 2, TalkingModel(agree), settings={"seed": "0", "docs": "10"}), ask_nobody)
 
 
-def test_other_data_are_reported_with_the_first_digits_of_their_hash(tmp_path: Path) -> None:
-    run(make_job(tmp_path, 2, TalkingModel(agree), settings={"data d": "a" * 64}), ask_nobody)
-    with pytest.raises(UsageError, match=r"created with data d a{12}…, but this command uses data d b{12}…"):
-        run(make_job(tmp_path, 2, TalkingModel(agree), settings={"data d": "b" * 64}), ask_nobody)
-
-
 def test_a_changed_model_is_refused_before_the_first_call(tmp_path: Path) -> None:
     run(make_job(tmp_path, 2, TalkingModel(agree, identity="old")), ask_nobody)
     changed = TalkingModel(agree, identity="new")
@@ -195,19 +189,6 @@ def test_billed_failures_that_were_retried_count_in_the_budget_and_in_the_status
     assert model.asked == []
     merge([tmp_path], tmp_path / "merged")
     assert read_status(tmp_path / "merged").models[0].tokens_in == 9
-
-
-def test_retried_failures_count_although_a_failure_without_usage_has_no_price(tmp_path: Path) -> None:
-    def fail(case: Case) -> Completion:
-        usage = {"in": 1, "cost": 10**12} if case.item == "0" else None
-        return Completion(outcome="error", error="empty: no text", usage=usage)
-
-    for _ in range(2):
-        run(make_job(tmp_path, 2, TalkingModel(fail)), ask_nobody)
-    model = TalkingModel(agree)
-    with pytest.raises(BudgetSpent, match=r"budget of \$2 has"):
-        run(make_job(tmp_path, 2, model, budget=Budget(2.0, {"test/talking": _one_dollar})), ask_nobody)
-    assert model.asked == []
 
 
 def test_earlier_responses_without_a_price_count_0_in_the_budget_and_are_reported_once(tmp_path: Path) -> None:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
-import random
 import signal
 import subprocess
 import sys
@@ -13,17 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from ragbed.errors import DataError, UsageError
-from ragbed.models.base import Model
 from ragbed.runs.execution import run
 from ragbed.runs.status import read_status
 from tests.runs.harness import (
     SLOTS,
-    Endpoint,
     ask_nobody,
-    canonical,
-    endpoint_size,
-    make_case,
     make_job,
     replies,
     serve,
@@ -34,61 +26,6 @@ from tests.runs.killed_turns import KilledRun
 
 _CASES = 1_600
 _KILLS = 24
-
-
-def _digests(model: Model, cases: int) -> dict[str, str]:
-    """Return the hash of each case in the log of the server."""
-    made = map(make_case, range(cases))
-    return {case.case: hashlib.sha256(model.request(case)).hexdigest()[:16] for case in made}
-
-
-def _end_normally(folder: Path, endpoint: Endpoint) -> None:
-    process = start(folder, _CASES, endpoint)
-    process.join(30)
-    assert process.exitcode == 0
-
-
-@pytest.mark.slow
-def test_kills_at_random_points_lose_nothing_and_repeat_little(tmp_path: Path) -> None:
-    folder, draw = tmp_path / "killed", random.Random(4)
-    with serve(tmp_path / "calls") as endpoint:
-        digests = _digests(endpoint.model(), _CASES)
-        acknowledged: dict[str, str | None] = {}
-        asked = 0
-        for _ in range(_KILLS):
-            process = start(folder, _CASES, endpoint)
-            wait_until_asked(endpoint, endpoint_size(endpoint) + draw.randrange(2 * _CASES // _KILLS), process)
-            process.kill()
-            process.join()
-            time.sleep(0.02)  # the server finishes its requests
-            stored = _stored(folder)
-            assert acknowledged.items() <= stored.items()
-            _check_not_asked_again(acknowledged, digests, endpoint.calls()[asked:])
-            acknowledged, asked = stored, len(endpoint.calls())
-        _end_normally(folder, endpoint)
-        calls = endpoint.calls()
-        _check_not_asked_again(acknowledged, digests, calls[asked:])
-        _end_normally(tmp_path / "undisturbed", endpoint)
-    assert set(calls) == set(digests.values())
-    assert len(calls) - len(set(calls)) <= _KILLS * SLOTS
-    assert acknowledged.items() <= replies(folder).items()
-    assert canonical(folder) == canonical(tmp_path / "undisturbed")
-    status = read_status(folder)
-    assert (status.models[0].ok, status.models[0].pending) == (_CASES, 0)
-    assert len(calls) - len(set(calls)) <= status.maybe_paid_twice <= _KILLS * SLOTS
-
-
-def _stored(folder: Path) -> dict[str, str | None]:
-    """Return the results; a run that was killed before planning has none."""
-    try:
-        return replies(folder)
-    except (DataError, UsageError):
-        assert not list(folder.glob("run.sqlite")) or (folder / "run.sqlite").stat().st_size == 0
-        return {}
-
-
-def _check_not_asked_again(acknowledged: dict[str, str | None], digests: dict[str, str], calls: list[str]) -> None:
-    assert not {digests[name] for name in acknowledged} & set(calls)
 
 
 @pytest.mark.parametrize(("kind", "cached"), [("strategies", True), ("strategies", False), ("search", False)])

@@ -86,20 +86,6 @@ def test_a_filtered_response_with_an_alias_is_no_change_of_the_served_model(tmp_
     assert {(row.condition.model, row.asked, row.filtered) for row in tabulate_run(out)} == {("openai-api/t/m", 10, 2)}
 
 
-def test_judge_does_not_say_that_its_table_separates_the_models_of_the_judges_server(tmp_path: Path) -> None:
-    run(make_job(tmp_path, 3, TalkingModel(agree)), ask_nobody)
-    served = iter(["j-1", "j-2", "j-2"])
-
-    def respond(_: ModelRequest) -> tuple[int, object]:
-        choice = {"index": 0, "message": {"role": "assistant", "content": "VERDICT: no"}, "finish_reason": "stop"}
-        return 200, {"model": next(served), "choices": [choice]}
-
-    with function_model(respond) as url:
-        words = ("judge", str(tmp_path), "-m", "openai-api/judge/wise", "--cache", "off", "--criteria", "correct")
-        done = type_command(*words, "--max-connections", "1", env={"JUDGE_BASE_URL": url})
-    assert (done.code, "the server now serves j-2, but earlier responses are from j-1.\n" in done.err) == (0, True)
-
-
 def test_a_run_that_has_spent_its_budget_says_how_to_resume_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("ragbed.runs.prices.find_price", lambda *_: lambda _: Decimal(1))
     monkeypatch.chdir(tmp_path)
@@ -154,13 +140,6 @@ def test_merged_runs_keep_the_served_models_and_the_parameters_sent(tmp_path: Pa
     assert [row.asked for row in tabulate_run(tmp_path / "merged")] == [10]
 
 
-def test_runs_of_different_models_with_the_same_name_cannot_be_merged(tmp_path: Path) -> None:
-    for part, identity in (("1", "old"), ("2", "new")):
-        run(make_job(tmp_path / part, 2, TalkingModel(agree, identity=identity)), ask_nobody)
-    with pytest.raises(UsageError, match=r"a model of .*2 differs from the model with the same name in another run"):
-        merge([tmp_path / "1", tmp_path / "2"], tmp_path / "merged")
-
-
 def test_a_run_with_batches_in_progress_cannot_be_merged(tmp_path: Path) -> None:
     run(make_job(tmp_path / "1", 2, TalkingModel(agree)), ask_nobody)
     batch = StoredBatch("key", 1, 0.0, 1, [(1, 0)], state="submitted")
@@ -176,13 +155,6 @@ def test_a_damaged_list_of_served_models_is_an_error(tmp_path: Path) -> None:
         connection.execute(NOTE, ("served.test/talking", '["m-1'))
     with pytest.raises(DataError, match="the list of served models"):
         read_names([tmp_path])
-
-
-def test_one_served_model_changes_nothing(tmp_path: Path) -> None:
-    told: list[str] = []
-    run(make_job(tmp_path, 4, TalkingModel(_served_by(9)), tell=told.append), ask_nobody)
-    assert not told
-    assert [row.condition.model for row in tabulate_run(tmp_path)] == ["test/talking"]
 
 
 @pytest.mark.parametrize(

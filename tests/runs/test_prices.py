@@ -48,17 +48,6 @@ RECORDED = [
         {"in": 1012, "cached": 500, "out": 820, "reasoning": 700},
         (512 * Decimal("0.3") + 500 * Decimal("0.03") + 820 * Decimal("2.5")) / _MILLION,
     ),
-    ("mistral/mistral-small-latest", {"in": 14, "out": 21}, (14 * Decimal("0.15") + 21 * Decimal("0.6")) / _MILLION),
-    (
-        "deepseek/deepseek-chat",
-        {"in": 320, "cached": 256, "out": 85},
-        (64 * Decimal("0.27") + 256 * Decimal("0.07") + 85 * Decimal("1.1")) / _MILLION,
-    ),
-    (
-        "together/meta-llama/Llama-3.3-70B-Instruct-Turbo",
-        {"in": 31, "out": 42},
-        73 * Decimal("0.88") / _MILLION,
-    ),
     (
         "azure/gpt-4o-mini",
         {"in": 1117, "cached": 1024, "out": 46},

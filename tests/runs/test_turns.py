@@ -131,19 +131,6 @@ def test_what_was_paid_for_a_case_that_was_ended_half_way_counts_in_the_budget(t
     ]
 
 
-def test_calls_of_a_model_without_any_response_are_reported_and_count_0(tmp_path: Path) -> None:
-    price = {"test/talking": lambda usage: Decimal(min(usage.get("in", 0), 10))}
-    with pytest.raises(KeyboardInterrupt):
-        _ask(tmp_path / "run", _Reader(ends_after=0), 1)
-    told: list[str] = []
-    _ask(tmp_path / "run", again := _Reader(), 1, budget=Budget(70.0, price), tell=told.append)
-    assert len(again.sent) == _CALLS
-    assert told == [
-        "earlier calls to test/talking that have no stored response but may have been billed: 1. In the budget, "
-        "each counts as 0, because no call has a known cost."
-    ]
-
-
 def test_progress_counts_the_tokens_of_this_session_and_the_status_those_of_all(tmp_path: Path) -> None:
     """The status counted 20 tokens; those of the answered calls of the first session were lost."""
     folder, cache = tmp_path / "run", tmp_path / "cache"
@@ -155,15 +142,6 @@ def test_progress_counts_the_tokens_of_this_session_and_the_status_those_of_all(
     (model,) = read_status(folder).models
     assert (model.tokens_in, model.tokens_out) == (40, 4)
     assert seen == [20]
-
-
-def test_half_characters_in_a_note_do_not_sink_the_run(tmp_path: Path) -> None:
-    model = _Reader()
-    model._say = lambda _: Completion(outcome="ok", reply="half \ud83d", finish="stop")
-    for cache in (None, tmp_path / "cache"):
-        _ask(tmp_path / str(cache is None), model, 1, cache=cache)
-        (done,) = _results(tmp_path / str(cache is None))
-        assert done.reply == "half \N{REPLACEMENT CHARACTER}"
 
 
 def test_a_forecast_counts_calls_and_not_cases(tmp_path: Path) -> None:

@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from scripts.record.recordings import recordings
-from scripts.record.verdicts import version_problem
+from scripts.record.verdicts import hash_sample, version_problem
 
 
+def test_verdicts_of_a_sample_are_those_that_have_been_recorded() -> None:
+    recorded = dict(json.loads(line) for line in recordings()["verdicts"].read().splitlines())
+    problem = "run `python -m scripts.record verdicts`"
+    assert hash_sample() == {lang: recorded[lang]["sample"] for lang in ("en", "zh")}, problem
+
+
+@pytest.mark.slow
 def test_verdicts_are_those_that_have_been_recorded() -> None:
     recordings()["verdicts"].check()
 

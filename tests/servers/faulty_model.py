@@ -197,37 +197,3 @@ def zipped(body: bytes, coding: str = "gzip") -> Fault:
 def bomb() -> Fault:
     """Send 100 kB that uncompress to 100 MB."""
     return zipped(bytes(100 << 20))
-
-
-def _flood(*parts: bytes, most: int = 64 << 20) -> Fault:
-    """Send the first part once and repeat the second up to a number of bytes."""
-
-    async def send(exchange: Exchange) -> None:
-        first, again = parts
-        exchange.begin(200, Transfer_Encoding="chunked")
-        exchange.writer.write(first)
-        block = again * max(1, (64 << 10) // len(again))
-        for _ in range(most // len(block)):
-            exchange.writer.write(block)
-            await exchange.writer.drain()
-
-    return send
-
-
-endless_trailers = _flood(b"0\r\n", b"".join(b"X-%d: %s\r\n" % (number, b"x" * 50) for number in range(1_000)))
-endless_trailer = _flood(b"0\r\nX: ", b"x")
-endless_extension = _flood(b"1;x=", b"x")
-long_extensions = _flood(b"", b"1;x=" + b"x" * 8_000 + b"\r\n \r\n")
-
-
-def in_chunks(body: bytes, size: int) -> Fault:
-    """Send a complete body in chunks of this size."""
-    chunks = [body[start : start + size] for start in range(0, len(body), size)]
-    packed = b"".join(b"%x\r\n%s\r\n" % (len(chunk), chunk) for chunk in chunks) + b"0\r\n\r\n"
-
-    async def send(exchange: Exchange) -> None:
-        exchange.begin(200, Transfer_Encoding="chunked")
-        exchange.writer.write(packed)
-        await exchange.writer.drain()
-
-    return send

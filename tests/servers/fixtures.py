@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.builder.web.asking import CONTENT
+from tests.io.asking import CONTENT
 from tests.servers.faulty_site import FaultServer, running_server
 
 

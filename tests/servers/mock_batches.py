@@ -66,10 +66,6 @@ class BatchBehaviour:
     """Share of requests, by prompt, that need more than 1,000 tokens."""
     thinks: bool = False
     """Whether responses have a thought."""
-    hides_thoughts: bool = False
-    """Whether thoughts have no text: OpenAI counts their tokens, and Anthropic sends an empty block."""
-    rejects_truncated: bool = False
-    """Whether a response that would be truncated is an error instead, like those of OpenAI's reasoning models."""
     max_limit: int = 0
     """Highest token limit that the server accepts; 0 for any."""
     log: str = ""
@@ -105,8 +101,6 @@ def _message(text: str, thought: str | None, out: int, *, anthropic: bool, is_tr
         return {"id": "msg", "model": "m", "content": content, "stop_reason": reason, "usage": usage}
     usage = {"prompt_tokens": 700, "completion_tokens": out, "total_tokens": 700 + out}
     message = {"role": "assistant", "content": text} | ({"reasoning_content": thought} if thought else {})
-    if thought == "":
-        usage |= {"completion_tokens_details": {"reasoning_tokens": out}}
     choice = {"index": 0, "message": message, "finish_reason": "length" if is_truncated else "stop"}
     return {"id": "chat", "model": "m", "choices": [choice], "usage": usage}
 
@@ -185,12 +179,7 @@ class _Server:
         if int(digest[:4], 16) < self._behaviour.failed * 65_536:
             return _rejection(f"the prompt is not valid{self._quoted}", None)
         is_truncated = int(digest[4:8], 16) < self._behaviour.truncated * 65_536 and limit < 1_000
-        if is_truncated and self._behaviour.rejects_truncated:
-            return _rejection(
-                "Could not finish the message because max_tokens or model output limit was reached.", None
-            )
-        shown = "" if self._behaviour.hides_thoughts else "It may be Paris."
-        thought = shown if self._behaviour.thinks else None
+        thought = "It may be Paris." if self._behaviour.thinks else None
         text = "" if is_truncated and thought is not None else f"It is {digest}." if not is_truncated else "It is"
         return 200, _message(
             text, thought, limit if is_truncated else 12, anthropic=anthropic, is_truncated=is_truncated

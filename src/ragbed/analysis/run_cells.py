@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 
@@ -12,16 +13,15 @@ import numpy as np
 from msgspec import structs
 
 from ragbed.analysis.metrics import measure
-from ragbed.analysis.metrics.cells import Cell, narrow_cells
+from ragbed.analysis.metrics.cells import Cell, CellBuilder, narrow_cells
 from ragbed.analysis.statistics.rates import ALPHA
-from ragbed.analysis.trials.columns import Labels, Mask, TrialColumns, load_groups
+from ragbed.analysis.trials.columns import Labels, TrialColumns, load_groups
 from ragbed.analysis.trials.table import TrialTable
 from ragbed.errors import UsageError
 from ragbed.runs.condition import largest_cluster
 from ragbed.runs.decided import DecidedInterval, read_conditions, read_decided
 from ragbed.runs.display_names import RowNames, read_row_names
 from ragbed.runs.store import RunStore, open_scored
-from ragbed.schema import Estimate
 from ragbed.scoring import open_scorers
 
 
@@ -166,21 +166,9 @@ def cost_cells(groups: Sequence[TrialColumns], scorers: Sequence[str]) -> Iterat
                     "cost_per_case": total / int(priced.sum()),
                     "cost_per_correct": total / correct if correct else None,
                 }
+                n, unpriced = int(priced.sum()), int(trials.is_unpriced.sum())
                 for metric, value in values.items():
-                    yield Cell(TABLE, trials.key, scorer, "all", _estimate(metric, value, trials, priced), {})
-
-
-def _estimate(metric: str, value: float | None, trials: TrialColumns, priced: Mask) -> Estimate:
-    return Estimate(
-        metric=metric,
-        value=value,
-        low=None,
-        high=None,
-        n=int(priced.sum()),
-        questions=int(priced.sum()),
-        asked=int(trials.asked.sum()),
-        errors=int((trials.failed & ~trials.filtered).sum()),
-        infeasible=0,
-        filtered=int(trials.filtered.sum()),
-        unsure=int(trials.is_unpriced.sum()),
-    )
+                    number = math.nan if value is None else value
+                    cell = CellBuilder(TABLE, trials, scorer).number(metric, number, trials.asked, n)
+                    estimate = structs.replace(cell.estimate, questions=n, truncated=0, unsure=unpriced)
+                    yield replace(cell, estimate=estimate)

@@ -26,11 +26,9 @@ if TYPE_CHECKING:
     from ragbed.analysis.gates import GateResult
     from ragbed.analysis.judging.criteria import Criterion
     from ragbed.analysis.judging.judge_run import Scope
-    from ragbed.models.base import Sampling
 
 _FLIPS = 20  # Maximum number of flipped items to show; the values contain all of them.
 _ERRORS = 20  # Maximum number of errors to show; the file contains all of them.
-_VOTING_TEMPERATURE = 0.7  # Sampling temperature for a judge's votes; at 0, all votes would be identical.
 
 
 @takes(CompareSpec)
@@ -121,31 +119,27 @@ def judge(spec: JudgeSpec) -> Result:
     from ragbed.api import analysis_tables
     from ragbed.api.function_models import identify_functions
     from ragbed.api.model_calls import CallPlan, open_caller
+    from ragbed.models.base import Sampling
     from ragbed.runs.display_names import read_names, short_names
 
     if spec.out is not None:
         check_unlabelled(Path(spec.out))
     people = None if spec.labels is None else read_labels(Path(spec.labels))
-    folder, votes = run_folder(spec.run), spec.votes
+    folder = run_folder(spec.run)
     planned, judged = [], []
     with open_progress(spec.progress) as shown, open_caller(spec, shown) as caller:
         budget = caller.budget(spec.model)  # shared by all criteria
         for criterion in _read_criteria(spec.criteria):
             scope = replace(_scope(folder, criterion, spec.testbeds), only_unsure=spec.unsure)
-            sampling = with_request_options(_judge_sampling(criterion, votes, spec.max_tokens), spec)
-            if votes > 1 and sampling.temperature == 0:
-                raise UsageError(
-                    f"{option('votes', votes)} has no effect at {option('temperature', 0)}: all votes are identical. "
-                    "Remove one of them."
-                )
+            sampling = Sampling(temperature=criterion.temperature, choices=criterion.words)
+            sampling = with_request_options(with_limit(sampling, spec.max_tokens), spec)
             plan = CallPlan(
                 scope.folder(sampling, identify_functions(spec.model)),
                 scope.settings(),
                 scope.cases,
                 spec.model,
                 sampling,
-                votes,
-                budget,
+                budget=budget,
             )
             planned.append((scope, plan))
         caller.pay_earlier_calls((plan.folder for _, plan in planned), budget)
@@ -212,13 +206,6 @@ def _scope(run: Path, criterion: Criterion, testbeds: Values | None) -> Scope:
     names = [] if testbeds is None else split(testbeds, "testbeds")
     with open_store(run, create=False):  # do not create a judgements folder if there is no run
         return Scope(run, criterion, frozenset(find_testbed(name).name for name in names))
-
-
-def _judge_sampling(criterion: Criterion, votes: int, max_tokens: int | str) -> Sampling:
-    from ragbed.models.base import Sampling
-
-    temperature = criterion.temperature if votes == 1 else max(criterion.temperature, _VOTING_TEMPERATURE)
-    return with_limit(Sampling(temperature=temperature, choices=criterion.words), max_tokens)
 
 
 @takes(DiagnoseSpec)

@@ -63,8 +63,8 @@ def build(spec: BuildSpec) -> Result:
 
 
 def _describe_build(folder: Path, steps: Mapping[str, Done], files: Sequence[Delivery]) -> Result:
-    """Return the counts of each step and file, samples of questions, what is missing, and the next steps."""
-    from ragbed.builder.funnel import draw_samples, main_reasons
+    """Return the counts of each step and file, what is missing, and the next steps."""
+    from ragbed.builder.funnel import main_reasons
 
     done = [
         {"step": name, "in": step.entered, "out": step.made, "rejected": sum(step.rejected.values())}
@@ -72,13 +72,7 @@ def _describe_build(folder: Path, steps: Mapping[str, Done], files: Sequence[Del
         for name, step in steps.items()
     ]
     items = [{"file": str(folder / file.file), "wanted": file.wanted, "delivered": file.made} for file in files]
-    columns = ("check", "question or source", "answer or reason")
-    samples = [dict(zip(columns, sample, strict=True)) for sample in draw_samples(folder, 3)]
-    tables = [
-        Table(done, "Steps"),
-        Table(items, f"Items in {folder}"),
-        Table(samples, "Samples", columns=columns),
-    ]
+    tables = [Table(done, "Steps"), Table(items, f"Items in {folder}")]
     unfinished = [name for name, step in steps.items() if not step.stamp and name not in _PAGE_STEPS]
     notes = []
     if unfinished:
@@ -99,12 +93,12 @@ def _describe_build(folder: Path, steps: Mapping[str, Done], files: Sequence[Del
 
 
 def _open_build(folder: Path, recipe: Recipe, home: Path, caller: ModelCaller, shown: Progress) -> Build:
-    from ragbed.builder.build_context import Build, BuildServices
+    from ragbed.builder.build_context import Build
     from ragbed.builder.model_calls import CALLS
 
     _check_models(recipe, caller, has_responses=(folder / CALLS).is_dir())
     today, client = datetime.now(UTC).date(), open_client(folder / CALLS, caller)
-    return Build(folder, recipe, today, client, BuildServices(variables()), shown.count, caller.engine, home)
+    return Build(folder, recipe, today, client, variables(), watch=shown.count, engine=caller.engine, home=home)
 
 
 def open_client(folder: Path, caller: ModelCaller) -> BuildModelClient:

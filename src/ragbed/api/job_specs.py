@@ -28,7 +28,7 @@ else:
     # The real types take longer to import than a command to start; the functions check these values.
     DataLike = LocalFiles = ModelLike = Output = Progress = Questions = RunLike = RunsLike = Sources = object
 
-ReportFormat: TypeAlias = Literal["text", "md", "html", "latex", "csv", "json", "site", "svg", "png", "pdf"]
+ReportFormat: TypeAlias = Literal["text", "md", "html", "csv", "json", "site", "svg", "png", "pdf"]
 
 _SCORERS = "robust, code, paper, or a scorer from a plug-in."
 
@@ -102,8 +102,28 @@ class RankSpec(RunsSpec, function="analysis.rank"):
     pairs: bool = opt("Also show the difference between every pair of models.", default=False)
 
 
-class ReportSpec(RunsSpec):
-    """The options of a report."""
+class ReportSpec(RunsSpec, function="reports.report", prints_json=False):
+    """Write tables, figures and a summary for one or more runs.
+
+    A folder stands for all runs in it. No model is called. The verdicts are those with which a run was first scored,
+    unless --rescore is given.
+
+    Every rate is a share of all attempted cases, including errors, with n and a 95% interval clustered by question; *
+    marks n below 30.
+    † marks rows that are comparable with the paper (all questions of the same files, same documents and scoring); the
+    paper's rows are shown beside them. CSV and JSON contain every cell, one per line. The formats svg, png and pdf
+    write only the figures; html writes everything, including the cases, to one file; site writes a leaderboard of all
+    models, with an HTML report on each run, to a folder. The pages work offline and on any web server.
+
+    Examples:
+      ragbed report runs/qwen
+      ragbed report runs/qwen -f md --scorer code
+      ragbed report runs/* -f csv -o cells.csv
+      ragbed report runs/qwen -f html -o report.html
+      ragbed report runs/qwen -f pdf -o figures --locale zh
+      ragbed report runs -f site -o site
+      ragbed report runs/qwen --disagreements code
+    """
 
     format: ReportFormat = opt(
         "Report format; a site has a leaderboard and a report on each run.", short="-f", default="text"
@@ -124,6 +144,11 @@ class ReportSpec(RunsSpec):
         default=None,
     )
     rescore: bool = opt("Score runs again that another version of the scorer has scored.", default=False)
+    disagreements: Literal["code", "paper"] | None = opt(
+        "Instead of the tables, list the responses that this scorer scores differently from the robust scorer. "
+        "Formats: text and json.",
+        default=None,
+    )
 
 
 class StatusSpec(Spec, function="run_status.status"):
@@ -143,7 +168,7 @@ class StatusSpec(Spec, function="run_status.status"):
     run: RunLike = opt("A run, or a folder of runs.", "RUN", is_argument=True, is_place=True, kw_only=False)
 
 
-class ViewSpec(Spec, function="serving.view"):
+class ViewSpec(Spec, function="serving.view", prints_json=False):
     """View every case of one or more runs in the browser.
 
     The page has filters and full-text search in English and Chinese, compares models side by side, and shows for each
@@ -231,7 +256,7 @@ class JudgeSpec(CallOptions, function="analysis.judge"):
 
     Examples:
       ragbed judge runs/qwen -m openai/gpt-4o
-      ragbed judge runs/qwen -m openai/gpt-4o -m anthropic/claude-sonnet-4-5 --criteria refusal --votes 3
+      ragbed judge runs/qwen -m openai/gpt-4o -m anthropic/claude-sonnet-4-5 --criteria refusal
       ragbed judge runs/qwen -m openai/gpt-4o --sample 200 -o runs/qwen/labels.jsonl
       ragbed judge runs/qwen -m openai/gpt-4o --labels runs/qwen/labels.jsonl
       ragbed judge runs/qwen -m openai/gpt-4o --criteria correct --unsure
@@ -254,7 +279,6 @@ class JudgeSpec(CallOptions, function="analysis.judge"):
     testbeds: Values | None = opt(
         "Judge only responses in these testbeds.", "NAMES", shown="those that the criterion applies to", default=None
     )
-    votes: int = opt("Number of judgements per response; the majority decides.", low=1, default=1)
     max_tokens: int | str = opt(
         "Maximum number of tokens per judgement.", "N|auto", read=check_max_tokens, default="auto"
     )

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from msgspec import structs
 
@@ -26,41 +26,18 @@ if TYPE_CHECKING:
     from ragbed.schema import Lang
 
 
-@dataclass(frozen=True, repr=False)
-class ReportResult(Result):
-    """A report on one or more runs.
-
-    Attributes:
-        reports: The tables and cells of the report; for a site, one report per run.
-        text: The report in the chosen format; None for HTML, sites and figures, which are written to files.
-        paths: Files that were written; the first page of a site is its leaderboard.
-        scoring: Messages about runs that were scored with another version of the scorer.
-    """
-
-    reports: Sequence[Report]
-    text: str | None = None
-    paths: Sequence[Path] = ()
-    scoring: Sequence[str] = ()
-
-    def __str__(self) -> str:
-        return super().__str__() if self.text is None else self.text
-
-    def records(self) -> Table:
-        """Return one row per table cell: table, condition, metric, value, 95% confidence interval, n and errors.
-
-        For runs with `until`, there is also one row per stopping condition, in the table `until`.
-        """
-        return Table([row for report in self.reports for row in report.records()], "Cells")
+_MOST_DISAGREEMENTS = 20  # Maximum number of disagreements of each kind to show; the values contain all of them.
+_LONGEST_REPLY = 80  # Maximum number of characters of a response to show.
 
 
 @takes(ReportSpec)
-def report(spec: ReportSpec) -> ReportResult:
+def report(spec: ReportSpec) -> Result:
     """Write tables, figures and a summary of one or more runs, with the paper's values for comparison.
 
     Example:
         >>> run = ragbed.run("scripted/oracle", "ragbed-mini-en_base", limit=5, testbeds="noise", out="runs/reported")
         >>> result = ragbed.report(run, format="md")
-        >>> "Noise" in result.text
+        >>> "Noise" in result["text"]
         True
         >>> result.records()[0]["n"]
         5
@@ -68,6 +45,8 @@ def report(spec: ReportSpec) -> ReportResult:
     from ragbed.reporting.pages.charts.layout import PICTURES
     from ragbed.ui.viewer.find_runs import need_runs, runs_in
 
+    if spec.disagreements is not None:
+        return _list_disagreements(spec, spec.disagreements)
     named = [run_folder(run, "runs") for run in several(spec.runs, "runs")]
     if spec.out is None and (spec.format == "site" or spec.format in PICTURES):
         raise UsageError(
@@ -75,7 +54,9 @@ def report(spec: ReportSpec) -> ReportResult:
         )
     folders = list(need_runs(named).values()) if spec.format == "site" else runs_in(named)
     scoring = [message for folder in folders for message in _check_scorer(folder, rescore=spec.rescore)]
-    return replace(_write(named, folders, spec), scoring=scoring)
+    written = _write(named, folders, spec)
+    written.notes = [*scoring, *written.notes]
+    return written
 
 
 def _check_scorer(folder: Path, *, rescore: bool) -> Iterator[str]:
@@ -101,7 +82,7 @@ def _check_scorer(folder: Path, *, rescore: bool) -> Iterator[str]:
             )
 
 
-def _write(named: Sequence[Path], folders: Sequence[Path], spec: ReportSpec) -> ReportResult:
+def _write(named: Sequence[Path], folders: Sequence[Path], spec: ReportSpec) -> Result:
     from ragbed.reporting.formats import FORMATS
     from ragbed.reporting.pages.charts.layout import PICTURES
     from ragbed.runs.display_names import read_row_names
@@ -113,16 +94,92 @@ def _write(named: Sequence[Path], folders: Sequence[Path], spec: ReportSpec) -> 
         return _write_site(need_runs(named), scorer, locale, target)
     models = read_row_names(folders)
     made = read_report(folders, [str(run) for run in folders], scorer, models)
+    cells = Table(made.records(), "Cells")
     if form in PICTURES and target is not None:
-        return ReportResult([made], paths=_draw(made, form, locale or "en", target))
+        paths = _draw(made, form, locale or "en", target)
+        note = f"{counted(len(paths), 'figure')} written to {target}."
+        return Result([], [note], {"reports": [made], "paths": paths}, main=cells)
     if form == "html":
         page = target or Path("report.html")
         write_report_page(made, folders, locale, page, models)
-        return ReportResult([made], paths=[page])
+        note = f"Report written to {page} ({page.stat().st_size / 1e6:.1f} MB). Open it in a browser."
+        return Result([], [note], {"reports": [made], "paths": [page]}, main=cells)
     text = FORMATS["md" if form == "text" else form](made)
+    values = {"reports": [made], "text": text, "paths": [] if target is None else [target]}
+    notes = []
+    if locale not in (None, "en"):
+        notes = [f"{option('locale')} applies only to HTML reports and figures. All other reports are in English."]
     if target is not None:
         write_file(target, text.encode())
-    return ReportResult([made], text, [] if target is None else [target])
+        return Result([], [*notes, f"Report written to {target}."], values, main=cells)
+    if form != "text":
+        return Result([text.removesuffix("\n")], notes, values, main=cells)
+    parts, explanations = describe_report(made)
+    hint = [f"`ragbed diagnose RUN --show TYPE` and {option('format', 'html')} show examples."] if made.errors else []
+    return Result(parts, [*notes, *explanations, *hint], values, main=cells)
+
+
+def describe_report(report: Report, only: tuple[str, ...] = ("",)) -> tuple[list[Table | str], list[str]]:
+    """Return the paragraphs and tables of a report, and its notes.
+
+    Args:
+        report: The report.
+        only: Beginnings of the names of the tables; by default, the paragraphs and all tables.
+    """
+    from ragbed.analysis.locale import read_words
+    from ragbed.reporting.formats import arrange
+
+    parts: list[Table | str] = []
+    notes = [f"Scorer: {report.scorer}."]
+    chosen = replace(report, tables=tuple(table for table in report.tables if table.name.startswith(only)))
+    for part in arrange(chosen, read_words("en")):
+        if isinstance(part, Table):
+            parts.append(part)
+        elif part.is_note:
+            notes.append(part.text)
+        elif only == ("",):
+            parts.append(": ".join(filter(None, (part.lead, part.text))) + "\n")
+    return parts, [" ".join(notes[:2]), *notes[2:]]
+
+
+def _list_disagreements(spec: ReportSpec, scorer: Literal["code", "paper"]) -> Result:
+    """List the responses that a scorer scores differently from the robust scorer.
+
+    False credit means that only the scorer gives credit; missed credit means that only the robust scorer does.
+    """
+    from ragbed.api.results import Run
+    from ragbed.reporting.table import write_json
+    from ragbed.ui.viewer.find_runs import runs_in
+
+    if spec.format not in ("text", "json") or spec.out is not None:
+        raise UsageError(
+            f"{option('disagreements')} writes text or JSON to standard output. Use {option('format', 'text')} or "
+            f"{option('format', 'json')}, without {option('out')}."
+        )
+    folders = runs_in([run_folder(run) for run in several(spec.runs)])
+    found = [{"run": str(folder), **row} for folder in folders for row in Run(folder).disagreements(scorer)]
+    if spec.format == "json":
+        return Result([write_json(found).removesuffix("\n")], main=Table(found))
+    parts: list[Table | str] = []
+    names = {"case": "case", "model": "model", "score": "score", "verdict": "robust verdict"}
+    for credit in ("false", "missed"):
+        some = [row for row in found if row["credit"] == credit]
+        title = f"{credit.capitalize()} credit of the {scorer} scorer: {len(some):,}"
+        rows = [
+            {heading: row[name] for name, heading in names.items()} | {"reply": _shorten(row["reply"])}
+            for row in some[:_MOST_DISAGREEMENTS]
+        ]
+        parts.append(Table(rows, title) if rows else f"{title}.")
+        if len(some) > _MOST_DISAGREEMENTS:
+            parts.append(
+                f"… and {len(some) - _MOST_DISAGREEMENTS:,} more ({option('format', 'json')} lists all of them)"
+            )
+    return Result(parts, main=Table(found))
+
+
+def _shorten(reply: str) -> str:
+    line = " ".join(reply.split())
+    return line if len(line) <= _LONGEST_REPLY else line[: _LONGEST_REPLY - 1] + "…"
 
 
 def read_report(runs: Sequence[Path], names: Sequence[str], scorer: str, models: RowNames | None = None) -> Report:
@@ -208,10 +265,10 @@ def _draw(report: Report, ending: str, locale: Lang, folder: Path) -> list[Path]
     return paths
 
 
-def _write_site(runs: Mapping[str, Path], scorer: str, locale: Lang | None, site: Path) -> ReportResult:
+def _write_site(runs: Mapping[str, Path], scorer: str, locale: Lang | None, site: Path) -> Result:
     """Write a leaderboard of all runs, with a report on each of them, and remove the reports of earlier runs."""
     from ragbed.reporting.html import SiteEntry, write_board
-    from ragbed.reporting.pages.charts import safe_name
+    from ragbed.reporting.pages.charts.layout import safe_name
     from ragbed.runs.display_names import read_row_names
 
     models, index = read_row_names(list(runs.values())), site / "index.html"
@@ -226,7 +283,10 @@ def _write_site(runs: Mapping[str, Path], scorer: str, locale: Lang | None, site
         (site / page).unlink(missing_ok=True)
     write_file(index, write_board(entries, scorer, locale).encode())
     paths = [index, *(site / entry.page for entry in entries)]
-    return ReportResult([entry.report for entry in entries], paths=paths)
+    reports = [entry.report for entry in entries]
+    note = f"Leaderboard of {counted(len(entries), 'run')} written to {index}."
+    cells = Table([row for report in reports for row in report.records()], "Cells")
+    return Result([], [note], {"reports": reports, "paths": paths}, main=cells)
 
 
 def _linked_reports(index: Path) -> set[str]:

@@ -211,12 +211,14 @@ class Spec:
     Attributes:
         function: The function of `ragbed.api` that does the job, e.g. `analysis.compare`. The docstring of a
             specification is the help of its command.
+        prints_json: Whether the command has the option `--json`.
     """
 
     function: ClassVar[str] = ""
+    prints_json: ClassVar[bool] = True
 
-    def __init_subclass__(cls, function: str = "") -> None:
-        cls.function = function
+    def __init_subclass__(cls, function: str = "", *, prints_json: bool = True) -> None:
+        cls.function, cls.prints_json = function, prints_json
         dataclass(frozen=True, kw_only=True)(cls)
 
     def __post_init__(self) -> None:

@@ -34,7 +34,7 @@ from ragbed.schema import Article, Hit, Reject
 from ragbed.text import storable_name
 
 PAGES_STEP = "pages"
-_FORMAT = 5  # version of the stored texts; increase it when documents are read differently
+_FORMAT = 6  # version of the stored texts; increase it when documents are read differently
 _OTHER_ZONES = timedelta(days=1)  # tolerance for future dates, because some time zones are a day ahead
 # Minimum length of an article in tokens; shorter texts, such as captions, contain too few facts for a question.
 MIN_TOKENS = 40
@@ -72,9 +72,9 @@ def make_articles(build: Build) -> Iterator[Article | Reject]:
 @asynccontextmanager
 async def open_fetcher(build: Build) -> AsyncIterator[DocumentFetcher]:
     """Yield a document fetcher for a step, and close it on exit."""
-    outside, cores = build.outside, min(build.engine.workers, os.cpu_count() or 1)
+    cores = min(build.engine.workers, os.cpu_count() or 1)
     with PageCache(build.kept / "pages.db") as keep:
-        async with Fetcher(keep, outside.manners, gate=outside.gate) as fetcher, Extractor(cores) as extractor:
+        async with Fetcher(keep, build.manners, gate=build.gate) as fetcher, Extractor(cores) as extractor:
 
             async def extract(job: ReadJob) -> ReadResult:
                 marked = b"\0".join((str(_FORMAT).encode(), b"reading", msgspec.msgpack.encode(job)))
@@ -174,12 +174,12 @@ async def fetch_article(link: Link, source: ArticleSource, documents: DocumentFe
     if page is None:
         return reject(fetched.url, fetched.outcome, fetched.reason)
     kind = kind_of(page.content_type, page.body)
-    raw = RawDocument(page.final_url, page.body, kind, page.content_type, link.title, link.date, link.licence or None)
+    raw = RawDocument(page.final_url, page.body, kind, page.content_type, link.title, link.date)
     return await _read(raw, source, documents, today)
 
 
 async def _read(raw: RawDocument, source: ArticleSource, documents: DocumentFetcher, today: date) -> Article | Reject:
-    """Read a document. A title, date or licence from its source takes precedence over one in the document."""
+    """Read a document. A title or date from its source takes precedence over one in the document."""
     job = ReadJob(kind=raw.kind, body=raw.body, content_type=raw.content_type, url=raw.url)
     read = await documents.extract(job)
     if read.outcome != "ok":
@@ -199,7 +199,7 @@ async def _read(raw: RawDocument, source: ArticleSource, documents: DocumentFetc
         sha256=hashlib.sha256(raw.body).hexdigest(),
         source=source.name,
         date=_past_day(raw.date, today) or _past_day(read.date, today),
-        licence=raw.licence or read.licence or source.licence,
+        licence=raw.licence or source.licence,
     )
 
 

@@ -13,6 +13,7 @@ import msgspec
 
 from ragbed.builder.model_calls import Ask
 from ragbed.builder.recipe import Recipe
+from ragbed.builder.sources import LOCK
 from ragbed.builder.web.client import AddressFilter, FetchLimits
 from ragbed.errors import MALFORMED_JSON, DataError, RagbedError, option
 from ragbed.io.jsonl import read_lines
@@ -20,24 +21,8 @@ from ragbed.io.locations import check_regular, read_regular
 from ragbed.runs.engines.local import LocalEngine
 from ragbed.schema import Answer, Article, Lang, Passage, Question, Record, Reject
 
-LOCK = "build.lock"
 Thing = TypeVar("Thing", bound=msgspec.Struct)
 Problem: TypeAlias = tuple[str, str]  # the outcome and the reason for a rejection
-
-
-@dataclass(frozen=True)
-class BuildServices:
-    """The settings for network access during a build.
-
-    Args:
-        environ: Keys and base URLs of search engines.
-        gate: Decides which addresses may be connected to.
-        manners: Limits for fetching pages.
-    """
-
-    environ: Mapping[str, str] = field(default_factory=dict, repr=False)
-    gate: AddressFilter = field(default_factory=AddressFilter)
-    manners: FetchLimits = field(default_factory=FetchLimits)
 
 
 @dataclass(frozen=True)
@@ -49,7 +34,9 @@ class Build:
         recipe: What to build.
         today: Latest date that an article may have. A resumed build keeps the date on which it read its articles.
         ask: Calls models.
-        outside: Network access.
+        environ: Keys and base URLs of search engines.
+        gate: Decides which addresses may be connected to.
+        manners: Limits for fetching pages.
         watch: Called with the name of the step, the number of finished records, and the total if known.
         engine: Runs the workers that read, split, encode and label documents.
         home: The recipe's folder, against which its paths are resolved. Records do not depend on it.
@@ -59,7 +46,9 @@ class Build:
     recipe: Recipe
     today: date
     ask: Ask
-    outside: BuildServices = field(default_factory=BuildServices)
+    environ: Mapping[str, str] = field(default_factory=dict, repr=False)
+    gate: AddressFilter = field(default_factory=AddressFilter)
+    manners: FetchLimits = field(default_factory=FetchLimits)
     watch: Callable[[str, int, int | None], None] = lambda step, done, total: None  # noqa: ARG005
     engine: LocalEngine = field(default_factory=lambda: LocalEngine(1))
     home: Path = Path()
@@ -189,23 +178,11 @@ class FetchedPage(Record, frozen=True, kw_only=True):
     article: Article
 
 
-class Candidate(Record, frozen=True, kw_only=True):
-    """A passage for a question."""
-
-    text: str
-    url: str
-    title: str
-    page: str | None = None
-    date: str | None = None
-    licence: str | None = None
-    score: float | None = None  # similarity computed by the encoder
-
-
 class Ranked(Record, frozen=True, kw_only=True):
-    """A question's passages, nearest first."""
+    """A question's passages, nearest first, before they are labelled."""
 
     question: str
-    candidates: tuple[Candidate, ...]
+    passages: tuple[Passage, ...]
 
 
 class LabelledPool(Record, frozen=True, kw_only=True):

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from heapq import nlargest
 from itertools import combinations
-from math import ceil, comb
+from math import ceil
 from typing import TypeAlias
 
 from ragbed.builder.build_context import Build, Combination, Draft, Problem, reject
@@ -87,12 +87,11 @@ def _choose(
     uses: Counter[str] = Counter()
     chosen: list[tuple[Draft, Draft]] = []
     rejects: list[Reject] = []
-    most, is_cut = enough * _TRIES, comb(len(drafts), 2) > _MAX_PAIRS
+    most = enough * _TRIES
     for pair in nlargest(_MAX_PAIRS, combinations(drafts, 2), key=similarity):
         tried = len(chosen) + len(rejects)
         build.watch(STEP, tried, most)
         if len(chosen) >= enough or tried >= most:
-            is_cut = True
             break
         if any(uses[draft.id] >= _MAX_USES for draft in pair):
             continue
@@ -101,10 +100,6 @@ def _choose(
         else:
             uses.update(draft.id for draft in pair)
             chosen.append(pair)
-    if is_cut and len(chosen) < enough:
-        tried = len(chosen) + len(rejects)
-        reason = f"only the {tried} most similar pairs were tried"
-        rejects.append(reject(STEP, f"{len(drafts)} questions", "tries", reason))
     return chosen, rejects
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from heapq import nlargest
 from itertools import product
 from math import ceil
 from typing import NamedTuple
@@ -23,8 +22,6 @@ from ragbed.scoring.robust.units import to_base
 from ragbed.text import squeezed, to_terms
 
 STEP = "falsehoods"
-# Maximum number of similar questions whose answers are tried; answers to less similar ones are not plausible.
-_MAX_OTHERS = 50
 _MAX_RATIO = 10  # maximum ratio between a false and a true number; a larger ratio is not plausible
 _PARTS = re.compile(r"[ ·・•]+")
 _UNTOUCHED = {"inside", "figure"}  # mentions found by these rules are not replaced, but `check_edit` reports them
@@ -32,15 +29,13 @@ _UNTOUCHED = {"inside", "figure"}  # mentions found by these rules are not repla
 
 def make_falsehoods(build: Build) -> Iterator[Falsehood | Reject]:
     """Yield false answers to questions that most reference models can answer, so that models can detect the errors."""
-    count = build.recipe.wanted.counterfactual
+    count = ceil(build.recipe.wanted.counterfactual * build.recipe.questions.surplus)
     if not count:
         return
     verified = read_verified(build)
-    known = {name for name in verified.drafts if verified.probes[name].is_known}
-    drafts = list(build.read("questions", Draft))
+    known = [draft for name, draft in verified.drafts.items() if verified.probes[name].is_known]
     for lang in build.recipe.langs:
-        others = [(draft, set(to_terms(draft.question))) for draft in drafts if draft.lang == lang]
-        own = [draft for draft, _ in others if draft.id in known][: ceil(count * build.recipe.questions.surplus)]
+        own = [draft for draft in known if draft.lang == lang][:count]
         texts = ({"QUERY": draft.question, "ANSWER": spell(draft.answer)} for draft in own)
         cases = [make_case(STEP, lang, write_prompt(lang, "falsehoods", text)) for text in texts]
         responses = ask_for_fields(build, STEP, cases)
@@ -49,9 +44,13 @@ def make_falsehoods(build: Build) -> Iterator[Falsehood | Reject]:
             if not isinstance(blocks, list):
                 yield reject(STEP, draft.question, *blocks)
                 continue
-            fake, rejects = _choose(draft, _generated_fake(blocks[0].get("fake", "") if blocks else "", case), others)
-            yield from rejects
-            if fake:
+            fake = _generated_fake(blocks[0].get("fake", "") if blocks else "", case)
+            faults = check_fake(draft, ((fake,),)) if fake else ["the generator gave no false answer"]
+            if fake and _repeats(fake, draft):
+                faults.append("the false answer repeats the question")
+            if faults:
+                yield reject(STEP, draft.question, "fake", f"{fake!r}: {'; '.join(faults)}")
+            else:
                 yield _falsify(draft, verified.pools[draft.id], fake, build.recipe.pools.supports)
 
 
@@ -62,32 +61,10 @@ def _generated_fake(text: str, case: Case) -> str:
     return "" if text.lower() in placeholders else text
 
 
-def _choose(draft: Draft, generated: str, others: Sequence[tuple[Draft, set[str]]]) -> tuple[str, list[Reject]]:
-    """Return the generated false answer if it is valid, otherwise the answer to the most similar question.
-
-    Args:
-        draft: The question.
-        generated: The generator's false answer.
-        others: The questions in the same language, with their terms.
-    """
-    terms = next(own for other, own in others if other is draft)
-    faults = check_fake(draft, ((generated,),)) if generated else ["the generator gave no false answer"]
-    if generated and _repeats(generated, terms, draft):
-        faults.append("the false answer repeats the question")
-    if not faults:
-        return generated, []
-    rest = (other for other in others if other[0] is not draft)
-    similar = nlargest(_MAX_OTHERS, rest, key=lambda other: len(terms & other[1]))
-    answers = (other.answer[0][0] for other, _ in similar)
-    fake = next((answer for answer in answers if not check_fake(draft, ((answer,),))), "")
-    used = f"; {fake}, the answer to another question, is used instead" if fake else ""
-    return fake, [reject(STEP, draft.question, "fake", f"{generated!r}: {'; '.join(faults)}{used}")]
-
-
-def _repeats(fake: str, terms: set[str], draft: Draft) -> bool:
+def _repeats(fake: str, draft: Draft) -> bool:
     """Check whether most words in a false answer come from the question and not from the true answer."""
     words = set(to_terms(fake)).difference(to_terms(draft.answer[0][0]))
-    return 2 * len(words & terms) > len(words)
+    return 2 * len(words.intersection(to_terms(draft.question))) > len(words)
 
 
 def _falsify(draft: Draft, passages: Sequence[Passage], name: str, least: int) -> Falsehood | Reject:
@@ -145,7 +122,7 @@ def _differences(true: GoldSlot, false: GoldSlot) -> Iterator[str]:
 
 
 def edit_passage(question: Question, fake: Answer, text: str) -> Edit:
-    """Replace every mention of the answer: aliases in any case, parts of names, and numbers and dates in any form."""
+    """Replace every mention of the answer: aliases in any case, family names, and numbers and dates in any form."""
     replacements: dict[tuple[int, int], str] = {}
     for aliases, fakes, found in zip(question.answer, fake, find_answer(question, text), strict=False):
         false_name = fakes[0].strip()
@@ -156,7 +133,6 @@ def edit_passage(question: Question, fake: Answer, text: str) -> Edit:
                 is_family = mention.rule == "surname" or _is_family_name(original, aliases)
                 name = _last_name(false_name) if is_family else false_name
                 replacements[start, end] = _match_case(original, name)
-        replacements |= dict(_name_parts(text, aliases, false_name, found))
     return _apply(text, replacements)
 
 
@@ -171,33 +147,6 @@ def _full_span(text: str, mention: AnswerMention, aliases: tuple[str, ...]) -> t
     end = mention.start + len(text[mention.start : mention.end].rstrip(" \n,，"))
     longest = max((len(alias) for alias in aliases if text[:end].lower().endswith(alias.lower())), default=0)
     return min(mention.start, end - longest), end
-
-
-def _name_parts(
-    text: str, aliases: tuple[str, ...], false: str, mentions: list[AnswerMention]
-) -> Iterator[tuple[tuple[int, int], str]]:
-    """Yield replacements for given and family names that appear alone.
-
-    A name next to another capitalised word may belong to a different person.
-    """
-    false_parts = _PARTS.split(false)
-    people = filter(_is_person, map(_PARTS.split, aliases)) if _is_person(false_parts) else ()
-    for parts in people:
-        for place in (0, -1):
-            name = parts[place]
-            for found in re.finditer(rf"(?<!\w){re.escape(name)}(?!\w)", text) if len(name) > 2 else ():
-                overlaps = any(mention.start < found.end() and found.start() < mention.end for mention in mentions)
-                if not overlaps and _is_alone(text, found, is_family=place == -1):
-                    yield found.span(), false_parts[place]
-
-
-def _is_alone(text: str, found: re.Match[str], *, is_family: bool) -> bool:
-    """Check that no other name precedes the family name or follows the given name."""
-    if is_family:
-        neighbour = re.search(r"(\w+)[ ·]$", text[max(0, found.start() - 30) : found.start()])
-    else:
-        neighbour = re.match(r"[ ·](\w+)", text[found.end() : found.end() + 30])
-    return neighbour is None or not neighbour[1][0].isupper()
 
 
 def _is_person(parts: list[str]) -> bool:

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
-from pathlib import Path
 
-import msgspec
 from msgspec import Struct
 
-from ragbed.builder.build_context import AcceptedQuestion, Build, Draft, Probe, Thing, decode_line
+from ragbed.builder.build_context import AcceptedQuestion, Build, Draft, Probe
 from ragbed.builder.items import KINDS
 from ragbed.builder.pipeline import Done, State
 from ragbed.builder.questions import drafts_wanted
 from ragbed.errors import option
-from ragbed.io.jsonl import read_lines
-from ragbed.schema import Article, Item, Lang, Reject
+from ragbed.schema import Article, Item, Lang
 
 # The steps that reject questions or items, in order. Other steps reject documents and passages.
 _QUESTION_STEPS = ("questions", "review", "probes", "answers", "checks")
@@ -32,7 +28,6 @@ _ADVICE = {
     "few-supports": "Few passages state the answers; lower pools.supports.",
     "few-distracts": "There are too few passages on the same subject; add documents, or lower pools.distracts.",
     "one-source": "Answers are stated by one source only; set pools.sources = 1.",
-    "one-sided": "The passages come from too few sources; lower pools.spread.",
     "in-distractors": "Other documents repeat the facts; set pools.supports higher, or remove copies of documents.",
     "other-answer": "Documents contradict each other; remove outdated versions.",
 }
@@ -118,24 +113,3 @@ def _explain(build: Build, state: State, lang: Lang, kind: str) -> str:
         else:
             advice += " All articles were used: add documents, or increase questions.per_section."
     return f"{counts}. {advice.strip()}"
-
-
-def draw_samples(folder: Path, most: int) -> list[tuple[str, str, str]]:
-    """Return examples of accepted items and of rejected questions, evenly spread over their files.
-
-    Each has "accepted" or the failed check, the question, and the answer or the reason for the rejection.
-    """
-    items = _read_lines(folder, "items", Item)
-    accepted = [("accepted", item.question, "; ".join(aliases[0] for aliases in item.answer)) for item in items]
-    rejected = [
-        (record.outcome, record.what, record.reason)
-        for step in _QUESTION_STEPS
-        for record in _read_lines(folder, f"{step}.rejects", Reject)
-    ]
-    return [row for rows in (accepted, rejected) for row in rows[:: max(1, len(rows) // most)][:most]]
-
-
-def _read_lines(folder: Path, name: str, kind: type[Thing]) -> Iterator[Thing]:
-    path, decoder = folder / "steps" / f"{name}.jsonl", msgspec.json.Decoder(kind)
-    for number, line in read_lines(path) if path.exists() else ():
-        yield decode_line(decoder, line, path, number, name.split(".", maxsplit=1)[0])

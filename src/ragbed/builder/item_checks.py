@@ -14,7 +14,7 @@ from ragbed.builder.build_context import Build, RecordIndex, reject
 from ragbed.builder.counterfactuals import check_edit, check_fake, edit_passage
 from ragbed.builder.instructions import find_instruction
 from ragbed.builder.items import make_candidates
-from ragbed.builder.pools import find_shortcuts
+from ragbed.builder.pools import find_shortcuts, of_stance
 from ragbed.builder.question_rules import find_faults, is_alias, is_given_away, slot_of
 from ragbed.builder.statements import (
     agrees,
@@ -86,12 +86,12 @@ class CheckedItem:
     @cached_property
     def supports(self) -> list[Passage]:
         """The supporting passages."""
-        return [passage for passage in self.item.passages if passage.stance == "supports"]
+        return of_stance(self.item.passages, "supports")
 
     @cached_property
     def distracts(self) -> list[Passage]:
         """The distracting passages."""
-        return [passage for passage in self.item.passages if passage.stance == "distracts"]
+        return of_stance(self.item.passages, "distracts")
 
     @cached_property
     def parts(self) -> list[Question]:

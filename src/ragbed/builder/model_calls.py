@@ -27,7 +27,6 @@ PROMPTS = (
     "questions",
     "json",
     "lines",
-    "again",
     "clear",
     "states",
     "reader",
@@ -152,7 +151,6 @@ class BuildModelClient:
     ) -> None:
         self._adapt = adapt
         self._folder, self._call, self._make_budget = folder, call, make_budget
-        self._spending: dict[Path, Budget] = {}
 
     def __call__(self, request: Request) -> Mapping[str, Completion]:
         """Return the completion for every case, calling the model for cases that are new or have failed before."""
@@ -173,31 +171,22 @@ class BuildModelClient:
         wanted = {case.case for case in request.cases}
         found = _completions(_results(folder), wanted)
         if found.keys() != wanted or any(completion.outcome == "error" for completion in found.values()):
-            budget = self._budget(folder, request.model)
-            self._call(folder, request, sampling, budget)
-            found = _completions(_results(folder) if budget is None else self._counted(folder), wanted)
+            self._call(folder, request, sampling, self._budget(folder, request.model))
+            found = _completions(_results(folder), wanted)
         return found
 
     def _budget(self, folder: Path, model: str) -> Budget | None:
         """Return the build's budget minus the cost of all other tasks; the task's run deducts its own cost."""
         budget = self._make_budget(model)
-        if budget is not None:
-            for other in _runs(self._folder):
-                if other != folder:
-                    if other not in self._spending:  # read each task's results from earlier sessions only once
-                        for _ in self._counted(other):
-                            pass
-                    budget.include(self._spending[other])
+        for other in _runs(self._folder):
+            if budget is not None and other != folder:
+                with suppress(EmptyRun), open_store(other, create=False) as store:
+                    spent = Budget(None, store.prices())
+                    for result in store.results():
+                        if not result.cached:
+                            spent.pay(result.model, result.completion)
+                    budget.include(spent)
         return budget
-
-    def _counted(self, folder: Path) -> Iterator[StoredResult]:
-        """Yield a run's results and add up their cost."""
-        with suppress(EmptyRun), open_store(folder, create=False) as store:
-            ledger = self._spending[folder] = Budget(None, store.prices())
-        for result in _results(folder):
-            if not result.cached:
-                ledger.pay(result.model, result.completion)
-            yield result
 
 
 def find_identities(folder: Path, models: Collection[str]) -> dict[str, str]:

@@ -167,7 +167,6 @@ def write_recipe(
         "",
         "[pools]",
         "sources = 1  # your own documents rarely repeat a fact; 2 requires a second, independent source",
-        "spread = 2",
         "distracts = 4",
         "",
         "[ranking]",

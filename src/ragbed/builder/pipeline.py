@@ -35,7 +35,7 @@ from ragbed.errors import MALFORMED_JSON, DataError, UnknownName
 from ragbed.io.jsonl import read_lines, write_whole
 from ragbed.schema import Reject
 
-_CODE = 13  # version of the steps; increase it when any step creates different records from the same input
+_CODE = 14  # version of the steps; increase it when any step creates different records from the same input
 _STATE = "done.json"
 # Outcomes that may differ in another build, because a model, an engine or a host failed. The next build repeats every
 # step with such an outcome.
@@ -71,7 +71,7 @@ STEPS: dict[str, BuildStep] = {
         lambda recipe: (
             recipe.generator, recipe.about, recipe.seed, recipe.langs, recipe.questions, recipe.wanted
         ),
-        ("questions", "json", "lines", "again", "fence"),
+        ("questions", "json", "lines", "fence"),
     ),
     "review": BuildStep(
         make_review,
@@ -106,13 +106,13 @@ STEPS: dict[str, BuildStep] = {
         make_combinations,
         ("answers", "stances", "questions", "probes"),
         lambda recipe: (recipe.wanted, recipe.generator, recipe.pools, recipe.questions, recipe.langs),
-        ("combinations", "again", "fence"),
+        ("combinations", "fence"),
     ),
     "falsehoods": BuildStep(
         make_falsehoods,
         ("answers", "stances", "questions", "probes"),
         lambda recipe: (recipe.wanted, recipe.generator, recipe.pools, recipe.questions, recipe.langs),
-        ("falsehoods", "again", "fence"),
+        ("falsehoods", "fence"),
     ),
     "checks": BuildStep(
         make_checks,

@@ -12,7 +12,6 @@ from msgspec.structs import replace
 from ragbed.builder.build_context import (
     AcceptedQuestion,
     Build,
-    Candidate,
     Draft,
     LabelledPool,
     Probe,
@@ -74,62 +73,37 @@ def find_shortcuts(question: Question, texts: Sequence[str]) -> list[int]:
     ]
 
 
-class _Job(NamedTuple):
-    """A question and its candidate passages.
-
-    `distracts` is the number of distractors that an item needs; if there are too few related passages, the nearest
-    unrelated ones are added.
-    """
-
-    draft: Draft
-    candidates: Sequence[Candidate]
-    distracts: int
-
-
 def make_pools(build: Build) -> Iterator[LabelledPool | Reject]:
     """Label passages, and drop those that cannot be in the same item."""
     drafts = {draft.id: draft for draft in build.read("questions", Draft)}
     ranked = list(build.read("ranking", Ranked))
-    jobs = (_Job(drafts[one.question], one.candidates, build.recipe.pools.distracts) for one in ranked)
+    jobs = ((drafts[one.question], one.passages, build.recipe.pools.distracts) for one in ranked)
     for number, found in enumerate(build.engine.spread(_make_pool, jobs)):
         build.watch(LABELS_STEP, number, len(ranked))
         yield from found
 
 
-def _make_pool(job: _Job) -> list[LabelledPool | Reject]:
-    draft = job.draft
+def _make_pool(job: tuple[Draft, Sequence[Passage], int]) -> list[LabelledPool | Reject]:
+    """Label a question's passages; if there are too few related distractors, keep the nearest unrelated passages."""
+    draft, passages, distracts = job
     found: list[LabelledPool | Reject] = []
-    labellings = [label_passage(draft, candidate.text, title=candidate.title) for candidate in job.candidates]
-    reasons = sift([candidate.text for candidate in job.candidates], labellings)
-    passages = []
-    kept = [labelling for labelling, reason in zip(labellings, reasons, strict=True) if not reason]
-    related = sum(STANCES[labelling.label] == "distracts" and labelling.label != _UNRELATED for labelling in kept)
-    missing = job.distracts - related
-    for candidate, labelling, reason in zip(job.candidates, labellings, reasons, strict=True):
-        is_unrelated = not reason and labelling.label == _UNRELATED
-        unrelated = f"{_UNRELATED}: {labelling.reason}" if is_unrelated and missing <= 0 else ""
-        missing -= is_unrelated
-        outcome, _, why = (reason or unrelated).partition(": ")
-        if outcome:
-            found.append(reject(LABELS_STEP, candidate.url, outcome, f"for {draft.question!r}: {why}"))
+    labellings = [label_passage(draft, passage.text, title=passage.title or "") for passage in passages]
+    reasons = sift([passage.text for passage in passages], labellings)
+    labels = [labelling.label for labelling, reason in zip(labellings, reasons, strict=True) if not reason]
+    missing = distracts - sum(STANCES[label] == "distracts" and label != _UNRELATED for label in labels)
+    kept = []
+    for passage, labelling, reason in zip(passages, labellings, reasons, strict=True):
+        if not reason and labelling.label == _UNRELATED:
+            missing -= 1
+            reason = f"{_UNRELATED}: {labelling.reason}" if missing < 0 else ""  # noqa: PLW2901
+        if reason:
+            outcome, _, why = reason.partition(": ")
+            found.append(reject(LABELS_STEP, passage.url or "", outcome, f"for {draft.question!r}: {why}"))
+        elif STANCES[labelling.label] == "supports":
+            kept.append(replace(passage, stance="supports", kind="related", support=labelling.support))
         else:
-            passages.append(_passage(candidate, labelling))
-    return [*found, LabelledPool(question=draft.id, passages=tuple(passages))]
-
-
-def _passage(candidate: Candidate, labelling: Labelling) -> Passage:
-    stance = STANCES[labelling.label] or "distracts"
-    return Passage(
-        text=candidate.text,
-        stance=stance,
-        kind="related" if stance == "supports" else labelling.label,
-        support=labelling.support if stance == "supports" else None,
-        url=candidate.url,
-        title=candidate.title or None,
-        date=candidate.date,
-        page=candidate.page,
-        licence=candidate.licence,
-    )
+            kept.append(replace(passage, kind=labelling.label))
+    return [*found, LabelledPool(question=draft.id, passages=tuple(kept))]
 
 
 class _Complete(NamedTuple):
@@ -253,7 +227,6 @@ def _find_shortage(passages: Sequence[Passage], required: RecipePools) -> Proble
         ("few-supports", len(supports), required.supports, "supporting passages"),
         ("few-distracts", len(distracts), required.distracts, "distracting passages"),
         ("one-source", len(set(map(source_of, supports))), required.sources, "sources that support the answer"),
-        ("one-sided", len(set(map(source_of, passages))), required.spread, "sources in total"),
     )
     return next(
         ((outcome, f"{count} {name}; the minimum is {least}") for outcome, count, least, name in checks

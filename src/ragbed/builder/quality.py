@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from statistics import median
 from typing import Any, Literal, TypeAlias
@@ -226,16 +226,9 @@ def _note(sample: ReviewSample) -> str:
     return f"at least {bound:.1%} of the {sample.drawn} (one-sided 95%)"
 
 
-def measure_quality(
-    datasets: Iterable[Dataset], steps: Mapping[str, tuple[int, int]] | None = None, reviewed: Reviewed | None = None
-) -> Quality:
-    """Measure several datasets together in a single pass, one item at a time.
-
-    Args:
-        datasets: Datasets to measure.
-        steps: Numbers of input and output records for each build step.
-        reviewed: Results of a human review.
-    """
+def measure(data: str) -> Quality:
+    """Measure a dataset or a build folder; for a build, include its step counts and review results."""
+    datasets, steps = _open(data)
     counts, hashes = ItemMeasures(), {}
     for dataset in datasets:
         hashes[dataset.name] = digest = dataset.sha256()
@@ -246,22 +239,11 @@ def measure_quality(
         for item in dataset.items():
             counts.add(item, is_probed=is_probed)
     families = {"labels": tuple(counts.labels()), "pools": tuple(counts.pools())}
-    if reviewed is not None:
+    if (reviewed := read_reviewed(Path(data))) is not None:
         families["people"] = tuple(review_measures(reviewed, hashes))
     return Quality(
-        version=__version__,
-        data=hashes,
-        items=counts.items,
-        passages=counts.passages,
-        families=families,
-        steps=dict(steps or {}),
+        version=__version__, data=hashes, items=counts.items, passages=counts.passages, families=families, steps=steps
     )
-
-
-def measure(data: str) -> Quality:
-    """Measure a dataset or a build folder; for a build, include its step counts and review results."""
-    datasets, steps = _open(data)
-    return measure_quality(datasets, steps, read_reviewed(Path(data)))
 
 
 def quality_values(quality: Quality) -> dict[str, Any]:

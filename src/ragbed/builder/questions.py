@@ -196,41 +196,17 @@ def _prompt(build: Build, part: _Part) -> str:
 def ask_for_fields(build: Build, task: str, cases: Sequence[Case], alone: str = "") -> dict[str, Fields]:
     """Return the blocks of fields in each case's response, or the outcome and the reason if the case failed.
 
-    If a response contains no fields, the case is retried once.
-
     Args:
         build: The build.
         task: Name of the task.
         cases: The cases for which to call the model.
         alone: See `read_blocks`.
     """
-    is_structured = task == STEP and enforces_schema(build.recipe.generator)
-
-    def ask(requested: Sequence[Case]) -> dict[str, Completion]:
-        request = Request(
-            task,
-            build.recipe.generator,
-            requested,
-            max_tokens=build.recipe.questions.max_tokens,
-            schema=SCHEMA if is_structured else None,
-        )
-        return dict(build.ask(request)) if requested else {}
-
-    first = ask(cases)
-    retries = {
-        case.case: make_case(
-            task,
-            case.lang,
-            case.messages[0].content,
-            first[case.case].reply or "",
-            write_prompt(case.lang, "again", {}),
-        )
-        for case in cases
-        if first[case.case].outcome == "ok" and read_blocks(first[case.case].reply or "", alone) is None
-    }
-    second = ask(list(retries.values()))
-    final = first | {name: second[retry.case] for name, retry in retries.items()}
-    return {case.case: _fields_of(final[case.case], alone) for case in cases}
+    recipe = build.recipe
+    schema = SCHEMA if task == STEP and enforces_schema(recipe.generator) else None
+    request = Request(task, recipe.generator, cases, max_tokens=recipe.questions.max_tokens, schema=schema)
+    completions = build.ask(request) if cases else {}
+    return {name: _fields_of(completion, alone) for name, completion in completions.items()}
 
 
 def _fields_of(completion: Completion, alone: str) -> Fields:
@@ -242,5 +218,5 @@ def _fields_of(completion: Completion, alone: str) -> Fields:
         return completion.outcome, completion.error or WITHOUT_REPLY[completion.outcome]
     shown = " ".join(reply.split())[:_SHOWN_CHARS]
     if blocks is None:
-        return "unreadable", f"two responses lacked the requested fields; the last was {shown!r}"
+        return "unreadable", f"the response lacks the requested fields: {shown!r}"
     return []

@@ -13,7 +13,6 @@ import numpy as np
 
 from ragbed.builder.build_context import (
     Build,
-    Candidate,
     Draft,
     FetchedPage,
     Probe,
@@ -29,7 +28,7 @@ from ragbed.builder.web.page_cache import PageCache
 from ragbed.errors import RagbedError
 from ragbed.retrieval import open_encoder
 from ragbed.retrieval.base import Encoder, Matrix, best
-from ragbed.schema import Article, Hit, Reject
+from ragbed.schema import Article, Hit, Passage, Reject
 
 HITS_STEP = "hits"
 # The key or URL is invalid, or the engine is unreachable, so every other search would fail too.
@@ -76,7 +75,7 @@ async def _search_all(build: Build, engine: SearchEngine, drafts: list[Draft]) -
 def _open(build: Build, stack: ExitStack) -> SearchEngine:
     keep = stack.enter_context(PageCache(build.kept / "pages.db"))
     articles = _indexed(build) if build.recipe.search.engine == "local" else None
-    return open_engine(build.recipe.search.engine, SearchContext(keep, build.today, build.outside.environ, articles))
+    return open_engine(build.recipe.search.engine, SearchContext(keep, build.today, build.environ, articles))
 
 
 def _indexed(build: Build) -> Iterator[Article]:
@@ -104,17 +103,27 @@ def _rank(build: Build, draft: Draft, found: Sequence[Article], keep: PageCache)
         if page.lang != draft.lang:
             reason = f"the page's language is {page.lang}, but {draft.question!r} is in {draft.lang}"
             yield reject(RANKING_STEP, page.url, "language", reason)
-    chunks = [(page, chunk.text) for page in own.values() for chunk in split_article(page, build.recipe.ranking.tokens)]
-    if not chunks:
+    passages = [
+        Passage(
+            text=chunk.text,
+            stance="distracts",
+            url=page.url,
+            title=page.title or None,
+            page=page.id,
+            date=page.date,
+            licence=page.licence,
+        )
+        for page in own.values()
+        for chunk in split_article(page, build.recipe.ranking.tokens)
+    ]
+    if not passages:
         yield reject(RANKING_STEP, draft.question, "no-pages", "none of the search results could be fetched and read")
         return
     encoder = open_once(encoder_of(build.recipe, draft.lang))
-    vectors = _encode(encoder, [text for _, text in chunks], keep)
+    vectors = _encode(encoder, [passage.text for passage in passages], keep)
     scores: Matrix = vectors @ encoder.encode([draft.question], "question").vectors[0]
     nearest = best(scores, build.recipe.ranking.top)
-    yield Ranked(
-        question=draft.id, candidates=tuple(_candidate(*chunks[place], float(scores[place])) for place in nearest)
-    )
+    yield Ranked(question=draft.id, passages=tuple(passages[place] for place in nearest))
 
 
 def _encode(encoder: Encoder, texts: Sequence[str], keep: PageCache) -> Matrix:
@@ -134,15 +143,3 @@ def _encode(encoder: Encoder, texts: Sequence[str], keep: PageCache) -> Matrix:
 def open_once(name: str) -> Encoder:
     """Load the encoder with the given name once, and keep it loaded."""
     return open_encoder(name)
-
-
-def _candidate(article: Article, text: str, score: float) -> Candidate:
-    return Candidate(
-        text=text,
-        url=article.url,
-        title=article.title,
-        page=article.id,
-        date=article.date,
-        licence=article.licence,
-        score=round(score, 4),
-    )

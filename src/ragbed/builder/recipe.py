@@ -8,9 +8,10 @@ from collections import Counter
 from contextlib import suppress
 from datetime import date
 from pathlib import Path
+from typing import Annotated, TypeAlias
 
 import msgspec
-from msgspec import Struct, structs
+from msgspec import Meta, Struct, structs
 
 from ragbed.builder.search import find_engine
 from ragbed.builder.sources import SOURCES
@@ -20,6 +21,8 @@ from ragbed.retrieval import find_encoder
 from ragbed.schema import Lang
 
 _MAX_NUMBER = 10_000_000  # upper limit for counts of items or tokens, higher than any build needs
+Count: TypeAlias = Annotated[int, Meta(ge=0, le=_MAX_NUMBER)]
+Positive: TypeAlias = Annotated[int, Meta(ge=1, le=_MAX_NUMBER)]
 
 
 class _Part(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -29,9 +32,9 @@ class _Part(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 class RecipeCounts(_Part, frozen=True, kw_only=True):
     """The number of items per kind and language."""
 
-    base: int = 20
-    integration: int = 0
-    counterfactual: int = 0
+    base: Count = 20
+    integration: Count = 0
+    counterfactual: Count = 0
 
 
 class RecipeSource(_Part, frozen=True, kw_only=True):
@@ -45,10 +48,12 @@ class RecipeSource(_Part, frozen=True, kw_only=True):
 class RecipeQuestions(_Part, frozen=True, kw_only=True):
     """The settings for generating questions."""
 
-    per_section: int = 3  # number of questions per article or section, each about a different fact
-    surplus: float = 3.0  # number of drafts per requested item; most builds reject about half of the drafts
-    articles: int | None = None  # maximum number of articles to write questions from, e.g. in a trial
-    max_tokens: int = 700  # maximum number of tokens in the generator's response; 3 questions need about 300
+    per_section: Positive = 3  # number of questions per article or section, each about a different fact
+    surplus: Annotated[float, Meta(ge=1, le=_MAX_NUMBER)] = (
+        3.0  # number of drafts per requested item; most builds reject about half of the drafts
+    )
+    articles: Positive | None = None  # maximum number of articles to write questions from, e.g. in a trial
+    max_tokens: Positive = 700  # maximum number of tokens in the generator's response; 3 questions need about 300
 
 
 class RecipeChecks(_Part, frozen=True, kw_only=True):
@@ -67,7 +72,7 @@ class RecipeSearch(_Part, frozen=True, kw_only=True):
     """The settings for finding documents for a question."""
 
     engine: str = "local"
-    hits: int = 10  # maximum number of pages per question, as in the paper
+    hits: Positive = 10  # maximum number of pages per question, as in the paper
     after: str | None = None
     before: str | None = None
 
@@ -77,18 +82,17 @@ class RecipeRanking(_Part, frozen=True, kw_only=True):
 
     encoder: str = "e5"  # the weights of e5 are part of a Python package, so nothing is downloaded
     encoders: dict[Lang, str] = {}  # encoders by language; the paper uses one for each language
-    top: int = 30  # maximum number of passages per question, as in the paper
-    tokens: int = 300  # maximum length of a passage in tokens, as in the paper
+    top: Positive = 30  # maximum number of passages per question, as in the paper
+    tokens: Positive = 300  # maximum length of a passage in tokens, as in the paper
 
 
 class RecipePools(_Part, frozen=True, kw_only=True):
     """The requirements for an item. Each host or file counts as one source."""
 
-    supports: int = 1  # minimum number of supporting passages
-    distracts: int = 4  # minimum number of distracting passages
-    sources: int = 2  # minimum number of sources that support the answer
-    spread: int = 3  # minimum number of distinct sources across all passages
-    per_source: int = 8  # maximum number of passages from one source
+    supports: Count = 1  # minimum number of supporting passages
+    distracts: Count = 4  # minimum number of distracting passages
+    sources: Count = 2  # minimum number of sources that support the answer
+    per_source: Count = 8  # maximum number of passages from one source
 
 
 class Recipe(_Part, frozen=True, kw_only=True):
@@ -100,7 +104,7 @@ class Recipe(_Part, frozen=True, kw_only=True):
     langs: tuple[Lang, ...] = ("en", "zh")
     about: str = ""  # topic of the questions
     since: str | None = None  # ISO date; older and undated articles are excluded
-    seed: int = 0
+    seed: Annotated[int, Meta(ge=-_MAX_NUMBER, le=_MAX_NUMBER)] = 0
     wanted: RecipeCounts = RecipeCounts()
     questions: RecipeQuestions = RecipeQuestions()
     checks: RecipeChecks = RecipeChecks()
@@ -130,7 +134,6 @@ def read_recipe(path: Path) -> Recipe:
     except msgspec.ValidationError as error:
         raise DataError(path, f"{error}; docs/reference/build.md lists the fields of a recipe") from error
     _check(path, recipe)
-    _check_numbers(path, recipe)
     return recipe
 
 
@@ -181,18 +184,6 @@ def _check(path: Path, recipe: Recipe) -> None:
     days = {"since": recipe.since, "search.after": recipe.search.after, "search.before": recipe.search.before}
     for name, day in days.items():
         check_day(day, f"{path}: {name}")
-
-
-def _check_numbers(path: Path, recipe: Recipe) -> None:
-    """Raise an error if a value is too small, too large or not a number, or if the recipe requests no items."""
-    if abs(recipe.seed) > _MAX_NUMBER:
-        raise DataError(path, f"{recipe.seed} is too large; the maximum is {_MAX_NUMBER:,}", field="seed")
-    for table in ("wanted", "questions", "checks", "gate", "search", "ranking", "pools"):
-        for field, value in structs.asdict(getattr(recipe, table)).items():
-            least = 0 if table in ("wanted", "pools") else 1
-            if isinstance(value, int | float) and not least <= value <= _MAX_NUMBER:  # this also rejects NaN
-                problem = f"{value} is not a number from {least:,} to {_MAX_NUMBER:,}"
-                raise DataError(path, problem, field=f"{table}.{field}")
     if not any(structs.astuple(recipe.wanted)):
         raise DataError(
             path, "must contain at least one number above 0; otherwise no items are built", field="[wanted]"

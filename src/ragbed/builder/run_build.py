@@ -11,7 +11,7 @@ import msgspec
 from msgspec import Struct
 
 from ragbed import __version__
-from ragbed.builder.build_context import LOCK, Build, FetchedPage, hash_file, listed_files
+from ragbed.builder.build_context import Build, FetchedPage, hash_file, listed_files
 from ragbed.builder.funnel import Delivery, compare_delivery, main_reasons
 from ragbed.builder.items import KINDS, file_of
 from ragbed.builder.model_calls import CALLS, PROMPTS, closed_book_hash, find_identities, prompt_hash
@@ -19,6 +19,7 @@ from ragbed.builder.pipeline import Done, State, run_steps
 from ragbed.builder.quality import write_quality
 from ragbed.builder.ranking import check_engine
 from ragbed.builder.recipe import Recipe, encoder_of, models_of
+from ragbed.builder.sources import LOCK
 from ragbed.data.native import to_line
 from ragbed.errors import option
 from ragbed.io.jsonl import write_whole

@@ -24,6 +24,7 @@ from ragbed.io.locations import read_regular
 from ragbed.schema import Reject
 from ragbed.text import storable_name
 
+LOCK = "build.lock"
 STEP = "articles"  # name of this build step in reject records
 _MAX_LEVELS = 3  # maximum nesting depth of sitemaps; the standard allows one level
 _WEB = ("http://", "https://")
@@ -146,7 +147,7 @@ def find_files(root: Path) -> Iterator[Path]:
 def _is_build(folder: Path) -> bool:
     """Check whether a folder contains a build or a reviewed build, whose report must not become a document."""
     try:
-        is_own = (folder / "lock").is_file() and (folder / "steps").is_dir()
+        is_own = (folder / LOCK).is_file() and (folder / "steps").is_dir()
         return is_own or (folder / "review" / "reviewed.json").is_file()
     except PermissionError:
         return False
@@ -177,7 +178,6 @@ class _Line(msgspec.Struct):
     title: str | None = None
     date: str | None = None
     licence: str | None = None
-    license: str | None = None
 
 
 async def open_records(source: ArticleSource, documents: DocumentFetcher) -> AsyncIterator[Found]:  # noqa: ARG001
@@ -198,7 +198,7 @@ async def open_records(source: ArticleSource, documents: DocumentFetcher) -> Asy
             content_type="text/plain; charset=utf-8",
             title=line.title or "",
             date=line.date,
-            licence=line.licence or line.license,
+            licence=line.licence,
         )
 
 

@@ -171,7 +171,7 @@ def spans_of(question: Question, fake: Answer, text: str) -> tuple[tuple[int, in
 
 @lru_cache(maxsize=16)  # the same text is searched for every part of the true and false answers
 def _read(text: str, lang: Lang) -> FoldedResponse:
-    return FoldedResponse(fold(text, lang), (text,))
+    return FoldedResponse(fold(text, lang), text)
 
 
 def _typed(

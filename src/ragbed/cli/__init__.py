@@ -34,6 +34,7 @@ GROUPS = {
 }
 """The commands in the groups and the order of the help."""
 SPECS: dict[str, str | dict[str, str]] = {
+    "report": "ReportSpec",
     "status": "StatusSpec",
     "compare": "CompareSpec",
     "rank": "RankSpec",

@@ -26,6 +26,15 @@ def say(message: str) -> None:
     sys.stderr.write(printable(message) + "\n")
 
 
+def print_text(text: str, *, to_stderr: bool = False) -> None:
+    """Print a text; only a terminal wraps its lines, between words."""
+    stream = sys.stderr if to_stderr else sys.stdout
+    if stream.isatty():
+        console(to_stderr=to_stderr).print(printable(text))
+    else:
+        click.echo(printable(text), err=to_stderr)
+
+
 def print_json(summary: object) -> None:
     """Print a machine-readable summary to standard output as a single line, always in UTF-8."""
     import msgspec
@@ -83,28 +92,33 @@ def print_tables(tables: Iterable[Table], *, to_stderr: bool = False) -> None:
         say(line)
 
 
-def show_result(result: Result, *, to_json: bool) -> None:
+def print_result(result: Result, *, to_json: bool) -> None:
     """Print a result, and exit with its code. With `to_json`, its values are the standard output."""
+    show_result(result, to_stderr=to_json)
+    if to_json:
+        print_json(result.values)
+    if result.exit_code:
+        raise click.exceptions.Exit(result.exit_code)
+
+
+def show_result(result: Result, *, to_stderr: bool) -> None:
+    """Print the tables and texts of a result, and on standard error the explanations of the columns and the notes."""
     from ragbed.reporting.table import Table, list_meanings
 
     tables, follows_table = result.tables(), False
     for part in result.parts:
         if isinstance(part, str):
-            click.echo(printable(part), err=to_json)
+            print_text(part, to_stderr=to_stderr)
         elif part.headings:
             if follows_table:
-                click.echo(err=to_json)
-            print_table(part, to_stderr=to_json)
+                click.echo(err=to_stderr)
+            print_table(part, to_stderr=to_stderr)
         follows_table = isinstance(part, Table)
     for line in dict.fromkeys([*list_meanings(tables), *(note for table in tables for note in table.notes)]):
         say(line)
     is_problem = result.exit_code in (2, 4)  # the last sentence says why
     for number, line in enumerate(result.notes, 1):
         say(f"ragbed: {line}" if is_problem and number == len(result.notes) else line)
-    if to_json:
-        print_json(result.values)
-    if result.exit_code:
-        raise click.exceptions.Exit(result.exit_code)
 
 
 def serve(page: PageServer) -> None:

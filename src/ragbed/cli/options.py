@@ -211,10 +211,11 @@ class JobCommand(Command):
     def _fields(self) -> tuple[type[Spec] | None, list[OptionField], list[OptionField]]:
         """The specification, its fields, and the options that only the command has."""
         json = read_field("json", Json, default=False)
-        return self._spec, list(fields_of(self._spec).values()), [] if json is None else [json]
+        own = [json] if json is not None and self._spec.prints_json else []
+        return self._spec, list(fields_of(self._spec).values()), own
 
     def _call(self, **typed: Any) -> None:  # noqa: ANN401 - values as click returns them
-        from ragbed.cli.console import serve, show_result
+        from ragbed.cli.console import print_result, serve
         from ragbed.cli.console_progress import ConsoleProgress
         from ragbed.reporting.table import Result
 
@@ -230,7 +231,7 @@ class JobCommand(Command):
                 say("Stopped. Finished parts are kept; rerun the same command to resume.")
             raise
         if isinstance(result, Result):
-            show_result(result, to_json=typed["json"])
+            print_result(result, to_json=typed.get("json", False))
         else:
             serve(result)
 

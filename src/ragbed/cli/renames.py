@@ -14,5 +14,5 @@ REMOVED_COMMANDS = {
 
 GUESSED_COMMANDS = {"evaluate": "run", "eval": "run"}
 """Name that a user may guess: the command to suggest."""
-GUESSED_OPTIONS = {"--noise-ratio": "--noise", **{f"--{name}": f"-f {name}" for name in ("html", "md", "latex", "csv")}}
+GUESSED_OPTIONS = {"--noise-ratio": "--noise", **{f"--{name}": f"-f {name}" for name in ("html", "md", "csv")}}
 """Name that a user may guess: the option to suggest, if the command has it."""

@@ -101,11 +101,12 @@ def print_other_tables(folder: Path, settings: Mapping[str, str], *, to_stderr: 
     is_covered = not any(name in testbeds for name in ("own-rag", "conflict", "length"))
     if is_covered and not {"remedies", "search"} & settings.keys():
         return
-    from ragbed.api.reports import read_report
-    from ragbed.cli.report import print_report
+    from ragbed.api.reports import describe_report, read_report
+    from ragbed.cli.console import show_result
+    from ragbed.reporting.table import Result
 
     shown = ("remedies", "own-rag", "search", "conflict", "length", "citations")
-    print_report(read_report([folder], [str(folder)], "robust"), shown, to_stderr=to_stderr)
+    show_result(Result(*describe_report(read_report([folder], [str(folder)], "robust"), shown)), to_stderr=to_stderr)
 
 
 def print_forecasts(job: Job, *, to_json: bool) -> None:

@@ -72,8 +72,7 @@ def _describe_object(owner: object, seen: set[int]) -> Iterator[str]:
     yield type(owner).__qualname__
     methods = [one for name, one in vars(type(owner)).items() if name not in ("__init__", "__post_init__")]
     changed = _assigned(method.__code__ for method in methods if isinstance(method, FunctionType))
-    attributes: dict[str, object] = getattr(owner, "__dict__", {})
-    yield from _describe_values({name: one for name, one in attributes.items() if name not in changed}, seen)
+    yield from _describe_values(getattr(owner, "__dict__", {}), changed, seen)
 
 
 def _describe_function(function: FunctionType, seen: set[int]) -> Iterator[str]:
@@ -84,15 +83,17 @@ def _describe_function(function: FunctionType, seen: set[int]) -> Iterator[str]:
     changed = _assigned([code, *(one.__code__ for one in neighbours)])
     closure = inspect.getclosurevars(function).nonlocals
     yield from _describe(tuple(closure[name] for name in sorted(closure.keys() - changed)), seen)
-    used = {name for one in _with_inner(code) for name in one.co_names} - changed
-    yield from _describe_values({name: value for name, value in values.items() if name in used}, seen, module)
+    used = {name for one in _with_inner(code) for name in one.co_names}
+    yield from _describe_values({name: value for name, value in values.items() if name in used}, changed, seen, module)
 
 
-def _describe_values(values: Mapping[str, object], seen: set[int], module: str = "") -> Iterator[str]:
+def _describe_values(
+    values: Mapping[str, object], changed: set[str], seen: set[int], module: str = ""
+) -> Iterator[str]:
     """Describe those of the named values that cannot change, and the functions of a module among them."""
     for name, value in sorted(values.items()):
         is_ours = isinstance(value, FunctionType) and value.__module__ == module
-        if is_ours or isinstance(value, (*_VALUES, tuple, frozenset)):
+        if name not in changed and (is_ours or isinstance(value, (*_VALUES, tuple, frozenset))):
             yield name
             yield from _describe(value, seen)
 

@@ -84,14 +84,10 @@ _BY_CODE: dict[Kind, frozenset[str]] = {
     "filter": frozenset({
         "content_filter", "content_policy_violation", "responsibleaipolicyviolation", "data_inspection_failed",
         "datainspectionfailed", "content_filtered", "moderation_blocked", "1301",
-        "sensitivecontentdetected", "inputtextsensitivecontentdetected", "outputtextsensitivecontentdetected",
-        "censorship_blocked",
     }),
     "quota": frozenset({
         "insufficient_quota", "billing_hard_limit_reached", "billing_error", "insufficient_balance", "arrearage",
-        "payment_required", "insufficient_user_quota", "insufficient_credits", "allocationquota.freetieronly",
-        "insufficient_balance_error", "exceeded_current_quota_error", "budget_exceeded",
-        "pre_consume_token_quota_failed", "accountoverdueerror", "setlimitexceeded",
+        "payment_required", "insufficient_credits", "allocationquota.freetieronly", "exceeded_current_quota_error",
         "1113", "1304", "1308", "1309", "1310", "30001",
     }),
     "too-long": frozenset({
@@ -110,17 +106,14 @@ _PER_MINUTE = ("error-code#token-limit", "allocated quota exceeded, please incre
 _AMBIGUOUS = frozenset({400, 402, 403, 404, 413, 422, 429, 451, 500})
 # Phrases that identify errors for which some servers send no code.
 _BY_WORDS: tuple[tuple[Kind, frozenset[int], tuple[str, ...]], ...] = (
-    # Fireworks sends status 412 if the spending limit is reached.
-    ("quota", frozenset({400, 403, 412, 429, 500}), (
+    ("quota", frozenset({400, 403, 429}), (
         "credit balance is too low", "insufficient balance", "billing_hard_limit", "insufficient credits",
         "requires more credits", "used all available credits", "doesn't have any credits", "key limit exceeded",
-        "reached your specified api usage limits", "budget has been exceeded", "spending limit",
-        "spending cap", "credits are depleted", "today's quota", "free trial quota",
+        "reached your specified api usage limits", "spending limit", "spending cap",
     )),
     ("filter", frozenset({400, 403, 451}), (
         "input was flagged", "input flagged", "flagged by moderation", "flagged as potentially violating",
-        "content exists risk", "blocked by content filtering policy", "contentpolicyviolationerror",
-        "content violates usage guidelines",
+        "content exists risk", "blocked by content filtering policy", "content violates usage guidelines",
     )),
     # OpenAI and Azure send this error instead of a response if a model has used up the token limit with reasoning.
     ("length", frozenset({400, 422, 500}), (
@@ -132,7 +125,7 @@ _BY_WORDS: tuple[tuple[Kind, frozenset[int], tuple[str, ...]], ...] = (
         "context length", "context_length", "context size", "context window", "maximum context", "too many tokens",
         "too long", "request too large", "exceeds the limit of", "input length", "input token count",
         "must have less than", "maximum prompt length", "tokens + `max_new_tokens`", "exceeded model token limit",
-        "max_seq_len", "maximum model length", "max message tokens",
+        "max_seq_len", "maximum model length",
     )),
     ("too-long", frozenset({429}), ("request too large",)),
     ("auth", frozenset({400}), ("incorrect api key", "api key not valid")),

@@ -37,8 +37,8 @@ class SearchTool:
 
     def __init__(self, case: Case, corpus: SearchCorpus) -> None:
         self._case, self._corpus, self._lock = case, corpus, threading.Lock()
-        self._searches: dict[int, Search] = {}  # by the order in which they start; concurrent ones end in any order
-        self._executed, self._invalid, self._is_over = 0, 0, False
+        self._searches = list[Search]()
+        self._executed, self._is_over = 0, False
 
     def __call__(self, query: str, k: int = DEFAULT_K) -> list[FoundPassage]:
         """Return the passages that best match a query, best first.
@@ -49,7 +49,9 @@ class SearchTool:
         """
         search = check_search(query, k)
         if search.problem is not None:
-            self._record_invalid(search)
+            with self._lock:
+                if len(self._searches) < 2 * self._corpus.max_calls:  # do not record an endless series of invalid calls
+                    self._searches.append(search)
             raise ValueError(read_texts("en")["problems"][search.problem].removeprefix("Error: "))
         with self._lock:
             if self._executed >= self._corpus.max_calls:
@@ -57,24 +59,16 @@ class SearchTool:
                 # The message has no advice for users, because some systems pass it on to the model.
                 raise SearchLimitReached(f"the limit of {self._corpus.max_calls} searches has been reached")
             self._executed += 1
-            place = self._executed + self._invalid
         # Search without the lock: `add_to` acquires the lock in the event loop, which must not wait for a search.
         found = tuple(self._corpus.search(self._case, search.query, search.k))
         with self._lock:
-            self._searches[place] = structs.replace(search, found=found)
+            self._searches.append(structs.replace(search, found=found))
         return [FoundPassage(id=passage.id, text=passage.text) for passage in found]
-
-    def _record_invalid(self, search: Search) -> None:
-        with self._lock:
-            self._invalid += 1
-            if self._invalid <= self._corpus.max_calls:  # do not record an endless series of invalid calls
-                self._searches[self._executed + self._invalid] = search
 
     def add_to(self, completion: Completion) -> Completion:
         """Return a case's completion with the recorded searches added."""
         with self._lock:
-            searches = tuple(search for _, search in sorted(self._searches.items()))
-            step = Step(messages=(), reply=completion.reply, searches=searches, protocol="function")
+            step = Step(messages=(), reply=completion.reply, searches=tuple(self._searches), protocol="function")
             completion = structs.replace(completion, steps=(step,))
             if not self._is_over:
                 return completion

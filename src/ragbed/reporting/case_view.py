@@ -204,7 +204,7 @@ def _predicted(reply: str, document: str, question: str) -> list[TextSpan]:
 @lru_cache(maxsize=1_024)  # Cases for the same question often share documents.
 def _answers_in(text: str, gold: Gold, lang: Lang) -> tuple[TextSpan, ...]:
     folded = fold(text, lang)
-    reading = FoldedResponse(folded, (text,))
+    reading = FoldedResponse(folded, text)
     owned = drop_contained([find_mentions(slot, gold, reading) for slot in (*gold.slots, *gold.fakes)])
     if not any(owned):
         return ()

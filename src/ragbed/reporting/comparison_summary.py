@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from ragbed.analysis.comparison import (
@@ -104,7 +104,7 @@ def state(summaries: Sequence[Summary]) -> list[str]:
     if same:
         listed = same[0] if len(same) == 1 else f"{', '.join(same[:-1])} or {same[-1]}"
         sentences.append(f"No significant difference on {listed}.")
-    return [*sentences, *_single_conditions(summaries, places)]
+    return sentences
 
 
 def state_incomplete(rows: Sequence[Comparison]) -> list[str]:
@@ -115,16 +115,6 @@ def state_incomplete(rows: Sequence[Comparison]) -> list[str]:
         if parts := [counted(total, noun) for total, noun in zip(totals, _INCOMPLETE, strict=True) if total]:
             sentences.append(f"{side} has {', '.join(parts)}.")
     return sentences
-
-
-def _single_conditions(summaries: Sequence[Summary], places: dict[ComparedCondition, str]) -> Iterator[str]:
-    """Yield a sentence for each condition whose significant difference disagrees with the testbed's pooled result."""
-    for one in summaries:
-        mean = one.comparison
-        for row in one.rows if len(one.rows) > 1 else ():
-            is_other_way = (row.difference.value > 0) != (mean.difference.value > 0)
-            if row.adjusted < ALPHA and (mean.adjusted >= ALPHA or is_other_way):
-                yield _difference(row, _of(places[mean.condition], _ratios([row])))
 
 
 def _difference(row: Comparison, where: str) -> str:
@@ -140,22 +130,6 @@ def _numbers(row: Comparison, *, with_p: bool) -> str:
     value, low, high = (f"{100 * one:+.1f}".replace("-", "−") for one in row.difference)
     p = f"adjusted p {format_p(row.adjusted)}, " if with_p else ""
     return f"{value} points, 95% interval {low} to {high}, {p}{counted(row.n, 'question')}"
-
-
-def _tell_repeated(counts: Sequence[tuple[int, int]]) -> list[str]:
-    """Return a note on why n is smaller than the number of items, if it is.
-
-    Args:
-        counts: The numbers of items and of distinct questions, for each comparison.
-    """
-    items, questions = max(counts, key=lambda pair: pair[0] - pair[1], default=(0, 0))
-    if items == questions:
-        return []
-    return [
-        f"n counts distinct questions: {items:,} items contain {questions:,}. Items about the same event, or with the "
-        "same question but different documents, count as one question with their mean score, so the rates can differ "
-        "slightly from those of `ragbed report`, which counts every case."
-    ]
 
 
 def _of(name: str, detail: str) -> str:
@@ -233,7 +207,7 @@ def tabulate_comparison(rows: Sequence[Comparison], min_drop: float) -> Table:
     outcomes = [f"{side} {name}" for side in "AB" for name in IncompleteCounts._fields]
     title, shown = compact(shown, ("data", "lang", "docs", "true"), outcomes)
     meanings = {
-        "n": "distinct questions that both sides were evaluated on under this condition",
+        "n": "distinct questions that both sides were evaluated on; items about the same event count as one",
         "A %, B %": "share of them with the right answer (rejection: with a refusal), failed calls included",
         "B − A": "difference in points, computed before rounding, with its 95% interval",
         "flips": "questions on which B scores higher (+) and lower (−) than A",
@@ -241,8 +215,7 @@ def tabulate_comparison(rows: Sequence[Comparison], min_drop: float) -> Table:
         "verdict": f'better or worse if p < 0.05; "worse by > {100 * min_drop:g}" if B is significantly worse by more '
         f"than {100 * min_drop:g} points (one-sided test with its own p-value, so p may be above 0.05)",
     }
-    notes = _tell_repeated([(row.items, row.n) for row in rows])
-    return Table(values, f"By condition{title}", shown, meanings=meanings, notes=notes)
+    return Table(values, f"By condition{title}", shown, meanings=meanings)
 
 
 def _place(condition: ComparedCondition) -> dict[str, Cell]:
@@ -299,10 +272,9 @@ def tabulate_ranking(rankings: Sequence[Ranking]) -> Table:
         "wrong. A model that always refuses ranks first for rejection, so read it together with noise",
         "better than": "models that are significantly worse: paired test by question, p < 0.05 adjusted for "
         f"{tests} (Holm)",
-        "n": "distinct questions that all models were evaluated on",
+        "n": "distinct questions that all models were evaluated on; items about the same event count as one",
     }
-    notes = _tell_repeated([(ranking.items, ranking.n) for ranking in rankings])
-    notes += [
+    notes = [
         f"Not compared on {_ranked(ranking)['testbed']} because some models do not have them: "
         f"{counted(ranking.unpaired, 'question')}."
         for ranking in rankings

@@ -10,19 +10,9 @@ from ragbed.analysis.diagnosis.summary import UNCLASSIFIED, RunDiagnosis, type_s
 from ragbed.analysis.locale import Locale
 from ragbed.analysis.metrics.cells import Cell
 from ragbed.analysis.metrics.knowledge import PRIORS
-from ragbed.analysis.metrics.length import PARTS
-from ragbed.reporting.pages.charts import (
-    Chart,
-    ChartRow,
-    ChartTexts,
-    CurvePoint,
-    Series,
-    StackSegment,
-    curves,
-    heat,
-    safe_name,
-    stacks,
-)
+from ragbed.reporting.pages.charts.curves import CurvePoint, Series, curves
+from ragbed.reporting.pages.charts.layout import Chart, ChartTexts, safe_name
+from ragbed.reporting.pages.charts.rows import ChartRow, StackSegment, heat, stacks
 from ragbed.reporting.tables import tell_condition
 from ragbed.schema import Estimate
 
@@ -178,7 +168,7 @@ def _dose_response(cells: Sequence[Cell], words: Locale) -> Iterator[Chart]:
 
 
 def _length(cells: Sequence[Cell], words: Locale) -> Iterator[Chart]:
-    """Plot accuracy against the number of documents on a logarithmic scale, and against the answer's position."""
+    """Plot accuracy against the number of documents on a logarithmic scale."""
     panels: dict[Panel, dict[str, list[Cell]]] = {}
     for cell in cells:
         if cell.table == "length" and cell.place.get("k") is not None:
@@ -194,23 +184,14 @@ def _length(cells: Sequence[Cell], words: Locale) -> Iterator[Chart]:
             )
             panels.setdefault(panel, {}).setdefault(name, []).append(cell)
     for panel, conditions in panels.items():
-        series, rows = [], []
+        series = []
         for name, own in conditions.items():
             known = _known(_of(own, "accuracy"))
             points = tuple(sorted(_point(cell.place.get("k"), cell.estimate) for cell in known))
             series += [Series(name, points)] if len(points) > 1 else []
-            by_part = {(cell.place.get("k"), cell.place.get("slot")): cell.estimate.value
-                       for cell in _of(own, "accuracy_by_part")}  # fmt: skip
-            for k in dict.fromkeys(k for k, _ in by_part):
-                note = words("figures.length.docs", k=k)
-                rows.append(ChartRow(name, [by_part.get((k, part)) for part in range(PARTS)], note))
         if series:
             axes = {"across": words("figures.length.number"), "up": words("figures.accuracy")}
             yield curves(_name("length", panel), _texts(words, "length", panel, **axes), series, is_log=True)
-        if rows:
-            columns = [words(f"figures.depth.part{part + 1}") for part in range(PARTS)]
-            texts = _texts(words, "depth", panel, across=words("figures.depth.across"))
-            yield heat(_name("depth", panel), texts, columns, rows)
 
 
 def _position(cells: Sequence[Cell], words: Locale) -> Iterator[Chart]:

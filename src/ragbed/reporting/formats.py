@@ -9,12 +9,10 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from ragbed.analysis.locale import Locale, read_words
-from ragbed.reporting.numbers import FEW
 from ragbed.reporting.result_tables import tabulate_decisions, tabulate_errors
 from ragbed.reporting.summary import join_findings, summarise
-from ragbed.reporting.table import Table, escape_markdown, write_csv, write_json, write_latex, write_markdown
+from ragbed.reporting.table import Table, escape_markdown, write_csv, write_json, write_markdown
 from ragbed.reporting.tables import Report
-from ragbed.text import printable
 
 
 class ReportText(NamedTuple):
@@ -25,7 +23,7 @@ class ReportText(NamedTuple):
     is_note: bool = False
 
 
-def arrange(report: Report, words: Locale, *, with_examples: bool = True) -> Iterator[ReportText | Table]:
+def arrange(report: Report, words: Locale) -> Iterator[ReportText | Table]:
     """Yield the parts of a text report in order."""
     yield from (ReportText("", note) for note in report.notes(words))
     if report.is_monitored:
@@ -39,14 +37,14 @@ def arrange(report: Report, words: Locale, *, with_examples: bool = True) -> Ite
     yield ReportText(words("page.rates"), is_note=True)
     yield from (ReportText(words(f"page.{note}"), is_note=True) for note in report.table_notes)
     if report.errors:
-        yield tabulate_errors(report.errors, words, with_examples=with_examples)
+        yield tabulate_errors(report.errors, words)
 
 
 def _write_markdown(report: Report) -> str:
     parts = ["# Report", f"Runs: {', '.join(map(escape_markdown, report.runs))}. Scorer: {report.scorer}."]
     for part in arrange(report, read_words("en")):
         if isinstance(part, Table):
-            parts += [f"## {part.title}", *part.notes, write_markdown(part)]
+            parts += [f"## {escape_markdown(part.title)}", *part.notes, write_markdown(part)]
         elif part.lead:
             lead = f"**{escape_markdown(part.lead)}**"
             parts.append(f"{lead}: {escape_markdown(part.text)}" if part.text else lead)
@@ -55,23 +53,9 @@ def _write_markdown(report: Report) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def _write_latex(report: Report) -> str:
-    words, runs = read_words("en"), printable(", ".join(report.runs).replace("\n", " "))
-    head = f"% Created by ragbed from {runs}; scorer {report.scorer}. Requires \\usepackage{{booktabs,graphicx}}."
-    note = f"Percentages of n, failures included, with 95% intervals by question; * fewer than {FEW} questions."
-    until = ["Intervals are valid at any stopping time."] if report.is_monitored else []
-    tables = []
-    for one in report.tables:
-        printed = [words("page.printed")] if any(row.printed for row in one.rows) else []
-        tables.append(one.as_table(words))
-        tables[-1].notes = [note, *until, *printed]
-    return "\n\n".join([head, *map(write_latex, tables)]) + "\n"
-
-
 # CSV and JSON have the cells of all scorers and the stopping conditions, one per line.
 FORMATS: dict[str, Callable[[Report], str]] = {
     "md": _write_markdown,
-    "latex": _write_latex,
     "csv": lambda report: write_csv(report.records()),
     "json": lambda report: write_json(report.records()),
 }

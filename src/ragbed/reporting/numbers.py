@@ -77,23 +77,14 @@ def show_number(number: float | None, column: TableColumn | None = None) -> str:
     return f"{round(scaled, digits) + 0.0:.{digits}f}"  # Adding 0.0 turns -0.0 into 0.0.
 
 
-class CountRange(NamedTuple):
-    """The smallest and the largest number of cases or questions on which a value in a table row is based."""
-
-    low: int
-    high: int
-
-    def __str__(self) -> str:
-        return f"{self.low:,}" if self.low == self.high else f"{self.low:,}–{self.high:,}"
-
-
 class RowCounts(NamedTuple):
-    """The numbers of cases, failed, truncated and filtered ones behind the rates in a table row."""
+    """The smallest and largest number of cases behind a rate in a table row, and the most failures behind one."""
 
-    n: CountRange
-    errors: CountRange
-    truncated: CountRange
-    filtered: CountRange
+    least: int
+    most: int
+    errors: int
+    truncated: int
+    filtered: int
 
 
 def count_cases(cells: Iterable[Estimate | None]) -> RowCounts:
@@ -105,14 +96,15 @@ def count_cases(cells: Iterable[Estimate | None]) -> RowCounts:
     present = [cell for cell in cells if cell is not None]
     known = [cell for cell in present if cell.n] or present
     rates = [cell for cell in known if not cell.metric.endswith(_COMBINED)]
-    names = RowCounts._fields if rates else ("questions", *RowCounts._fields[1:])
-    counts = ([getattr(cell, name) for cell in rates or known] for name in names)
-    return RowCounts(*(CountRange(min(found, default=0), max(found, default=0)) for found in counts))
+    counts = [cell.n for cell in rates] or [cell.questions for cell in known] or [0]
+    failures = (max((getattr(cell, name) for cell in rates or known), default=0) for name in RowCounts._fields[2:])
+    return RowCounts(min(counts), max(counts), *failures)
 
 
 def show_asked(counts: RowCounts, words: Locale | None = None) -> Shown:
     """Return the number of attempted cases, and of failed, truncated and filtered ones, if there are any."""
     words = words or read_words("en")
     found = {"failed": counts.errors, "truncated": counts.truncated, "filtered": counts.filtered}
-    parts = [words(f"page.{name}", count=str(count)) for name, count in found.items() if count.high]
-    return Shown(str(counts.n), note=f"({', '.join(parts)})" if parts else "", number=counts.n.high)
+    parts = [words(f"page.{name}", count=f"{count:,}") for name, count in found.items() if count]
+    n = f"{counts.least:,}" if counts.least == counts.most else f"{counts.least:,}–{counts.most:,}"
+    return Shown(n, note=f"({', '.join(parts)})" if parts else "", number=counts.most)

@@ -9,11 +9,10 @@ from ragbed.analysis.locale import Locale
 from ragbed.reporting.numbers import show_number
 from ragbed.reporting.pages.charts.layout import format_share
 from ragbed.reporting.table import Table
-from ragbed.runs.decided import DecidedInterval, narrow
+from ragbed.runs.decided import DecidedInterval
 from ragbed.scoring.version import SCORER_VERSION
 
 _PLACE = ("data", "lang", "profile", "noise", "k", "arm", "correct", "slot")
-_LONGEST = 160  # Maximum number of characters of a question or response to show; the case browser shows the full text.
 
 
 def tabulate_decisions(conditions: Iterable[DecidedInterval], names: Mapping[str, str], words: Locale) -> Table:
@@ -25,14 +24,16 @@ def tabulate_decisions(conditions: Iterable[DecidedInterval], names: Mapping[str
         if one.last is not None:
             bounds = _interval(one.last.low, one.last.high, one.last.questions, words)
             last = f"{show_number(one.last.value)} {bounds}"
+        outcome = words(f"decisions.{one.conclusion or 'decided'}" if is_decided else "decisions.inconclusive")
+        if one.scorer != SCORER_VERSION:
+            outcome = words("decisions.other_scorer", outcome=outcome)
         cells = {
             "model": names.get(one.model, one.model),
             "condition": one.condition or "–",
             "measures": _measured(one),
-            "outcome": words(f"decisions.{one.conclusion or 'decided'}" if is_decided else "decisions.inconclusive"),
+            "outcome": outcome,
             "at_decision": _interval(one.low, one.high, one.questions, words) if is_decided else "–",
             "last": last,
-            "note": _note(one, words),
         }
         rows.append({words(f"decisions.{name}"): cell for name, cell in cells.items()})
     return Table(rows, words("decisions.heading"))
@@ -55,20 +56,6 @@ def _measured(one: DecidedInterval) -> str:
     return ", ".join([metric, *named])
 
 
-def _note(one: DecidedInterval, words: Locale) -> str:
-    """Describe how the confidence interval over all responses differs from the one at the time of the decision."""
-    if one.scorer != SCORER_VERSION:
-        return words("decisions.other_scorer")
-    if one.state != "decided" or one.last is None:
-        return "–"
-    last = (one.last.value, one.last.low, one.last.high)
-    if [show_number(bound) for bound in last[1:]] == [show_number(one.low), show_number(one.high)]:
-        return words("decisions.same")
-    if narrow(last, [one], one.alpha) == last[1:] and not one.low <= one.last.value <= one.high:
-        return words("decisions.left")
-    return words("decisions.different")
-
-
 def decision_record(one: DecidedInterval) -> dict[str, object]:
     """Return an outcome as a record for a CSV or JSON report, with a cell's columns plus columns for the decision."""
     last, place = one.last, {name: one.place.get(name) for name in _PLACE}
@@ -89,8 +76,8 @@ def decision_record(one: DecidedInterval) -> dict[str, object]:
     }  # fmt: skip
 
 
-def tabulate_errors(rows: Iterable[ErrorRow], words: Locale, *, with_examples: bool = True) -> Table:
-    """Return one row per error type and, if requested, an example, as in the paper's Tables 2, 4 and 6."""
+def tabulate_errors(rows: Iterable[ErrorRow], words: Locale) -> Table:
+    """Return one row per error type, numbered like the paper's Tables 2, 4 and 6."""
     names, shown = words.section("errors"), []
     for row in rows:
         name, _, wrong, interval = row.type
@@ -102,13 +89,5 @@ def tabulate_errors(rows: Iterable[ErrorRow], words: Locale, *, with_examples: b
             "share": format_share(interval.value, *interval.bounds),
             "wrong": str(wrong),
         }
-        if with_examples:
-            why = row.why[words.lang] or "–"
-            cells |= {"question": row.question, "answer": row.answer, "reply": row.reply, "why": why}
-        shown.append({words(f"error_table.{key}"): _clip(cell) for key, cell in cells.items()})
+        shown.append({words(f"error_table.{key}"): cell for key, cell in cells.items()})
     return Table(shown, words("error_table.heading"), notes=[words("error_table.note")])
-
-
-def _clip(text: str) -> str:
-    flat = " ".join(text.split())
-    return flat if len(flat) <= _LONGEST else f"{flat[: _LONGEST - 1]}…"

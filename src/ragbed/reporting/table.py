@@ -192,8 +192,8 @@ def write_text(table: Table, room: float = math.inf, strong: Callable[[str], str
 
     rows = [[printable(show_cell(cell)) for cell in row] for row in table.cells]
     drawn = draw_table([printable(heading) for heading in table.headings], rows, room)
-    lines = [strong(line) for line in (printable(table.title), *drawn.shared) if line]
-    for number, (heading, body) in enumerate(drawn.parts if table.headings else ()):
+    lines = [strong(printable(table.title))] if table.title else []
+    for number, (heading, body) in enumerate(drawn if table.headings else ()):
         lines += [""] if number else []
         lines += [*map(strong, heading), rule(heading), *body]
     return "\n".join(lines)
@@ -282,80 +282,6 @@ def _html_cell(cell: Any) -> Child:  # noqa: ANN401 - rows can have any values
     return el("span", cell.value, parts, title=cell.title, data_value=number)
 
 
-# Brackets and stars are wrapped in braces, because \\ and \midrule would treat a following bracket or star as an
-# argument. In LaTeX's default font encoding, |, < and > print as other characters.
-_LATEX = str.maketrans(
-    {
-        **{character: f"\\{character}" for character in "{}$&#%_"},
-        **{character: f"{{{character}}}" for character in "[]*"},
-        "\\": r"\textbackslash{}",
-        "^": r"\textasciicircum{}",
-        "~": r"\textasciitilde{}",
-        "|": r"\textbar{}",
-        "<": r"\textless{}",
-        ">": r"\textgreater{}",
-        "–": "--",
-        "−": "$-$",
-        "†": r"$^\dagger$",
-        "‡": r"$^\ddagger$",
-        "ρ": r"$\rho$",
-    }
-)
-_LONG_HEADING = 12  # Maximum number of characters in a one-line heading, about the width of a value with its interval.
-# The start of a table that is scaled down if it is too wide; a closing brace ends the table.
-_FIT = r"\setlength{\tabcolsep}{4pt}\resizebox{\ifdim\width>\linewidth\linewidth\else\width\fi}{!}{%"
-
-
-def write_latex(table: Table) -> str:
-    """Return a table as LaTeX, which requires the booktabs and graphicx packages."""
-    right = find_numeric(table.cells, len(table.headings))
-    lines = [
-        r"\begin{table}\centering\small",
-        rf"\caption{{{' '.join(map(escape_latex, (f'{table.title}.', *table.notes)))}}}\par\smallskip",
-        _FIT,
-        rf"\begin{{tabular}}{{{''.join('r' if is_right else 'l' for is_right in right)}}}",
-        r"\toprule",
-        _latex_line(map(_latex_heading, table.headings)),
-        r"\midrule",
-        *(_latex_line(map(_latex_cell, row)) for row in table.cells),
-        r"\bottomrule",
-        r"\end{tabular}}",
-        r"\end{table}",
-    ]
-    return "\n".join(lines)
-
-
-def escape_latex(text: str) -> str:
-    """Escape a text for LaTeX."""
-    return printable(" ".join(text.split())).translate(_LATEX)
-
-
-def _latex_line(cells: Iterable[str]) -> str:
-    return " & ".join(cells) + r" \\"
-
-
-def _latex_heading(heading: str) -> str:
-    """Return a heading, split over two lines if it is long."""
-    words = heading.split()
-    if len(heading) <= _LONG_HEADING or len(words) == 1:
-        return escape_latex(heading)
-    cut = min(range(1, len(words)), key=lambda place: abs(len(" ".join(words[:place])) - len(" ".join(words[place:]))))
-    return _stack(" ".join(words[:cut]), escape_latex(" ".join(words[cut:])))
-
-
-def _latex_cell(cell: Cell) -> str:
-    """Return a cell, with the interval and the note in a small font below the value."""
-    if not isinstance(cell, Shown):
-        return escape_latex(show_cell(cell))
-    below = " ".join(filter(None, (cell.interval.strip("[]*").replace(", ", "–"), cell.note))).replace("-", "−")
-    value = cell.value.replace("-", "−") + ("*" if cell.interval.endswith("*") else "")
-    return _stack(value, rf"{{\tiny {escape_latex(below)}}}") if below else escape_latex(value)
-
-
-def _stack(above: str, below: str) -> str:
-    return rf"\shortstack[r]{{{escape_latex(above)}\\{below}}}"
-
-
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
@@ -401,6 +327,7 @@ class Result:
         notes: Sentences about the result.
         values: The result by name, as the command prints it with `--json`.
         exit_code: Exit code of the command: 0 if the result is complete and no gate failed.
+        main: The main table, if it is not among the parts.
     """
 
     def __init__(
@@ -409,8 +336,9 @@ class Result:
         notes: Iterable[str] = (),
         values: Mapping[str, Any] | None = None,
         exit_code: int = 0,
+        main: Table | None = None,
     ) -> None:
-        self.parts, self.notes, self.exit_code = list(parts), list(notes), exit_code
+        self.parts, self.notes, self.exit_code, self._main = list(parts), list(notes), exit_code, main
         self.values = {} if values is None else dict(values)
 
     def __getitem__(self, name: str) -> Any:  # noqa: ANN401 - a value of any type
@@ -424,7 +352,7 @@ class Result:
 
     def records(self) -> Table:
         """Return the main table."""
-        return self.tables()[0]
+        return self.tables()[0] if self._main is None else self._main
 
     def to_pandas(self) -> pandas.DataFrame:
         """Return the rows of the main table as a DataFrame. Requires `ragbed[pandas]`."""

@@ -13,7 +13,7 @@ from ragbed.analysis.locale import Locale, read_words
 from ragbed.analysis.metrics import METRICS
 from ragbed.analysis.metrics.cells import JUDGED, ONE_SUPPORTING, RULES, Cell
 from ragbed.analysis.metrics.length import PARTS
-from ragbed.analysis.paper.tables import PaperTable, inferred_rows, read_tables
+from ragbed.analysis.paper.tables import INFERRED, PaperTable, read_tables
 from ragbed.analysis.trials.columns import TrialGroup
 from ragbed.reporting.numbers import PAIRED, RowCounts, count_cases, show, show_asked
 from ragbed.reporting.result_tables import decision_record
@@ -77,7 +77,7 @@ class TableRow:
 
     @property
     def counts(self) -> RowCounts:
-        """Return the numbers of cases, failed, truncated and filtered ones, as ranges over the cells."""
+        """Return the numbers of cases, and of failed, truncated and filtered ones."""
         return count_cases(self.cells)
 
 
@@ -99,18 +99,18 @@ class ReportTable:
             by_column = list(zip(self.columns, row.cells, strict=True))
             data = row.tell_data(read_words("en"))
             start = {"model": key.model, "data": data, "lang": key.lang, "documents": row.docs}
-            failed = {name: getattr(counts, name).high for name in ("errors", "truncated", "filtered")}
+            failed = {name: getattr(counts, name) for name in ("errors", "truncated", "filtered")}
             values = {column.heading: None if cell is None else cell.value for column, cell in by_column}
-            rows.append(start | {"n": counts.n.low, "n_max": counts.n.high} | failed | values)
+            rows.append(start | {"n": counts.least, "n_max": counts.most} | failed | values)
             model = key.model + (" †" if row.comparable else "")
             named = (model, row.tell_data(words), key.lang, row.docs, show_asked(counts, words))
             cells = {column.tell(words): show(cell, column, words) for column, cell in by_column}
             shown.append({**dict(zip(names, named, strict=True)), **cells})
         title = words.section("tables").get(self.name, f"Testbed {self.name}")
         if self.name == "own-rag":
-            common, shown = compact(self._by_measure(shown, names[:4], words), names[:4])
-            title += common
-        return Table(rows, title, shown)
+            shown = self._by_measure(shown, names[:4], words)
+        common, shown = compact(shown, names[1:4])
+        return Table(rows, title + common, shown)
 
     def _by_measure(
         self, shown: Sequence[Mapping[str, Any]], keys: Sequence[str], words: Locale
@@ -130,7 +130,7 @@ class Report:
     """The content of a report, from which all formats are written.
 
     `cells` has all scorers and scopes; tables show one. `diagnoses` are the wrong answers, and `errors` are their
-    types with examples. `names` maps model strings to display names, which tables and errors use. `is_monitored` is set
+    types. `names` maps model strings to display names, which tables and errors use. `is_monitored` is set
     if a run has a stopping condition (`--until`); its intervals are then valid at any stopping time. `conditions` are
     the outcomes of the stopping conditions. `messages` are notes on runs, as the keys of their texts with the values.
     `causes` say why a RAG system's answers are wrong. `results` is the number of results in all runs.
@@ -423,7 +423,7 @@ def _beside_paper(table: ReportTable) -> ReportTable:
         by_column = dict(zip(printed.columns, values, strict=True))
         cells = tuple(_printed_cell(column, by_column, source) for column in table.columns)
         if lang in langs and any(cells):
-            name = f"{model} (paper){' ‡' if (lang, model) in inferred_rows(source.table) else ''}"
+            name = f"{model} (paper){' ‡' if (source.table, lang, model) in INFERRED else ''}"
             docs = None if table.name == "closed-book" else PAPER_DOCS
             rows.append(TableRow(TrialGroup(name, "RGB", lang, ""), docs, cells, printed=True))
     return replace(table, rows=(*table.rows, *rows))

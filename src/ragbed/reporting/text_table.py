@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
 
 from rich.cells import cell_len, chop_cells, set_cell_size
 
@@ -21,37 +20,23 @@ _LONG_NAME = 24  # Names wider than this may be broken, so that the table need n
 _GAP = 2  # Number of spaces between columns.
 
 
-class DrawnTable(NamedTuple):
-    """A table as lines of text.
+def draw_table(
+    columns: Sequence[str], rows: Sequence[Sequence[str]], room: float = math.inf
+) -> list[tuple[list[str], list[str]]]:
+    """Draw a table as one or more parts, each with the lines of a heading and of rows.
 
-    `shared` are the values that all rows share and that do not fit in the table. A table that is too wide has several
-    parts, one below the other, each with a heading and rows.
+    If the table is too wide, intervals are printed below their values, words are wrapped, and finally the columns are
+    split into several parts. Numbers and intervals are never broken, so the table can still be wider than `room`.
+    Columns that contain only numbers are right-aligned.
     """
-
-    shared: list[str]
-    parts: list[tuple[list[str], list[str]]]
-
-
-def draw_table(columns: Sequence[str], rows: Sequence[Sequence[str]], room: float = math.inf) -> DrawnTable:
-    """Draw a table. If it is too wide, reduce its width in steps until it fits.
-
-    Empty columns are left out, columns with the same value in all rows are moved above the table, intervals are
-    printed below their values, words are wrapped, and finally the columns are split into several parts. Numbers and
-    intervals are never broken, so the table can still be wider than `room`. Columns that contain only numbers are
-    right-aligned.
-    """
-    shared, parts = "", [list(range(len(columns)))]
+    parts = [list(range(len(columns)))]
     if _width(_full_widths(columns, rows)) > room:
-        columns, rows = _without_empty(columns, rows)
-        shared, columns, rows = _without_constants(columns, rows, room)
         has_interval = [any(_INTERVAL.search(row[at]) for row in rows) for at in range(len(columns))]
-        if _width(_full_widths(columns, rows)) > room:
-            rows = [[_INTERVAL.sub(_stack, cell) for cell in row] for row in rows]
+        rows = [[_INTERVAL.sub(_stack, cell) for cell in row] for row in rows]
         parts = _split(columns, rows, room, has_interval)
-    drawn = [
+    return [
         _draw_part([columns[at] for at in kept], [[row[at] for at in kept] for row in rows], room) for kept in parts
     ]
-    return DrawnTable(_wrap(shared, int(room)) if shared else [], drawn)
 
 
 def _draw_part(columns: Sequence[str], rows: Sequence[Sequence[str]], room: float) -> tuple[list[str], list[str]]:
@@ -152,32 +137,3 @@ def _least_width(word: str) -> int:
     """Return the minimum column width for a word; all words except numbers and parts of intervals can be broken."""
     is_number = word[:1] == "[" or any(character.isdigit() for character in word[:2])
     return cell_len(word) if is_number else min(cell_len(word), _NARROW)
-
-
-def _without_empty(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> tuple[list[str], list[list[str]]]:
-    """Remove empty columns, except percentage columns, where a missing value is itself informative."""
-    kept = [
-        at
-        for at, column in enumerate(columns)
-        if not rows or column.endswith("%") or any(row[at] not in ("", "–") for row in rows)
-    ]
-    return [columns[at] for at in kept], [[row[at] for at in kept] for row in rows]
-
-
-def _without_constants(
-    columns: Sequence[str], rows: Sequence[Sequence[str]], room: float
-) -> tuple[str, list[str], list[list[str]]]:
-    """Remove columns that have the same value in all rows until the table fits, and return their values as text.
-
-    Rates are kept in the table. If there is only one row, only the columns before its first rate are split off.
-    """
-    values = [set(column) for column in zip(*rows, strict=True)]
-    has_rate = [any("[" in value for value in found) for found in values]
-    first_rate = has_rate.index(True) if True in has_rate else len(columns) - 1
-    widths, kept, shared = _full_widths(columns, rows), list(range(len(columns))), []
-    for at, found in enumerate(values):
-        is_constant = len(found) == 1 and not has_rate[at] and (len(rows) > 1 or at < first_rate)
-        if is_constant and _width([widths[one] for one in kept]) > room:
-            kept.remove(at)
-            shared.append(f"{columns[at]} {rows[0][at]}")
-    return " · ".join(shared), [columns[at] for at in kept], [[row[at] for at in kept] for row in rows]

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Container, Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import msgspec
 
@@ -75,9 +75,7 @@ class CallProgress(msgspec.Struct):
         self.tokens_out += usage.get("out", 0)
 
 
-class _PendingResult(msgspec.Struct, frozen=True):
-    durable: asyncio.Future[None]
-    result: StoredResult
+_PendingResult: TypeAlias = tuple[asyncio.Future[None], StoredResult]  # the future is done once the result is on disk
 
 
 class StoppingRule(Protocol):
@@ -325,24 +323,23 @@ class CallLoop:
         # The retry of a failed case continues with the call that failed, unless it starts over.
         if completion.steps and (completion.outcome != "error" or starts_over(completion)):
             self.session.writer.put(FORGET_TURNS, request.turn_range())
-        return _PendingResult(self.session.writer.put(RECORD, row), result)
+        return self.session.writer.put(RECORD, row), result
 
     async def _settle(self, waiting: list[_PendingResult]) -> None:
         """Wait until results are on disk, and report each of them."""
         while waiting:
-            last = waiting.pop(0)
-            await last.durable
-            completion, cached = last.result.completion, last.result.cached
+            durable, result = waiting.pop(0)
+            await durable
             progress = self.progress
-            progress.count(completion, cached=cached > 0)
+            progress.count(result.completion, cached=result.cached > 0)
             if progress.finished:
                 each_s = (time.monotonic() - self._started) / progress.finished
                 progress.seconds_left = each_s * (progress.total - progress.done)
             self.watch(progress)
             if self.session.job.rule is not None:
-                self.session.job.rule.take(last.result)
+                self.session.job.rule.take(result)
             if self.session.job.follower is not None:
-                self.session.job.follower.take(last.result)
+                self.session.job.follower.take(result)
 
 
 def _without_surrogates(completion: Completion) -> Completion:

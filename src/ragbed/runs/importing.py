@@ -255,14 +255,12 @@ class RgbFile(AnswerSource):
         case = self._by_item.get(str(found.id))
         if case is None:
             raise Unmatched(f"the dataset has no item with the ID {found.id}")
-        if found.query != case.question:
-            raise Unmatched(
-                f"item {found.id} has the question {found.query!r} in this file, but {case.question!r} in the dataset"
-            )
-        if to_slots(found.ans) != case.answer:
-            raise Unmatched(
-                f"item {found.id} has the answer {found.ans!r} in this file, but {case.answer!r} in the dataset"
-            )
+        for name, ours, theirs in (
+            ("question", case.question, found.query),
+            ("answer", case.answer, to_slots(found.ans)),
+        ):
+            if ours != theirs:
+                raise Unmatched(f"item {found.id} has the {name} {theirs!r} in this file, but {ours!r} in the dataset")
         label = None if found.label is None else tuple(found.label)
         docs = None if found.docs is None else tuple(found.docs)
         return Answer(case, Completion(outcome="ok", reply=found.prediction), label, docs)

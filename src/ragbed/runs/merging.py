@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
@@ -174,7 +175,9 @@ def _add(target: RunStore, model: int, result: StoredResult, merged: Merged) -> 
     if known:
         merged.twice += 1
         old = msgspec.json.decode(known[0][0], type=Completion)
-        if "error" not in (old.outcome, result.completion.outcome) and _content(old) != _content(result.completion):
+        compared = operator.attrgetter("outcome", "reply", "reasoning", "finish")  # times are ignored
+        has_both = "error" not in (old.outcome, result.completion.outcome)
+        if has_both and compared(old) != compared(result.completion):
             trial = f"{result.model}, case {result.case.case}, repeat {result.repeat}"
             raise UsageError(
                 f"two of these runs contain different responses for {trial}. Merge only runs with different cases or "
@@ -188,8 +191,3 @@ def _add(target: RunStore, model: int, result: StoredResult, merged: Merged) -> 
     call = CallRequest(model, number, result.repeat, result.case)
     row = target.row(call, _SESSION, result.request, result.completion, result.cached)
     target.connection.execute(RECORD, row)
-
-
-def _content(completion: Completion) -> tuple[object, ...]:
-    """Return the fields that are compared to decide whether two results are identical; times are ignored."""
-    return (completion.outcome, completion.reply, completion.reasoning, completion.finish)

@@ -116,10 +116,8 @@ def need_price(model: str, own: str | None = None) -> Price:
             )
         raise UsageError(
             f"{option('budget')}: the price of {model} is unknown, because the model is not on the price list. Set its "
-            "price in "
-            f"dollars per million input and output tokens, e.g. {option('price', '0.15,0.6')} (or "
-            f"{option('price', '0,0')} if it is free), or omit "
-            f"{option('budget')}."
+            "price in dollars per million input and output tokens, e.g. "
+            f"{option('price', '0.15,0.6')} (or {option('price', '0,0')} if it is free), or omit {option('budget')}."
         )
     return price
 

@@ -62,9 +62,8 @@ def locate_value(
             is_answer = stated.event == asked[0] and (stated.act, stated.family, stated.role) == (Act.FACT, 0, TRUE)
             if is_answer or not found.words:
                 first, last = _gap(line, trace, start, name_ends.get(key, 0))
-                found = ValueLocation(
-                    trace.value_words, count_tokens(text[first:last]), (start, at) if is_answer else None
-                )
+                distance = count_tokens(text[first:last])
+                found = ValueLocation(trace.value_words, distance, (start, at) if is_answer else None)
             if is_answer:
                 break
         if trace.event_words:

@@ -121,9 +121,7 @@ class _Writer:
 
     def _write(self, template: Template, slots: _Slots, draw: HashRandom) -> str:
         def fill(slot: str) -> str:
-            words = slots.get(slot)
-            if words is None:
-                return self._banks.name(slot, draw)
+            words = slots.get(slot) or self._banks.name(slot, draw)
             return draw.pick(words) if isinstance(words, tuple) else words
 
         return template.write(fill, draw)

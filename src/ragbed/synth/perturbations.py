@@ -1,22 +1,8 @@
 """Perturbations: possible causes of errors, switched on in one item of a minimal pair and off in the other.
 
-| Perturbation | On | Off |
-|---|---|---|
-| distance | in supporting documents, the answer at the end is far from the name of the event | right after it |
-| hedge | distractors guess the value before the event, supporting documents guess about a later event | about another family |
-| sibling | distractors report another year or division, supporting documents also report the event | another family |
-| outdated | distractors give a superseded value, supporting documents also give the final one | of another family |
-| partial | distractors report everything about the event except the answer | another family |
-| contradiction | distractors state a wrong value as a fact | about another family |
-| agreement | distractors state the same wrong value | different wrong values |
-| random | distractors are from another domain | about siblings |
-| refusal | distractors say that the question cannot be answered | have a filler instead |
-| overlap | distractors repeat the question | have a filler instead |
-| length | all documents have 600 to 2,000 tokens | the usual length |
-
-A perturbation counts as the cause of an error if a model answers the unperturbed item correctly and the perturbed item
-incorrectly.
-"""  # noqa: E501
+docs/explanation/synthetic-data.md explains each of them. A perturbation counts as the cause of an error if a model
+answers the unperturbed item correctly and the perturbed item incorrectly.
+"""
 
 from __future__ import annotations
 

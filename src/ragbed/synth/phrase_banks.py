@@ -110,27 +110,25 @@ def load_banks(lang: Lang) -> Banks:
     """Return a language's parsed phrase banks."""
     folder = files("ragbed.synth") / lang
     domain_files = sorted((folder / "domains").iterdir(), key=lambda file: file.name)
-    names = _templates_by_title((folder / "names.txt").read_text("utf-8"))
+    names, fillers = (
+        {section.title: section.templates() for section in read_sections((folder / name).read_text("utf-8"))}
+        for name in ("names.txt", "fillers.txt")
+    )
     facts = read_sections((folder / "facts.txt").read_text("utf-8"))
+    expansions = {title: [template.expansions() for template in templates] for title, templates in names.items()}
     return Banks(
         lang=lang,
         rules=LANGUAGES[lang],
-        words={title: texts for title, templates in names.items() if (texts := _expand(templates))},
+        words={
+            title: tuple(text for texts in found for text in texts or ())
+            for title, found in expansions.items()
+            if all(found)
+        },
         names=names,
-        fillers=_templates_by_title((folder / "fillers.txt").read_text("utf-8")),
+        fillers=fillers,
         domains=tuple(_domain(file.name.removesuffix(".txt"), file.read_text("utf-8")) for file in domain_files),
         facts={" ".join([section.title, *section.arguments]): section for section in facts},
     )
-
-
-def _expand(templates: tuple[Template, ...]) -> tuple[str, ...]:
-    """Return all texts that the templates can produce, or an empty tuple if any template has slots."""
-    expansions = [template.expansions() for template in templates]
-    return tuple(text for texts in expansions for text in texts or ()) if all(expansions) else ()
-
-
-def _templates_by_title(text: str) -> dict[str, tuple[Template, ...]]:
-    return {section.title: section.templates() for section in read_sections(text)}
 
 
 def _domain(name: str, text: str) -> Domain:

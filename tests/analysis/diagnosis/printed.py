@@ -1,4 +1,4 @@
-"""The eight errors that the paper prints (Tables 2, 4 and 6), as far as it prints them, and eight Chinese counterparts.
+"""The eight errors that the paper prints (Tables 2, 4 and 6), as far as it prints them, and seven Chinese counterparts.
 
 Of Table 4 the paper shows no documents; what its text says of them is put into a sentence of ours.
 """
@@ -198,18 +198,6 @@ CHINESE = (
         (
             ("supports", "苹果公司周一发布了一款售价不菲的增强现实头显，名为Vision Pro。"),
             ("distracts", "古尔曼爆料，苹果公司的头显或将命名为Reality Pro。"),
-        ),
-    ),
-    Printed(
-        "特斯拉",
-        "zh",
-        "特斯拉2022年第一季度营收是多少？",
-        (("187.6亿美元",),),
-        "根据文章中的财务数据，特斯拉2022年第一季度营收为168.6亿美元。",
-        ("E3",),
-        (
-            ("supports", "特斯拉公布2022年第一季度财报，营收187.6亿美元。"),
-            ("distracts", "特斯拉2022年第一季度业绩出炉，其中汽车业务营收达到168.6亿美元。"),
         ),
     ),
     Printed(

@@ -41,8 +41,8 @@ RARE_FLOORS = {
 PARTS_FLOORS = {"E4": (0.83, 0.71), "E6": (0.9, 0.9)}
 """The same for all integration errors that were labelled for these two types."""
 TWIN_FLOORS = {
-    "smollm2-en": {"E1": (1.0, 0.8), "E2": (0.95, 0.51), "E3": (0.6, 0.6)},
-    "qwen-en": {"E1": (1.0, 0.83), "E2": (1.0, 0.64), "E3": (0.56, 0.9)},
+    "smollm2-en": {"E1": (1.0, 0.8), "E2": (0.95, 0.51), "E3": (0.6, 0.57)},
+    "qwen-en": {"E1": (1.0, 0.83), "E2": (1.0, 0.64), "E3": (0.52, 0.78)},
     "qwen-zh": {"E1": (1.0, 1.0), "E2": (0.95, 0.65), "E3": (0.36, 0.64)},
 }
 """The same where the true type is the dial's. One E2 of each English model was once found by accident: the rules took

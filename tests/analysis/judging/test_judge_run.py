@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from ragbed.analysis.judging.criteria import CRITERIA, Verdict, read_verdict
-from ragbed.analysis.judging.judge_run import LONGEST, judge_case, settle, verdict_of
+from ragbed.analysis.judging.judge_run import LONGEST, judge_case, verdict_of
 from ragbed.io.retry import RetryPolicy
 from ragbed.runs.store import StoredResult
 from ragbed.schema import Completion, Lang
@@ -203,23 +203,6 @@ def test_a_word_outside_the_list_of_its_criterion_is_unparsed() -> None:
 @pytest.mark.parametrize("filler", ["verdict ", "\n", " \n", "* ", "> ", "```\n", ".\n\n", "VERDICT: yes\n"])
 def test_a_very_long_response_is_parsed(filler: str) -> None:
     assert read_verdict(filler * (RetryPolicy().max_bytes // len(filler) // 2 * 2) + "\nVERDICT: yes", WORDS) is True
-
-
-@pytest.mark.parametrize(
-    ("votes", "verdict"),
-    [
-        ([True, True, False], True),
-        ([False, "unparsed", "error"], False),
-        ([True, False], "unparsed"),
-        ([True, False, "unparsed"], "unparsed"),
-        (["none", "none", True], "none"),
-        (["unparsed", "error", "unparsed"], "unparsed"),
-        (["error"], "error"),
-        ([], "pending"),
-    ],
-)
-def test_the_majority_of_decided_votes_wins(votes: list[Verdict], verdict: Verdict) -> None:
-    assert settle(votes) == verdict
 
 
 def test_a_failed_call_has_no_verdict() -> None:

@@ -38,17 +38,6 @@ def test_a_tie_is_left_out_and_counted() -> None:
     assert labels.left_out == {"because the raters disagree": 2}
 
 
-def test_a_rater_counts_once() -> None:
-    labels = settle_labels([_label(True), _label(True), _label(False, "bob"), _label(False, "cy")])
-    assert labels.agreed[UNIT].value is False
-    assert labels.left_out == {"by a rater who had already labelled the response": 1}
-
-
-def test_a_rater_with_both_labels_does_not_count() -> None:
-    labels = settle_labels([_label(True), _label(False), _label(False, "bob")])
-    assert labels.agreed[UNIT].value is False
-
-
 @pytest.mark.parametrize("drawn", [_label(True, probability=0.25), _label(None, probability=0.25)])
 def test_a_label_without_a_probability_does_not_remove_a_known_one(drawn: Label) -> None:
     for lines in ([drawn, _label(True, "bob")], [_label(True, "bob"), drawn]):
@@ -117,13 +106,6 @@ def test_a_sample_has_the_requested_size_if_possible(
     # One over the probability adds up to all of them, so that the correction can undo the choice.
     assert sum(1 / (label.probability or 0) for label in drawn) == pytest.approx(right + disputed)
     assert drawn == draw_sample(scope, replies, judgements, size)
-
-
-def test_half_of_a_sample_is_disputed_if_possible(tmp_path_factory: pytest.TempPathFactory) -> None:
-    replies, judgements = _replies(100, 40)
-    drawn = draw_sample(Scope(tmp_path_factory.getbasetemp(), CORRECT), replies, judgements, 20)
-    assert sorted({label.probability for label in drawn}, key=str) == [0.1, 0.25]
-    assert sum(label.probability == 0.25 for label in drawn) == 10
 
 
 def test_too_small_a_sample_is_refused(tmp_path_factory: pytest.TempPathFactory) -> None:

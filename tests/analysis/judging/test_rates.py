@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import dataclasses
 import io
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -132,13 +131,6 @@ def test_judgements_on_older_instructions_are_not_reported(run: Path, monkeypatc
     assert not read_judged_cells([run])
 
 
-def test_a_judge_that_decided_nothing_has_no_rate(tmp_path: Path) -> None:
-    write_run(tmp_path / "run", [_case(1)], {"made/up": [said("gold-1")]})
-    judge(tmp_path / "run", lambda _: "I would rather not.")
-    (cell,) = read_judged_cells([tmp_path / "run"])
-    assert (cell.estimate.value, cell.estimate.low, cell.estimate.n, cell.estimate.unsure) == (None, None, 1, 1)
-
-
 @pytest.fixture
 def unsure_run(tmp_path: Path) -> Path:
     """Return a run with two unsure responses, a certain one, an empty one and a failed call."""
@@ -164,25 +156,6 @@ def test_the_judgements_with_the_most_verdicts_are_reported(unsure_run: Path, fi
     (cell,) = read_judged_cells([unsure_run])
     assert cell.estimate.value == pytest.approx(3 / 5)
     assert (cell.estimate.n, cell.estimate.asked) == (5, 5)
-
-
-@pytest.mark.parametrize("temperatures", [(0.0, 0.7), (0.7, 0.0)])
-def test_the_latest_of_several_complete_judgements_is_reported(run: Path, temperatures: tuple[float, float]) -> None:
-    for temperature, verdict in zip(temperatures, ("yes", "no"), strict=True):
-        judge(run, lambda _, v=verdict: f"VERDICT: {v}", sampling=Sampling(temperature=temperature))  # type: ignore[misc]
-        time.sleep(0.002)  # plans are timed in milliseconds
-    assert read_judged_cells([run])[0].estimate.value == 0.0
-
-
-def test_chosen_testbeds_are_reported_even_if_the_criterion_does_not_apply_by_default(tmp_path: Path) -> None:
-    run, refusal = tmp_path / "run", said("I do not know.")
-    rejection = [replace(make_case(n), case=f"rejection {n}", testbed="rejection", expect="refuse") for n in (1, 2)]
-    write_run(run, [make_case(1), make_case(2), *rejection], {"made/up": [refusal, said("gold-2"), refusal, refusal]})
-    judge(run, lambda _: "VERDICT: yes", criterion="refusal")
-    assert [cell.table for cell in read_judged_cells([run])] == ["rejection"]  # although a noise response is the same
-    judge(run, lambda _: "VERDICT: no", "made/other", "refusal", Sampling(temperature=0.7), testbeds={"noise"})
-    other = [cell for cell in read_judged_cells([run]) if cell.scorer == "judge made/other"]
-    assert [(cell.estimate.value, cell.estimate.n) for cell in other if cell.table == "noise"] == [(0.0, 2)]
 
 
 def test_responses_that_came_after_the_judgement_are_undecided(tmp_path: Path) -> None:

@@ -117,18 +117,6 @@ def test_missing_responses_count_as_no() -> None:
     assert abs(rate.value - 0.5) < 0.02
 
 
-@pytest.mark.parametrize("labelled", [80, 40, 30])
-def test_a_partly_labelled_sample_has_the_same_corrected_rate(labelled: int) -> None:
-    """Half of the responses are empty. All others were drawn, but only some are labelled, half of them with yes."""
-    judged = [
-        JudgedResult(
-            CELL, ("data", str(number)), True, AgreedLabel(number % 2 == 0, 1.0) if number < labelled else None
-        )
-        for number in range(80)
-    ] + [JudgedResult(CELL, ("data", str(number)), False, None, is_settled=True) for number in range(80, 160)]
-    assert _corrected(judged).value == pytest.approx(0.25)
-
-
 def test_conditions_are_pooled_and_few_labels_give_no_estimate() -> None:
     """With ten labels, `judge` printed "corrected 100.0 [44.1, 100.0]" for a condition where the judge says 68.1."""
 
@@ -146,16 +134,3 @@ def test_conditions_are_pooled_and_few_labels_give_no_estimate() -> None:
     assert (few.n, few.labels, few.questions, few.corrected) == (90, 10, 10, None)
     assert few.plain.value == pytest.approx(2 / 3)
     assert _corrected(judged(30)).value == pytest.approx(1.0)
-
-
-def test_a_validation_weights_the_sample_to_all_responses() -> None:
-    """Disputed responses were labelled eight times as often; the judge is right on 90 % of all responses."""
-    judged = []
-    for number in range(1000):
-        truth, is_wrong = number % 2 == 0, number % 10 < 1 or number % 10 == 5
-        wrong = is_wrong and number % 20 < 10
-        probability = 0.8 if wrong else 0.1
-        said = AgreedLabel(truth, probability) if (number // 20) % 10 < 10 * probability else None
-        judged.append(JudgedResult(CELL, ("data", str(number)), truth != wrong, said))
-    (passport,) = validate_judge("j", "refusal", judged)
-    assert abs(passport.agreement.agreed.value - 0.9) < 0.01

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
-from pathlib import Path
 
 import pytest
 
@@ -123,13 +122,6 @@ def test_the_report_has_the_tables_and_the_figure(cells: list[Cell]) -> None:
     assert {row[0] for row in chart.grid.rows} == {
         f"policy/{name}，先验{prior}" for name in POLICIES for prior in ("正确", "错误")
     }
-
-
-def test_a_response_that_refuses_shows_neither_bias(tmp_path: Path) -> None:
-    ragbed.run("scripted/refuser", "ragbed-mini-en_fact", testbeds="conflict", limit=4, out=tmp_path / "run")
-    found = _values(read_report_cells([tmp_path / "run"], ["robust"]), "scripted/refuser")
-    assert found["prior_none", None] == 1
-    assert not any(metric.startswith(("prior_bias", "context_bias")) for metric, _ in found)
 
 
 def test_the_testbed_always_has_only_true_and_only_false_documents() -> None:

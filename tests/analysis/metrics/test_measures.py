@@ -78,18 +78,6 @@ def test_a_model_without_responses_scores_zero_in_every_table() -> None:
     assert [(cell.errors, cell.filtered) for cell in cells] == [(2, 0), (2, 0), (0, 2), (1, 0)]
 
 
-def test_failures_do_not_count_for_a_score_that_no_response_has() -> None:
-    reply = replace(_trial("a", "noise", 0.0), scores={"correct": True})
-    cell = _estimates([reply, _trial("b", "noise", 0.0, "error")], "noise")["false_refusal"]
-    assert (cell.value, cell.n, cell.asked, cell.errors) == (None, 0, 2, 1)
-
-
-def test_a_missing_verdict_is_not_zero() -> None:
-    trials = [_trial("1", "closed-book", None, correct=True), _trial("2", "closed-book", None, correct=None)]
-    cell = _estimates(trials, "closed-book")["accuracy"]
-    assert (cell.value, cell.n, cell.asked) == (1.0, 1, 2)
-
-
 def test_a_failure_is_neither_an_answer_nor_a_refusal() -> None:
     trials = [_trial(str(number), "rejection", 1.0, "error") for number in range(3)]
     trials += [_trial("9", "rejection", 1.0, refused=True)]
@@ -97,12 +85,6 @@ def test_a_failure_is_neither_an_answer_nor_a_refusal() -> None:
     assert cells["refusal_recall"].value == 0.25
     assert cells["wrong_without_evidence"].value == 0.0
     assert cells["refusal_recall"].errors == 3
-
-
-def test_infeasible_cases_are_not_wrong_answers_without_evidence() -> None:
-    trials = [_trial("a", "rejection", 1.0), _trial("b", "rejection", 1.0, "infeasible")]
-    cell = _estimates(trials, "rejection")["wrong_without_evidence"]
-    assert (cell.value, cell.n, cell.infeasible) == (1.0, 1, 1)
 
 
 def test_right_answers_without_evidence_are_counted() -> None:
@@ -175,16 +157,6 @@ def test_known_and_unknown_questions_have_separate_cells() -> None:
     assert _estimates(trials, "noise", "unknown")["accuracy"].value == 0.5
 
 
-def test_questions_of_one_event_are_resampled_together() -> None:
-    def asked(item: int, event: str | None) -> Trial:
-        return replace(_trial(str(item), "closed-book", None, correct=item < 20), cluster=event)
-
-    apart = _estimates([asked(item, None) for item in range(40)], "closed-book")["accuracy"]
-    together = _estimates([asked(item, f"event {item // 10}") for item in range(40)], "closed-book")["accuracy"]
-    assert (together.value, together.n) == (apart.value, apart.n) == (0.5, 40)
-    assert (together.low or 0) < (apart.low or 0) - 0.1
-
-
 def test_questions_of_one_event_are_paired_with_themselves() -> None:
     """A question without a result at one of the ratios does not change the difference for its event."""
     trials = [
@@ -219,6 +191,7 @@ def test_sub_answers_count_separately_and_by_alignment() -> None:
     assert cells["aligned_recall"].value == pytest.approx(0.375)
 
 
+@pytest.mark.parametrize("empty", [0.0, 1.0])
 def test_a_ratio_with_only_infeasible_cases_does_not_remove_the_curve(empty: float) -> None:
     trials = [_trial(item, "noise", noise, correct=item < limit) for noise, limit in _FALLING for item in "abcd"]
     trials += [_trial(item, "noise", empty, "infeasible") for item in "abcd"]
@@ -232,18 +205,6 @@ def test_a_curve_uses_the_questions_with_results_at_every_ratio() -> None:
     trials += [_trial(item, "noise", 0.8, "ok" if item in "ab" else "infeasible", correct=True) for item in "abcd"]
     cell = _estimates(trials, "noise")["auc"]
     assert (cell.value, cell.n, cell.questions, cell.infeasible) == (1.0, 6, 2, 2)
-
-
-def test_a_ratio_without_shared_questions_does_not_remove_the_other_changes() -> None:
-    trials = [_trial(item, "noise", noise, correct=item < limit) for noise, limit in _FALLING for item in "abcd"]
-    trials += [_trial(item, "noise", 0.9, correct=True) for item in "ef"]
-    changes = [cell for cell in measure(group_rows(trials), ["robust"]) if cell.estimate.metric == "change"]
-    assert [(cell.place["noise"], cell.estimate.value, cell.estimate.n) for cell in changes] == [(0.7, -0.5, 4)]
-
-
-def test_a_curve_needs_two_ratios_with_results() -> None:
-    trials = [_trial("a", "noise", 0.2, correct=True), _trial("a", "noise", 0.7, "infeasible")]
-    assert not {"auc", "change"} & _estimates(trials, "noise").keys()
 
 
 def test_refusals_use_the_lowest_ratio_with_results() -> None:
@@ -307,13 +268,3 @@ def test_unsure_responses_count_as_wrong_and_raise_the_upper_bound() -> None:
     shown = str(show(accuracy))
     assert shown.startswith("50.0 [")
     assert shown.endswith("] (at most 75.0)")
-
-
-def test_outcomes_exclude_responses_whose_gold_answer_cannot_be_matched() -> None:
-    right = _trial("a", "counterfactual", 0.0, correct=True, partial=1.0, misled=False)
-    unknown = replace(right, item="b", scores={**(right.scores or {}), "correct": None, "partial": None})
-    cells = _estimates([right, unknown], "counterfactual")
-    assert {name: (cells[name].value, cells[name].n) for name in ("correct_unflagged", "other_unflagged")} == {
-        "correct_unflagged": (1.0, 1),
-        "other_unflagged": (0.0, 1),
-    }

@@ -64,14 +64,6 @@ def test_a_failed_call_counts_against_the_strategy_and_has_no_cost() -> None:
     assert cells["robust+isolate", "calls"].estimate.n == 30
 
 
-def test_costs_are_reported_for_both_prompts() -> None:
-    cells = _cells(*_both(10, 10))
-    assert [cells[profile, "calls"].estimate.value for profile in ("robust", "robust+isolate")] == [1.0, 6.0]
-    assert cells["robust", "tokens_in"].estimate.value == 100.0
-    assert ("robust", "tokens_out") not in cells
-    assert cells["robust", "tokens_in"].estimate.low is None  # equal values have no interval
-
-
 def test_costs_that_vary_have_an_interval_by_question() -> None:
     def costing(profile: str, item: int) -> Trial:
         return _trial(profile, item, True, scores={"correct": True, "seconds": 1.0 + item % 2})
@@ -94,9 +86,3 @@ def test_questions_of_one_event_count_once() -> None:
     gain = _cells(*trials)["robust+quote", "noise_gain"].estimate
     assert (gain.n, gain.questions) == (5, 1)
     assert (gain.low or 0) < 0
-
-
-def test_a_strategy_without_a_plain_run_has_no_gain() -> None:
-    assert not _cells(*(_trial("robust+quote", item, True) for item in range(5)))
-    apart = [_trial("paper", item, True) for item in range(5)]
-    assert not _cells(*apart, *(_trial("robust+quote", item, True) for item in range(5)))

@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
-from scipy.stats import binom
 
 from ragbed.analysis.statistics.testing import (
     ClusterSums,
@@ -28,23 +27,12 @@ def test_the_bound_is_clopper_and_pearsons(hits: int, n: int, bound: float) -> N
     assert upper_bound(hits, n) == pytest.approx(bound, abs=6e-5)
 
 
-@pytest.mark.parametrize(("hits", "n"), [(0, 20), (2, 30), (7, 50)])
-def test_the_bound_has_the_right_tail_probability(hits: int, n: int) -> None:
-    bound = upper_bound(hits, n)
-    assert binom.cdf(hits, n, bound) == pytest.approx(0.05)
-    assert binom.cdf(hits, n, bound + 0.01) < 0.05
-
-
 @pytest.mark.parametrize("share", [0.01, 0.05, 0.2, 0.9])
 @pytest.mark.parametrize("hits", [0, 1, 4])
 def test_the_number_of_trials_for_a_bound_is_minimal(hits: int, share: float) -> None:
     n = trials_for_bound(hits, share)
     assert upper_bound(hits, n) <= share
     assert n == hits + 1 or upper_bound(hits, n - 1) > share
-
-
-def test_published_sample_sizes_are_reproduced() -> None:
-    assert [trials_for_bound(0, share) for share in (0.05, 0.01)] == [59, 299]
 
 
 @pytest.mark.parametrize(("hits", "n", "share"), [(0, 20, 0.1), (45, 100, 0.55), (99, 100, 0.99), (99, 100, 1.0)])
@@ -71,11 +59,6 @@ def test_repeats_with_equal_answers_count_once() -> None:
     assert repeated.below_p(0.6) == pytest.approx(once.below_p(0.6), rel=1e-9)
 
 
-def test_repeats_with_different_answers_count_more_than_once() -> None:
-    agree, differ = ClusterSums.of([5.0] * 9 + [0.0] * 11, [5.0] * 20), ClusterSums.of([2.25] * 20, [5.0] * 20)
-    assert differ.below_p(0.6) < 0.2 * agree.below_p(0.6)
-
-
 @pytest.mark.parametrize("seed", range(8))
 def test_the_probability_agrees_with_simulated_sums(seed: int) -> None:
     rng = np.random.default_rng(seed)
@@ -84,11 +67,6 @@ def test_the_probability_agrees_with_simulated_sums(seed: int) -> None:
     drawn = sum(factor * rng.gamma(count, size=runs) for factor, count in zip(factors, counts, strict=True))
     found = positive_probability(factors, counts)
     assert found == pytest.approx(float(np.mean(drawn >= 0)), abs=4 * np.sqrt(0.25 / runs))
-
-
-def test_the_integral_agrees_with_the_beta_probability() -> None:
-    exact = positive_probability([0.4, -0.6], [3, 10])
-    assert positive_probability([0.4, 0.4 + 1e-9, -0.6], [2, 1, 10]) == pytest.approx(exact, abs=1e-8)
 
 
 @given(

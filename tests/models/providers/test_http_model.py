@@ -66,14 +66,6 @@ def test_the_name_alone_is_no_identity() -> None:
     assert identity_at(listed(object="model", owned_by="test", root="m", parent=None)) == ""
 
 
-def test_the_identity_of_llama_cpp_has_the_weights_and_the_chat_template() -> None:
-    def identity_of(**props: str) -> str:
-        return identity_at(listed(owned_by="llamacpp", meta={"n_params": 7}) | {"/props": props})
-
-    found = {identity_of(model_path=path, chat_template="t") for path in ("a.gguf", "b.gguf")}
-    assert len({*found, identity_of(model_path="a.gguf", chat_template="u")}) == 3
-
-
 @pytest.mark.parametrize(
     ("name", "is_dated"),
     [
@@ -192,20 +184,6 @@ def test_mixed_faults_lose_no_case_and_no_retry_is_early() -> None:
     assert [completion.outcome for completion in done] == ["ok"] * 400
     assert max(completion.attempts for completion in done) <= 6
     assert not early
-
-
-def test_calls_that_hang_end_as_timeouts() -> None:
-    async def answer(exchange: Exchange) -> None:
-        await (hang if json.loads(exchange.body)["messages"][1]["content"].endswith("7?") else well)(exchange)
-
-    async def talk() -> list[Completion]:
-        async with FaultServer([answer]) as server:
-            model = model_at(server.url, patience=replace(QUICK, attempt_s=1, attempts=1), connections=64)
-            return await with_model(model, lambda one: complete_all(one, 100))
-
-    kinds = [(completion.error or "").partition(":")[0] for completion in asyncio.run(talk())]
-    assert [number for number, kind in enumerate(kinds) if kind == "timeout"] == list(range(7, 100, 10))
-    assert kinds.count("") == 90
 
 
 def test_the_request_to_a_compatible_server() -> None:

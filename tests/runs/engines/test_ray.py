@@ -26,6 +26,7 @@ from ragbed.runs.engines.replicas import ReplicatedModel
 from ragbed.runs.status import read_status
 from tests.cli.typed import type_command
 from tests.items import base_item
+from tests.models.weights import SOUND, write_gguf
 from tests.runs.engines.cluster import Nodes, running_cluster, wait_for, worker_processes
 from tests.runs.harness import Endpoint, canonical, endpoint_size, serve
 from tests.servers.function_model import ModelRequest, function_model
@@ -193,7 +194,7 @@ ragbed.__version__ = "0.0.1"
 @pytest.mark.parametrize(
     ("found", "told"),
     [
-        (_NO_RAGBED, "ragbed is not installed on the workers"),
+        (_NO_RAGBED, "ragbed must be installed on every node"),
         (_OTHER_RAGBED, f"a worker runs ragbed 0.0.1, but this machine runs {__version__}"),
     ],
 )
@@ -207,24 +208,21 @@ def test_no_response_comes_from_a_worker_without_this_very_version(found: str, t
         assert f"pip install 'ragbed[ray]=={__version__}'" in done.err
 
 
-def _begin(model: str, share: ReplicaSpec) -> str:
-    """Start the replicas of a model on the cluster, and return their identity."""
-    replicated = ReplicatedModel(ray, model, ModelConfig(model.partition("/")[2], {}), share, print)
-
-    async def begin() -> str:
-        try:
-            async with asyncio.timeout(60):
-                return await replicated.identity()
-        finally:
-            await replicated.close()
-
-    return asyncio.run(begin())
-
-
 def test_a_worker_without_the_model_file_is_named_with_the_file(nodes: Nodes, tmp_path: Path) -> None:
-    missing = tmp_path / "model.gguf"
-    with closing(_open(nodes)), pytest.raises(RagbedError, match=rf"a worker reported an error: .*{missing}"):
-        _begin(f"llamacpp/{missing}", ReplicaSpec(cpus=0.5))
+    path = write_gguf(tmp_path / "model.gguf", SOUND)
+    with closing(_open(nodes)):
+        model = ReplicatedModel(ray, f"llamacpp/{path}", ModelConfig(str(path), {}), ReplicaSpec(cpus=0.5), print)
+        path.unlink()
+
+        async def begin() -> None:
+            try:
+                async with asyncio.timeout(60):
+                    await model.identity()
+            finally:
+                await model.close()
+
+        with pytest.raises(RagbedError, match=rf"a worker reported an error: .*{path}"):
+            asyncio.run(begin())
 
 
 def test_a_system_that_uses_the_search_tool_is_refused_with_the_reason(
@@ -252,7 +250,7 @@ def test_a_cluster_of_another_version_is_named_with_both(nodes: Nodes) -> None:
 
 
 _BROKEN = """
-def make():
+def make(folder):
     raise ValueError("model.bin has 3 layers instead of 4")
 """
 

@@ -18,7 +18,6 @@ from ragbed.scoring.robust.normalise import REPLACED_IN_GB2312, fold, origins
         ("Søren Łódź", "en", "soren lodz"),
         ("ＡＢＣ１２３％", "en", "abc123%"),
         ("“X” – ‘Y’", "en", "\"x\" - 'y'"),
-        ("ﬁne ① ten", "en", "fine , ten"),
         ("e\u0301a\u200bb\u00ad", "en", "eab"),
         ("too  many   spaces", "en", "too many spaces"),
         ("詹姆斯・卡梅隆", "zh", "詹姆斯·卡梅隆"),

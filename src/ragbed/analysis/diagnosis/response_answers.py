@@ -132,9 +132,7 @@ def _candidates(case: Case, page: ParsedText, gold: Gold) -> list[tuple[int, int
     terms = take_apart(case.question, case.lang)
     found = _values(page, gold, terms)
     if any(slot.names and slot.kind == "name" for slot in gold.slots):  # a date such as May 7 also has name patterns
-        names = _names_zh(page.text, terms.folded) if case.lang == "zh" else _names_en(page.text, terms)
-        proper = all(alias[:1].isupper() for slot in case.answer for alias in slot)
-        found = [*found, *(names or ([] if proper or case.lang == "zh" else _plain_words(page.text, terms)))]
+        found = [*found, *(_names_zh(page.text, terms.folded) if case.lang == "zh" else _names_en(page.text, terms))]
     after = max((match.end() for match in _MARKER.finditer(page.text)), default=0)
     # Answers after "the answer is …" come first.
     return sorted(dict.fromkeys(found), key=lambda span: (span[0] < after, span))
@@ -203,20 +201,6 @@ def _names_en(text: str, terms: QuestionTerms) -> list[tuple[int, int]]:
         if any(_is_new(word, terms) for _, word in words) and end - words[0][0] <= _LONGEST_NAME["en"]:
             spans.append((words[0][0], end))
     return spans
-
-
-def _plain_words(text: str, terms: QuestionTerms) -> list[tuple[int, int]]:
-    """Return the word sequences that are not in the question, as candidates for answers other than names."""
-    spans: list[tuple[int, int]] = []
-    last_new = False
-    for match in re.finditer(r"[\w'’-]+|[^\w\s]", text):
-        new = match[0][0].isalnum() and _is_new(match[0], terms)
-        if new and last_new:
-            spans[-1] = (spans[-1][0], match.end())
-        elif new:
-            spans.append(match.span())
-        last_new = new
-    return [(start, end) for start, end in spans if end - start <= _LONGEST_NAME["en"]]
 
 
 def _is_new(word: str, terms: QuestionTerms) -> bool:

@@ -3,10 +3,8 @@
 E1 to E3 are errors with one piece of evidence. E1: the question's subject is named far from the answer. E2: the
 response states a guess, a rumour or a preliminary figure as fact; whether a document predates the event is not checked,
 because cases do not include document dates.
-E3: the sentence with the wrong answer is about another year, ordinal, name or kind, e.g. 2018 instead of 2022, or
-automotive revenue (汽车业务营收) instead of revenue (营收). A different kind is weak evidence, so it counts only if the
-right answer was not far from the subject (unlike in E1). In the paper's first example, the US Open is confused with the
-Qatar Open.
+E3: the sentence with the wrong answer is about another year, ordinal or name, e.g. 2018 instead of 2022. In the paper's
+first example, the US Open is confused with the Qatar Open.
 
 E4 to E7 are errors on questions with several parts. E8 to E12, which the paper does not list, are caused by the model,
 the data, the call or the search: over-trust of false documents, false refusal, data error, generation failure, and
@@ -17,7 +15,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from itertools import pairwise, takewhile
+from itertools import takewhile
 from typing import NamedTuple
 
 from msgspec import structs
@@ -26,18 +24,15 @@ from ragbed.analysis.diagnosis.context import AnswerLocation, TrialContext
 from ragbed.analysis.diagnosis.records import Evidence, tell
 from ragbed.analysis.diagnosis.response_answers import GivenAnswer, is_alike
 from ragbed.analysis.diagnosis.texts import (
-    FRAME_ZH,
-    STOP,
     YEAR,
     QuestionTerms,
     ordinals_in,
-    stem,
     take_apart,
     tokens,
     years_in,
 )
 from ragbed.scoring.retrieval import parts_of, supported_share
-from ragbed.scoring.robust.alignment import find_aligned, text_around
+from ragbed.scoring.robust.alignment import text_around
 from ragbed.scoring.robust.gold import GoldSlot
 from ragbed.scoring.robust.match import Mention
 from ragbed.scoring.robust.patterns import any_of
@@ -76,21 +71,6 @@ _HEDGE = re.compile(rf"\b{any_of(_HEDGES_EN)}\b|{_HEDGES_ZH}")
 _NAME = re.compile(r"(?<=[a-z0-9,] )[A-Z][a-z]\w*")  # a capitalised word within a sentence; Chinese has no capitals
 _UNMATCHED = "other"  # key of the evidence text for a sentence that contains the answer but does not match the question
 _CLAUSE = re.compile(r"[,;:、。]|\band\b|\bwhile\b|而")
-_WORD = re.compile(r"[A-Za-z][A-Za-z'’-]*")
-# Words that do not change the meaning of the noun that follows them.
-_NEUTRAL_EN = """
-    maximum minimum preliminary provisional
-    total overall whole entire main actual final own same such its new current exact official reported following
-    next last previous other another second-hand annual company group team country record decisive took take takes
-    came went made gave won held set put got
-"""
-_NEUTRAL = frozenset(_NEUTRAL_EN.split())
-
-_NEUTRAL_ZH = re.compile(
-    rf"(?:{FRAME_ZH}|实现|列出|列明|给出|交出|取得|获得|公布|录得|超过|突破|报告|季度|总|全年|年度|公司|整体|最终|期内|[0-9年月日])+$"
-)
-_LONGEST_KIND_ZH = 4
-_ASKED_FOR_ZH = re.compile(r"(.?)([\u4e00-\u9fff]{2})(?:分别)?(?:是|为|有|达到?)?(?:多少|几|什么)")
 
 
 def find_distance(trial: TrialContext) -> Iterator[Evidence]:
@@ -191,11 +171,7 @@ def find_confusion(trial: TrialContext) -> Iterator[Evidence]:
 def _difference(trial: TrialContext, place: AnswerLocation) -> Difference | None:
     """Return the first qualifier that differs between the question and the document."""
     terms = trial.terms
-    certain = _other_year(terms, place) or _other_ordinal(terms, place) or _other_name(terms, place)
-    if certain or trial.evidence(find_distance):
-        return certain
-    kind = _other_kind_en(trial, place) if trial.case.lang == "en" else _other_kind_zh(trial, place)
-    return None if kind is None else Difference(*kind, _UNMATCHED)
+    return _other_year(terms, place) or _other_ordinal(terms, place) or _other_name(terms, place)
 
 
 def _other_year(terms: QuestionTerms, place: AnswerLocation) -> Difference | None:
@@ -251,55 +227,6 @@ def _other_name(terms: QuestionTerms, place: AnswerLocation) -> Difference | Non
     return None
 
 
-def _other_kind_en(trial: TrialContext, place: AnswerLocation) -> tuple[str, str] | None:
-    """Return a noun phrase from the question, and the variant of it that the sentence contains instead."""
-    words = [word.lower() for word in _WORD.findall(trial.case.question)]
-    stems = [stem(word) for word in words]
-    start, end = place.page.place(place.mention)
-    answer = {word.lower() for word in _WORD.findall(place.page.text[start:end])}
-    right = [location.sentence.text for slot in trial.gold.slots for location in trial.places(slot)]
-    usual = {pair for sentence in right for pair in _pairs(sentence)}
-    for before, noun in _pairs(place.sentence.text):
-        if noun not in stems or before in answer or not _is_kind(before, trial.terms) or (before, noun) in usual:
-            continue
-        heads = [at for at, word in enumerate(stems) if word == noun and words[at] not in answer]
-        of_question = [words[at - 1] for at in heads if at and words[at - 1] not in STOP]
-        if heads:
-            word = words[heads[0]]
-            return f"{of_question[0]} {word}" if of_question else word, f"{before} {word}"
-    return None
-
-
-def _pairs(sentence: str) -> Iterator[tuple[str, str]]:
-    """Yield each word that can qualify the next word, with the stem of the next word. Only names can qualify a name."""
-    for before, noun in pairwise(_WORD.findall(sentence)):
-        if noun.lower() not in STOP and (before[0].isupper() or noun[0].islower()):
-            yield before.lower(), stem(noun.lower())
-
-
-def _is_kind(word: str, terms: QuestionTerms) -> bool:
-    """Return whether a word narrows the meaning of a noun; function words, verbs and words from the question do not."""
-    if word in STOP or word in _NEUTRAL or stem(word) in terms.content or word.removesuffix("'s") in terms.content:
-        return False
-    return not word.endswith(("ed", "ly", "ing", "s"))
-
-
-def _other_kind_zh(trial: TrialContext, place: AnswerLocation) -> tuple[str, str] | None:
-    """Return the same for Chinese: a narrower term than the one that the question asks for."""
-    question, sentence = trial.terms.folded, _without_answer(place)
-    usual = [right.sentence.folded for slot in trial.gold.slots for right in trial.places(slot)]
-    if (requested := _ASKED_FOR_ZH.search(question)) is None:
-        return None
-    before, noun = requested.groups()
-    for match in re.finditer(rf"([\u4e00-\u9fff]{{2,{_LONGEST_KIND_ZH}}})(?={noun})", sentence):
-        kind = _NEUTRAL_ZH.sub("", match[1])
-        is_same_word = match[1][-1] == before  # the question and the sentence contain the same word, e.g. 火车票
-        is_known = any(kind in text for text in usual) or any(a + b in question for a, b in pairwise(kind))
-        if len(kind) > 1 and not is_same_word and not is_known:
-            return noun, f"{match[1]}{noun}"
-    return None
-
-
 # Matches the end of the text about an answer, e.g. a full stop, or a comma that is not followed by a pronoun.
 _NEXT_CLAUSE = re.compile(r"[.。;；!?\n]|[,，](?!\s?(?:[他她它其]|(?:he|she|they|it)\b))|\bwhile\b|而")
 
@@ -338,7 +265,6 @@ def find_misalignment(trial: TrialContext) -> Iterator[Evidence]:
     if trial.judged is None or len(trial.gold.slots) < 2 or not any(trial.reply.held):
         return
     folded = trial.reply.page.folded
-    aligned = find_aligned(trial.case.question, trial.case.lang, trial.gold.slots, trial.reply.held, folded)
     everything = sorted(mention for held in trial.reply.held for mention in held)
     for part, held in enumerate(trial.reply.held):
         # The sub-question that the text around each mention is about, if there is exactly one.
@@ -348,7 +274,7 @@ def find_misalignment(trial: TrialContext) -> Iterator[Evidence]:
         elsewhere = bound and all(
             other not in (None, part) and is_alike(trial.gold.slots[part], trial.gold.slots[other]) for other in bound
         )
-        if held and (elsewhere or not aligned[part] or (bound == [None] and not _is_in_turn(trial, part, held[0]))):
+        if held and (elsewhere or (bound == [None] and not _is_in_turn(trial, part, held[0]))):
             start, end = trial.reply.page.place(held[0])
             text, other = tell("mixed-up", said=trial.reply.page.text[start:end]), bound[0] if elsewhere else None
             yield Evidence(type="E6", **text, start=start, end=end, part=part, bound_to=other)

@@ -1,4 +1,4 @@
-"""Store the diagnoses of runs, and summarise them: shares of error types and sources, with one example each."""
+"""Store the diagnoses of runs, and summarise them: shares of error types and sources, by group."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ragbed.errors import MALFORMED_JSON, DataError
 from ragbed.io.jsonl import read_lines, write_whole
 from ragbed.io.locations import check_regular, place_inside
 from ragbed.runs.database import NAME
-from ragbed.runs.store import StoredResult, open_store
+from ragbed.runs.store import open_store
 from ragbed.testbeds.names import CaseName, parse_case
 
 
@@ -146,20 +146,13 @@ def _shares(
 
 
 class ErrorRow(NamedTuple):
-    """An error type found for one model on one dataset, and the first response with this error.
-
-    `why` is the evidence by language.
-    """
+    """An error type found for one model on one dataset."""
 
     table: int
     model: str
     data: str
     testbed: str
     type: ErrorShare
-    question: str
-    answer: str
-    reply: str
-    why: dict[str, str]
 
 
 def read_error_rows(diagnoses: Sequence[RunDiagnosis]) -> list[ErrorRow]:
@@ -169,25 +162,9 @@ def read_error_rows(diagnoses: Sequence[RunDiagnosis]) -> list[ErrorRow]:
         if (testbed := one.case.testbed) in PAPER_TABLES:
             key = (PAPER_TABLES[testbed], one.label, one.case.data, testbed)
             groups.setdefault(key, []).append(one)
-    return [row for key, found in sorted(groups.items()) for row in _rows(key, found)]
-
-
-def _rows(key: tuple[int, str, str, str], found: Sequence[RunDiagnosis]) -> Iterator[ErrorRow]:
-    is_monitored = any(one.is_monitored for one in found)
-    for share in type_shares([one.diagnosis for one in found], is_monitored=is_monitored):
-        example = next((one for one in found if share.name in (one.diagnosis.types or (UNCLASSIFIED,))), None)
-        stored = None if example is None else _read(example)
-        if example is not None and stored is not None:
-            answer = "; ".join(aliases[0] for aliases in stored.case.answer)
-            evidence = next((piece for piece in example.diagnosis.evidence if piece.type == share.name), None)
-            why = {"en": "", "zh": ""} if evidence is None else {"en": evidence.what, "zh": evidence.what_zh}
-            yield ErrorRow(*key, share, stored.case.question, answer, stored.completion.reply or "", why)
-
-
-def _read(example: RunDiagnosis) -> StoredResult | None:
-    diagnosis = example.diagnosis
-    with open_store(example.run, create=False) as store:
-        for stored in store.results_of(diagnosis.case, 1_000):
-            if (stored.model, stored.repeat) == (diagnosis.model, diagnosis.repeat):
-                return stored
-    return None
+    return [
+        ErrorRow(*key, share)
+        for key, found in sorted(groups.items())
+        for share in type_shares([one.diagnosis for one in found], is_monitored=any(one.is_monitored for one in found))
+        if share.errors
+    ]

@@ -74,7 +74,7 @@ class Criterion:
         of_reply: Whether the response itself is judged, rather than only the question and the documents.
         rule: The rule-based score for the same property.
         then: The score that is also counted for responses with a yes verdict, e.g. a correction after a detected error.
-        temperature: The judge's sampling temperature for a single vote.
+        temperature: The judge's sampling temperature.
     """
 
     name: str

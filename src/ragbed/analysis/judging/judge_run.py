@@ -6,7 +6,6 @@ It is stored inside the judged run's folder and can be resumed like any other ru
 from __future__ import annotations
 
 import hashlib
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -124,26 +123,14 @@ def verdict_of(completion: Completion, read: Callable[[str], Verdict]) -> Verdic
     return read(completion.reply or "") if completion.outcome == "ok" else completion.outcome
 
 
-def settle(votes: Iterable[Verdict]) -> Verdict:
-    """Return the most common decisive vote (yes, no or `none`), or `unparsed` if there is a tie."""
-    counts = Counter(votes)
-    decided = {vote: count for vote, count in counts.items() if isinstance(vote, bool) or vote == "none"}
-    if not decided:
-        return counts.most_common(1)[0][0] if counts else "pending"
-    most = max(decided.values())
-    first, *others = [vote for vote, count in decided.items() if count == most]
-    return "unparsed" if others else first
-
-
 def read_judgements(folder: Path, criterion: Criterion, judges: Iterable[str]) -> dict[str, dict[str, Verdict]]:
-    """Return each judge's verdicts, keyed by case name; multiple votes on a case are combined into one verdict."""
-    votes: dict[str, dict[str, list[Verdict]]] = {judge: {} for judge in judges}
+    """Return each judge's verdicts, keyed by case name."""
+    verdicts: dict[str, dict[str, Verdict]] = {judge: {} for judge in judges}
     with open_store(folder, create=False) as store:
         for judged in store.results():
-            if judged.model in votes:
-                verdict = verdict_of(judged.completion, criterion.read)
-                votes[judged.model].setdefault(judged.case.case, []).append(verdict)
-    return {judge: {name: settle(given) for name, given in by_case.items()} for judge, by_case in votes.items()}
+            if judged.model in verdicts:
+                verdicts[judged.model][judged.case.case] = verdict_of(judged.completion, criterion.read)
+    return verdicts
 
 
 def verdict_on(criterion: Criterion, stored: StoredResult, judgements: Mapping[str, Verdict]) -> Verdict:

@@ -116,7 +116,7 @@ def read_judged_cells(runs: Sequence[Path], labels: Mapping[tuple[Path, str], st
     """Return all judges' cells for several runs.
 
     If only unsure responses were judged, the rates are shares of these. If a judge rated the same responses several
-    times by the same criterion, e.g. with different numbers of votes, the judgements with the most verdicts are used,
+    times by the same criterion, e.g. at different temperatures, the judgements with the most verdicts are used,
     or the latest of these.
 
     Args:

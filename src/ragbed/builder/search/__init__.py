@@ -11,9 +11,8 @@ from collections.abc import Callable
 
 from ragbed import plugins
 from ragbed.builder.search.base import Query, SearchContext, SearchEngine, SearchFailed
-from ragbed.builder.search.engines import open_brave, open_searxng, open_serper
+from ragbed.builder.search.engines import HttpSearchEngine, SearchService, open_brave, open_searxng, open_serper
 from ragbed.builder.search.local import open_local
-from ragbed.builder.search.served import HttpSearchEngine, SearchService
 
 ENGINES: dict[str, Callable[[SearchContext], SearchEngine | SearchService]] = {
     "local": open_local,

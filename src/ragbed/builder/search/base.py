@@ -132,34 +132,19 @@ def make_hits(query: Query, engine: str, results: list[SearchResult]) -> list[Hi
     ]
 
 
-_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
-_MONTH = (
-    r"\b(?P<month>jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?"
-    r"|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)\b\.?"
-)
-_DAY, _YEAR = r"\b(?P<day>\d{1,2})(?:st|nd|rd|th)?", r"(?:,\s*|\s+)(?P<year>\d{4})\b"
-_DATES = (
-    # The order of the parts of 03/04/2024 is not known.
-    re.compile(r"(?<![A-Za-z0-9_.])(?P<year>\d{4})([-/.])(?P<month>\d{1,2})\2(?P<day>\d{1,2})(?!\d)"),
-    re.compile(r"(?P<year>\d{4})\s*年\s*(?P<month>\d{1,2})\s*月\s*(?P<day>\d{1,2})\s*日"),
-    re.compile(rf"{_MONTH}\s+{_DAY}{_YEAR}", re.IGNORECASE),
-    re.compile(rf"{_DAY}\s+{_MONTH}{_YEAR}", re.IGNORECASE),
-)
+# The order of the parts of 03/04/2024 is not known.
+_DIGITS = re.compile(r"(?<![A-Za-z0-9_.])(\d{4})(?:([-/.])(\d{1,2})\2|\s*年\s*(\d{1,2})\s*月\s*)(\d{1,2})(?!\d)")
 
 
 def read_day(text: str | None) -> str | None:
-    """Parse the first date in a text and return it in ISO format, or return None if there is none.
+    """Parse a date and return it in ISO format, or return None if a text has none.
 
-    The known forms are `2024-03-03`, `2024/3/3`, `March 3, 2024`, `3 Mar. 2024`, `2024年3月3日` and those of RFC 2822.
+    The known forms are `2024-03-03`, `2024/3/3`, `2024年3月3日`, `March 3, 2024`, `3 Mar 2024` and those of RFC 2822.
     """
     text = text or ""
-    matches = [match for pattern in _DATES if (match := pattern.search(text))]
-    if matches:
-        found = min(matches, key=lambda match: match.start())
-        name = found["month"]
-        month = int(name) if name.isdecimal() else _MONTHS.index(name[:3].lower()) + 1
-        year, day = int(found["year"]), int(found["day"])
-    elif parsed := parsedate(text):
+    if found := _DIGITS.search(text):
+        year, month, day = int(found[1]), int(found[3] or found[4]), int(found[5])
+    elif parsed := parsedate(text) or parsedate(f"{text} 00:00:00"):
         year, month, day = parsed[:3]
     else:
         return None

@@ -11,7 +11,7 @@ from __future__ import annotations
 import io
 import re
 import zipfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
@@ -35,26 +35,16 @@ _EXPONENT = re.compile(r"\s*[-+−]?[0-9]+\s*")
 _SUPERSCRIPTS = str.maketrans("0123456789+-−", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻")
 
 _WORD = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
-# XML elements that make up the text of a Word paragraph, and functions that return their text.
-_WORD_TEXT: dict[str, Callable[[Any], str]] = {
-    f"{_WORD}t": lambda node: _to_superscript(node.text or "") if _is_superscript(node) else node.text or "",
-    f"{_WORD}tab": lambda _: "\t",
-    f"{_WORD}br": lambda _: "\n",
-    f"{_WORD}cr": lambda _: "\n",
-    f"{_WORD}noBreakHyphen": lambda _: "-",
-}
-# XML elements in a Word document that are not part of its text.
+# XML elements that make up the text of a Word paragraph, and their text; the text of `t` is in the document.
+_WORD_TEXT = {f"{_WORD}t": "", f"{_WORD}tab": "\t", f"{_WORD}br": "\n", f"{_WORD}noBreakHyphen": "-"}
+# XML elements in a Word document that are not part of its text: copies of text boxes, old places of moved text, and
+# positions of tab stops.
 _NOT_TEXT = (
-    "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback",  # copy of a text box for old versions
-    f"{_WORD}moveFrom",  # tracked changes: the old place of text that was moved
-    f"{_WORD}rt",  # pronunciation above a character, e.g. pinyin
-    f"{_WORD}tabs",  # positions of tab stops, in elements with the same name as a tab character
-)
+    "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback", f"{_WORD}moveFrom", f"{_WORD}tabs",
+)  # fmt: skip
 # HTML elements that are not part of a page's text: deleted text, pronunciations above characters, and templates.
 _NOT_CONTENT = ("del", "s", "strike", "rt", "rp", "template")
-_SHADOW_ROOT = frozenset({"shadowrootmode", "shadowroot"})
 _TITLES = ("//meta[@property='og:title']/@content", "//article//h1", "//h1", "//title")
-_LICENCES = ("//*[self::a or self::link][contains(concat(' ', @rel, ' '), ' license ')]/@href",)
 
 
 ReadOutcome: TypeAlias = Literal[
@@ -89,7 +79,6 @@ class ReadResult(Struct, frozen=True, kw_only=True):
     text: str = ""
     title: str = ""
     date: str | None = None
-    licence: str | None = None
     lang: Lang | None = None  # None if the text is too short or in an unsupported language
     links: tuple[Link, ...] = ()
 
@@ -98,52 +87,38 @@ class Unreadable(Exception):
     """Raised if a document has no readable text. Any other exception means that the document is broken."""
 
 
-def _empty(node: HtmlElement) -> None:
-    """Remove an element's content. Removing thousands of elements from one paragraph would take too long."""
-    before, parent = node.getprevious(), node.getparent()
-    text = before.tail if before is not None else None if parent is None else parent.text
-    node.clear(keep_tail=True)
-    if node.tail and (text or "")[-1:].isspace():  # keep only one of the spaces around the element
-        node.tail = node.tail.lstrip()
-
-
 def _read_html(job: ReadJob) -> ReadResult:
     from htmldate import find_date
+    from lxml.etree import strip_elements
     from trafilatura import bare_extraction, load_html
 
     page = _decode(job)
     # The standard allows pages without `<html>`, but trafilatura rejects them.
     tree = load_html(page if "<html" in page[:_HEAD].lower() else f"<html>{page}")
-    for node in () if tree is None else list(tree.iter(*_NOT_CONTENT)):
-        if _SHADOW_ROOT.isdisjoint(node.attrib):  # browsers show templates with this attribute
-            _empty(node)
-    for node in () if tree is None else list(tree.iter("sup")):
-        raised = _to_superscript(node.text_content())
-        if raised != node.text_content():
+    if tree is None:
+        raise Unreadable("empty", "the page has no content")
+    strip_elements(tree, *_NOT_CONTENT, with_tail=False)
+    for node in tree.iter("sup"):
+        # An exponent or the number of a note must not be read as part of a number.
+        if _EXPONENT.fullmatch(raised := node.text_content()):
             node[:] = []
-            node.text = raised
-    # The title, date and licence are extracted below, because trafilatura's metadata search takes longer than
-    # extracting the text.
-    found: Any = None if tree is None else bare_extraction(tree, include_comments=False)
+            node.text = raised.translate(_SUPERSCRIPTS)
+    # The title and the date are extracted below, because trafilatura's metadata search takes longer than extracting the
+    # text.
+    found: Any = bare_extraction(tree, include_comments=False)
     if found is None or not (found.text or "").strip():
         raise Unreadable("empty", "no article text was found on the page")
     return ReadResult(
         outcome="ok",
         text=found.text,
-        title=_first(tree, _TITLES),
+        title=_find_title(tree),
         # Only the page's head, time elements and URL are searched for a date, not its text.
         date=find_date(tree, url=job.url or None, extensive_search=False, original_date=True),
-        licence=_first(tree, _LICENCES) or None,
     )
 
 
-def _to_superscript(text: str) -> str:
-    """Write an exponent or the number of a note in superscript digits, so that it is not read as part of a number."""
-    return text.translate(_SUPERSCRIPTS) if _EXPONENT.fullmatch(text) else text
-
-
-def _first(tree: HtmlElement, places: Sequence[str]) -> str:
-    nodes = (node for place in places for node in tree.xpath(place))
+def _find_title(tree: HtmlElement) -> str:
+    nodes = (node for place in _TITLES for node in tree.xpath(place))
     texts = (str(node) if isinstance(node, str) else node.text_content() for node in nodes)
     return next((text for text in texts if text.strip()), "")
 
@@ -157,16 +132,15 @@ def _read_plain(job: ReadJob) -> ReadResult:
 
 
 def _read_markdown(job: ReadJob) -> ReadResult:
-    """Read a Markdown file; take the title, date and licence from the front matter, or the title from a heading."""
+    """Read a Markdown file; take the title and the date from the front matter, or the title from a heading."""
     text = _decode(job)
     front = _FRONT_MATTER.match(text)
     fields = dict(line.split(":", 1) for line in front[1].splitlines() if ":" in line) if front else {}
     body = text[front.end() :] if front else text
     heading = re.search(r"^#+\s+(.+)$", body, re.MULTILINE)
     title = _unquoted(fields.get("title", heading[1] if heading else ""))
-    licence = _unquoted(fields.get("licence") or fields.get("license", ""))
     day = _unquoted(fields.get("date", "")) or None
-    return ReadResult(outcome="ok", text=body, title=title[:_TITLE_CHARS], date=day, licence=licence or None)
+    return ReadResult(outcome="ok", text=body, title=title[:_TITLE_CHARS], date=day)
 
 
 def _unquoted(value: str) -> str:
@@ -195,12 +169,6 @@ def _read_pdf(job: ReadJob) -> ReadResult:
     )
 
 
-def _is_superscript(node: Any) -> bool:  # noqa: ANN401 - lxml has no types
-    """Check whether a text in a Word document is superscript."""
-    align = node.getparent().find(f"{_WORD}rPr/{_WORD}vertAlign")
-    return align is not None and align.get(f"{_WORD}val") == "superscript"
-
-
 def _read_docx(job: ReadJob) -> ReadResult:
     from lxml import etree
 
@@ -214,7 +182,7 @@ def _read_docx(job: ReadJob) -> ReadResult:
     for node in tree.iter(*_WORD_TEXT):
         # A paragraph may contain a text box with further paragraphs; text belongs to the innermost paragraph.
         if (line := next(node.iterancestors(f"{_WORD}p"), None)) is not None:
-            lines[line] += _WORD_TEXT[node.tag](node)
+            lines[line] += node.text or _WORD_TEXT[node.tag]
     day, text = _ISO_DAY.search(about.get("created", "")), "\n".join(lines.values())
     return ReadResult(outcome="ok", text=text, title=about.get("title", ""), date=day and day[0])
 

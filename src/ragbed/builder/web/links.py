@@ -18,7 +18,7 @@ from msgspec import Struct
 from ragbed.builder.web import MAX_PAGE_BYTES
 from ragbed.builder.web.formats import decode_page
 
-_MAGIC, _GZIP = b"\x1f\x8b", 16 + zlib.MAX_WBITS
+_MAGIC = b"\x1f\x8b"
 _HEAD = 4096
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 
@@ -29,7 +29,6 @@ class Link(Struct, frozen=True, kw_only=True):
     url: str  # empty if the entry has no URL
     title: str = ""
     date: str | None = None  # ISO date of publication
-    licence: str = ""
     is_list: bool = False  # whether the entry is itself a list, as in a sitemap index
 
 
@@ -57,17 +56,11 @@ def read_links(body: bytes, content_type: str, url: str) -> list[Link]:
 
 
 def _decompress(body: bytes) -> bytes:
-    first = zlib.decompressobj(_GZIP)
     try:
-        content = first.decompress(body, MAX_PAGE_BYTES + 1)
-        if first.unused_data.startswith(_MAGIC):  # the list is compressed in several parts
-            with gzip.open(io.BytesIO(body)) as source:
-                content = source.read(MAX_PAGE_BYTES + 1)
-        is_damaged = not first.eof and len(content) <= MAX_PAGE_BYTES
-    except (EOFError, OSError, zlib.error):
-        is_damaged = True
-    if is_damaged:
-        raise ValueError("the compressed list is incomplete or damaged")
+        with gzip.open(io.BytesIO(body)) as source:
+            content = source.read(MAX_PAGE_BYTES + 1)
+    except (EOFError, OSError, zlib.error) as error:
+        raise ValueError("the compressed list is incomplete or damaged") from error
     if len(content) > MAX_PAGE_BYTES:
         raise ValueError(f"the list is larger than {MAX_PAGE_BYTES:,} bytes after decompression")
     return content
@@ -97,7 +90,6 @@ def _read_feed(body: bytes, url: str) -> Iterator[Link]:
     import feedparser
 
     feed = feedparser.parse(io.BytesIO(body), response_headers={"content-location": url}, sanitize_html=False)
-    licence = feed.feed.get("rights", "") or feed.feed.get("license", "")
     for entry in feed.entries:
         # feedparser's own `get` returns `published` in place of a missing `updated`, and warns about it.
         when = dict.get(entry, "published_parsed") or dict.get(entry, "updated_parsed")
@@ -105,7 +97,6 @@ def _read_feed(body: bytes, url: str) -> Iterator[Link]:
             url=urljoin(url, entry["link"]) if entry.get("link") else "",
             title=_title_of(entry),
             date=time.strftime("%Y-%m-%d", when) if when else None,
-            licence=entry.get("rights", "") or licence,
         )
 
 

@@ -12,12 +12,11 @@ from typing import Any, Self
 
 from ragbed.errors import RagbedError
 
-_VERSION = 2
-_TABLES = """
-CREATE TABLE pages (url TEXT PRIMARY KEY, final_url TEXT NOT NULL, content_type TEXT NOT NULL, at REAL NOT NULL,
-  body BLOB NOT NULL) WITHOUT ROWID;
-CREATE TABLE answers (key TEXT PRIMARY KEY, body BLOB NOT NULL) WITHOUT ROWID;
-"""
+_TABLES = (
+    "CREATE TABLE IF NOT EXISTS pages (url TEXT PRIMARY KEY, final_url TEXT NOT NULL, content_type TEXT NOT NULL,"
+    " at REAL NOT NULL, body BLOB NOT NULL) WITHOUT ROWID",
+    "CREATE TABLE IF NOT EXISTS answers (key TEXT PRIMARY KEY, body BLOB NOT NULL) WITHOUT ROWID",
+)
 _FAST = 1  # zlib compression level; level 1 reduces pages to a fifth of their size at 100 MB/s
 
 
@@ -54,18 +53,8 @@ class PageCache:
             self._file.execute("PRAGMA busy_timeout = 30000")  # set first, in case two processes start at once
             self._file.execute("PRAGMA journal_mode = WAL")
             self._file.execute("PRAGMA synchronous = NORMAL")
-            self._create_tables()
-
-    def _create_tables(self) -> None:
-        self._file.execute("BEGIN IMMEDIATE")
-        version = self._file.execute("PRAGMA user_version").fetchone()[0]
-        if version == 0:
-            for table in _TABLES.strip().split(";\n"):
+            for table in _TABLES:
                 self._file.execute(table)
-            self._file.execute(f"PRAGMA user_version = {_VERSION}")
-        self._file.execute("COMMIT")
-        if version not in (0, _VERSION):
-            raise RagbedError(f"{self._path} was written by a different version of ragbed; choose another file.")
 
     def __enter__(self) -> Self:
         return self

@@ -27,12 +27,10 @@ _MAX_BYTES = 512 << 10  # RFC 9309, 2.5: read at least 500 KiB
 _MAX_REDIRECTS = 5  # RFC 9309, 2.3.1.2: follow at least five redirects
 _VALID_S = 86_400  # RFC 9309, 2.4: use a cached file for at most a day
 _FAILED_S = 300  # number of seconds for which a host is skipped after a failure
-# Maximum number of rules, each counted once per agent. Parsing this many rules takes half a second and 25 MB; large
-# sites have a few thousand rules.
-_MAX_RULES = 50_000
-# Maximum length of all wildcard rules times the length of the URL, in characters. It limits a check to a few hundredths
-# of a second. With 100 kB of rules and a URL of 200 characters, the product is a tenth of the limit.
-_MAX_COMPARED = 200_000_000
+# Maximum number of lines times the number of agents, because the parser stores each rule once for every agent. Large
+# sites have a few thousand lines.
+_MAX_RULES = 500_000
+_MAX_WILD = 100_000  # maximum length of all wildcard rules in characters; each is compared with every URL
 _UNREACHED = frozenset({"address", "private", "dns", "connect", "tls"})
 _TEMPORARY = frozenset(
     {"timeout", "cut", "protocol", "server"}
@@ -46,8 +44,6 @@ class _Rules:
     valid_until: float
     parser: Protego | None = None
     problem: FetchFailed | None = None
-    # Number of characters in wildcard rules; each character may be compared with every character in a URL.
-    wild_chars: int = 0
 
 
 class Robots:
@@ -76,8 +72,6 @@ class Robots:
             raise FetchFailed(outcome, f"the robots.txt file of {url.host} cannot be read: {rules.problem.reason}")
         if rules.parser is None:
             return 0.0
-        if rules.wild_chars * len(str(url)) > _MAX_COMPARED:
-            raise FetchFailed("robots", f"the robots.txt file of {url.host} is too long to check")
         if not rules.parser.can_fetch(str(url), _AGENT):
             raise FetchFailed("robots", f"the robots.txt file of {url.host} disallows this URL")
         pause_s = rules.parser.crawl_delay(_AGENT) or 0.0
@@ -114,26 +108,8 @@ class Robots:
                 if len(body) > _MAX_BYTES:
                     break
         text = body[:_MAX_BYTES].decode("utf-8", "replace")
-        if _count_rules(text) > _MAX_RULES:
+        lines = text.lower().splitlines()
+        agents = sum(line.lstrip().startswith("user") for line in lines)
+        if len(lines) * agents > _MAX_RULES or sum(len(line) for line in lines if "*" in line) > _MAX_WILD:
             raise FetchFailed("size", "robots.txt contains too many rules")
-        wild = sum(len(line) for line in text.splitlines() if "*" in line and not _names_agent(line))
-        return _Rules(self._clock() + _VALID_S, Protego.parse(text), wild_chars=wild)
-
-
-def _count_rules(text: str) -> int:
-    """Count the rules as the parser stores them, i.e. each rule once for every agent in its group."""
-    count = agents = 0
-    in_rules = True
-    for line in text.splitlines():
-        if _names_agent(line):
-            agents = 1 if in_rules else agents + 1
-            in_rules = False
-        else:
-            in_rules = True
-            count += agents
-    return count
-
-
-def _names_agent(line: str) -> bool:
-    """Check whether a line names a user agent; misspellings are accepted, as in the parser."""
-    return line.lstrip().lower().startswith("user")
+        return _Rules(self._clock() + _VALID_S, Protego.parse(text))

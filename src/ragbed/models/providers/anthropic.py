@@ -23,8 +23,6 @@ from ragbed.text import storable
 _VERSION = "2023-06-01"
 _FINISH = {"end_turn": "stop", "stop_sequence": "stop", "max_tokens": "length"}
 _THOUGHTS = ("thinking", "redacted_thinking")
-_DEFAULT_TEMPERATURE = 1  # the only temperature that the API accepts if thinking is enabled
-_MIN_BUDGET = 1_024  # the minimum thinking budget that the API accepts, in tokens
 
 
 # A billed response must not be discarded because of a field that is not needed, so such fields may have any type.
@@ -67,8 +65,8 @@ class AnthropicModel(HttpModel):
             "messages": [message for message in case.messages if message.role != "system"],
             "max_tokens": max_tokens + budget,  # the limit includes the thinking budget
         }
-        # If thinking is enabled, the API accepts only its default temperature.
-        if sampling.temperature is not None and not thinks:
+        # If thinking is enabled, the API accepts only its default temperature, and rejects one that the user has set.
+        if sampling.temperature is not None and (not thinks or "temperature" in self._config.fixed):
             body["temperature"] = sampling.temperature
         if system:
             body["system"] = "\n\n".join(system)
@@ -196,7 +194,7 @@ def _fields(service: ServiceConfig) -> dict[str, Any]:
     """Return the request fields for thinking and effort, and the user's extra fields.
 
     Raises:
-        UsageError: The API has no field for an option, or does not accept it together with thinking.
+        UsageError: The API has no field for an option.
     """
     sampling, fields = service.config.sampling, dict[str, Any]()
     if sampling.seed is not None:
@@ -204,27 +202,11 @@ def _fields(service: ServiceConfig) -> dict[str, Any]:
             f"{option('seed_model')} is not supported by {service.name}, because its API has no seed parameter. Omit "
             "this option."
         )
-    if (
-        sampling.thinking not in (None, False)
-        and "temperature" in service.config.fixed
-        and sampling.temperature not in (None, _DEFAULT_TEMPERATURE)
-    ):
-        raise UsageError(
-            f"{service.name} does not accept {option('temperature', f'{sampling.temperature:g}')} together with "
-            f"{option('thinking')}, because "
-            f"its temperature is always 1 if thinking is enabled. Use {option('temperature', 'none')} or "
-            f"{option('thinking', 'off')}."
-        )
     if sampling.thinking is False:
         fields["thinking"] = {"type": "disabled"}
     elif sampling.thinking is True:
         fields["thinking"] = {"type": "adaptive"}
     elif sampling.thinking is not None:
-        if sampling.thinking < _MIN_BUDGET:
-            raise UsageError(
-                f"{option('thinking', f'budget={sampling.thinking}')} is too small: {service.name} requires at least "
-                f"{_MIN_BUDGET:,} tokens."
-            )
         fields["thinking"] = {"type": "enabled", "budget_tokens": sampling.thinking}
     if sampling.reasoning_effort is not None:
         fields["output_config"] = {"effort": sampling.reasoning_effort}

@@ -86,9 +86,9 @@ class _ChatCompletion(msgspec.Struct):
 _DECODER = msgspec.json.Decoder(_ChatCompletion)
 # Matches the types of content parts that contain reasoning, e.g. redacted_thinking and reasoning_summary.
 _THOUGHTS = re.compile("think|reason|thought", re.IGNORECASE)
-# Fields in a server's metadata that change only with the model: weights and context length in vLLM; sizes, weights and
-# chat template in llama.cpp; digest in Ollama. Other fields change on every start or do not identify a model.
-_FIXED = frozenset({"root", "parent", "max_model_len", "meta", "model_path", "chat_template", "digest"})
+# Fields in a server's metadata that change only with the model: weights and context length in vLLM; sizes in llama.cpp;
+# digest in Ollama. Other fields change on every start or do not identify a model.
+_FIXED = frozenset({"root", "parent", "max_model_len", "meta", "digest"})
 
 
 class OpenAIModel(HttpModel):
@@ -142,9 +142,7 @@ class OpenAIModel(HttpModel):
             pages.append(self._transport.look_up(base.with_path("/api/tags")))
         listed, *tags = await asyncio.gather(*pages)
         entry = _find(listed, "data", "id", (remote,))
-        is_llama = entry.get("owned_by") == "llamacpp"
-        props = await self._transport.look_up(base.with_path("/props")) if is_llama else {}
-        found = [entry, props, *(_find(page, "models", "name", (remote, f"{remote}:latest")) for page in tags)]
+        found = [entry, *(_find(page, "models", "name", (remote, f"{remote}:latest")) for page in tags)]
         fields = {name: value for one in found for name, value in one.items()
                   if name in _FIXED and value not in (None, remote)}  # fmt: skip
         if any(found) and self._service.key is None:

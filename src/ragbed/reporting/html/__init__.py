@@ -23,7 +23,7 @@ from ragbed.reporting.html.cases import Packed
 from ragbed.reporting.pages import read_static
 from ragbed.reporting.pages.charts.layout import rules
 from ragbed.reporting.pages.markup import Child, Node, RawMarkup, el, raw, write
-from ragbed.reporting.summary import COLUMNS, make_standings, summarise
+from ragbed.reporting.summary import COLUMNS, LeaderboardEntry, LeaderboardRow, make_standings, summarise
 from ragbed.reporting.tables import Report
 from ragbed.schema import Lang
 
@@ -203,18 +203,15 @@ def write_board(entries: Sequence[SiteEntry], scorer: str, opens_in: Lang | None
 
 
 def _board(entries: Sequence[SiteEntry], scorer: str, words: Locale, *, hidden: bool) -> Node:
-    rows, missing = [], []
-    for entry in entries:
-        link = el("a", entry.name, href=entry.page, class_="small")
-        standings = make_standings(entry.report.shown, scorer)
-        rows += [(row, link) for row in standings]
-        if not standings:
-            missing.append(el("li", link, ": ", words("board.no_row")))
+    rows = [
+        (row, el("a", entry.name, href=entry.page, class_="small"))
+        for entry in entries
+        for row in make_standings(entry.report.shown, scorer) or [LeaderboardRow(LeaderboardEntry("–", "", "", 0))]
+    ]
     return el(
         "main",
         el("header", head(words("board.site"), scorer, words)),
         sections.section(words, "leaderboard", sections.leaderboard(rows, words)),
-        el("section", el("h2", words("board.left_out")), el("ul", missing)) if missing else None,
         sections.section(words, "method", sections.method({column.metric for column in COLUMNS}, (), words)),
         lang="zh-Hans" if words.lang == "zh" else "en",
         data_lang=words.lang,

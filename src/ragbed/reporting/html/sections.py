@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 
-from ragbed.analysis.locale import Locale
+from ragbed.analysis.locale import Locale, find_metric
 from ragbed.reporting.html.cases import Packed
 from ragbed.reporting.numbers import count_cases, show, show_asked
-from ragbed.reporting.pages.charts import Chart
+from ragbed.reporting.pages.charts.layout import Chart
 from ragbed.reporting.pages.markup import Child, Node, el
 from ragbed.reporting.result_tables import tabulate_decisions, tabulate_errors
 from ragbed.reporting.summary import COLUMNS, Finding, LeaderboardRow, make_standings
-from ragbed.reporting.table import Table, write_html
+from ragbed.reporting.table import Cell, Table, write_html
 from ragbed.reporting.tables import Report
 
 
@@ -111,7 +111,7 @@ def monitored(report: Report, words: Locale) -> Node:
 
 
 def errors(report: Report, charts: Sequence[Chart], words: Locale) -> Node:
-    """Return charts of the error causes, and tables with examples like those in the paper's Tables 2, 4 and 6."""
+    """Return charts of the error causes, and a table like the paper's Tables 2, 4 and 6."""
     if not report.errors:
         return figures(charts, words)
     examples = tabulate_errors(report.errors, words)
@@ -123,46 +123,39 @@ def _cards(table: Table, *, is_captioned: bool = False) -> Node:
     return write_html(table.headings, table.cells, table.title, class_="cards", is_captioned=is_captioned)
 
 
-# Definitions of metrics that are shown in figures but not in tables.
-_OF_FIGURES = {"counterfactual": "outcomes", "position": "accuracy_by_slot"}
-_GROUPED = {"_rate": "testbed_rate", "_gain": "testbed_gain"}  # Maps suffixes of metric names to shared definitions.
-_COSTS = ("calls", "tokens_in", "tokens_out", "seconds")
-
-
 def method(shown: Collection[str], causes: Collection[str], words: Locale) -> Node:
     """Return the section on the method, with definitions of the metrics and error causes that appear on the page."""
-    texts, headings = words.section("definitions"), words.section("columns")
-    metrics: list[list[Child]] = [
+    defined = filter(None, map(find_metric, sorted(shown)))
+    found = {metric.name: metric for metric in defined}
+    metrics: list[list[Cell | Child]] = [
         [
-            el("div", el("div", headings.get(name)), el("code", name, class_="quiet"))
-            if name in headings
-            else el("code", name),
-            el("div", rich(text)),
+            el("div", metric.heading[words.lang], el("div", el("code", metric.name, class_="quiet"))),
+            el("div", rich(metric.definition[words.lang])),
         ]
-        for name, text in texts.items()
-        if name in shown
+        for metric in found.values()
     ]
     errors = words.section("errors")
-    types = [[name, errors[name], text] for name, text in words.section("errors_long").items() if name in causes]
-    heads = [words("method.metric"), words("method.definition")]
-    kinds = ["", words("figures.errors.type"), words("method.definition")]
+    types: list[list[Cell | Child]] = [
+        [name, errors[name], text] for name, text in words.section("errors_long").items() if name in causes
+    ]
+    tables = {
+        "metrics": ([words("method.metric"), words("method.definition")], metrics),
+        "error_types": (["", words("figures.errors.type"), words("method.definition")], types),
+    }
     return el(
         "div",
-        [el("h3", words("method.metrics")), write_html(heads, metrics, words("method.metrics"))] if metrics else None,
-        [el("h3", words("method.error_types")), write_html(kinds, types, words("method.error_types"))]
-        if types
-        else None,
+        [
+            el("div", el("h3", words(f"method.{name}")), write_html(heads, rows, words(f"method.{name}")))
+            for name, (heads, rows) in tables.items()
+            if rows
+        ],
         el("h3", words("method.heading")),
         [el("p", words(f"method.{name}")) for name in ("intro", "scorers", "intervals", "see")],
     )
 
 
 def shown_metrics(report: Report) -> set[str]:
-    """Return the names of the metric definitions that a report's tables, figures and leaderboard need."""
+    """Return the names of the metrics in a report's tables and leaderboard."""
     shown = {column.metric for one in report.tables for column in one.columns}
-    shown |= {column.metric for row in make_standings(report.shown, report.scorer)
-              for column in COLUMNS if column.name in row.cells}  # fmt: skip
-    shown |= {group for end, group in _GROUPED.items() if any(name.endswith(end) for name in shown)}
-    shown |= {"costs"} if shown.intersection(_COSTS) else set()
-    names = {one.name for one in report.tables} | {cell.table for cell in report.shown}
-    return shown | {name for table, name in (_OF_FIGURES | {"judged": "judged"}).items() if table in names}
+    rows = make_standings(report.shown, report.scorer)
+    return shown | {column.metric for row in rows for column in COLUMNS if column.name in row.cells}

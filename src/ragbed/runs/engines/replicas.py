@@ -295,7 +295,10 @@ class ReplicatedModel:
         except self._ray.exceptions.ActorUnavailableError:
             return False
         except self._ray.exceptions.ActorDiedError as error:
-            raise RagbedError(explain_start_failure(error)) from None
+            raise RagbedError(
+                f"a worker cannot start: {shorten(error)}. ragbed must be installed on every node: pip install "
+                f"'ragbed[ray]=={__version__}'. All results so far are stored; rerun the same command to resume."
+            ) from None
 
     async def _wait(self) -> None:
         if self._broken is not None:
@@ -311,16 +314,6 @@ class ReplicatedModel:
         has_grown, self.concurrency = fits > self.concurrency, fits
         if has_grown:
             self.make_room()
-
-
-def explain_start_failure(error: Exception) -> str:
-    """Explain why a worker could not start, and how to fix the problem."""
-    if "No module named 'ragbed'" in str(error):
-        return (
-            "ragbed is not installed on the workers; install it on every node: pip install "
-            f"'ragbed[ray]=={__version__}'"
-        )
-    return f"a worker cannot start: {shorten(error)}. All results so far are stored; rerun the same command to resume."
 
 
 def shorten(error: Exception) -> str:

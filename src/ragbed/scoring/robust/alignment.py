@@ -33,21 +33,6 @@ _FUNCTION_WORDS = words(
     "his her their they she him them whose whom been being year date name named called"
 )
 _FUNCTION_CHARACTERS = frozenset("的是在有了谁哪什么多少各分别年月日之为和与及")
-# Groups of related words that do not start with the same letters.
-_STEMS = {
-    word: group.split()[0]
-    for group in (
-        "birth born", "death died dies dead passed", "won winner winning wins win victor", "lost loser lose loses",
-        "wrote author written writer writes", "began start started begin begins opened", "ended ends ending end closed",
-        "sang singer sung", "older oldest elder", "music tunes composed melody score", "lyrics words text libretto",
-        "first gold", "second silver runner", "third bronze", "children kids", "adults grown",
-    )
-    for word in group.split()
-}  # fmt: skip
-# Matches questions that ask for an unordered set of answers.
-_SET = lazy(
-    r"(?i)\b(?:which|what|name|name the|what are the) (?:two|three|four)\b|^[两二三四][个座位名家种]|哪[些几两三二]"
-)
 # Matches several questions, or a question about several things, whose answers must be in the same order.
 _LIST = lazy(
     r"(?i)\b(?:and|or|as well as|vs|versus|plus|respectively|both)\b|[&/+,，、;；和与及]|还有|对阵|分别|各|男女|父母"
@@ -61,8 +46,6 @@ def find_aligned(
     question: str, lang: Lang, slots: Sequence[GoldSlot], asserted: Sequence[Sequence[Mention]], text: str
 ) -> list[bool]:
     """Return, for each part of the answer, whether it is asserted and assigned to its sub-question."""
-    if _SET.search(question):
-        return [bool(mentions) for mentions in asserted]
     keys = _distinctive_words(question, lang, len(slots))
     if not keys and not _LIST.search(question):  # one question with several answers, e.g. 'Who founded Google?'
         return [bool(mentions) for mentions in asserted]
@@ -161,7 +144,7 @@ def _words(text: str) -> Iterator[tuple[str, int, int]]:
     for match in _WORD.finditer(text):
         word = match[0]
         if word.isascii() and word not in _FUNCTION_WORDS:
-            stem = word if word.isdigit() else _STEMS.get(word, word[:_STEM])
+            stem = word if word.isdigit() else word[:_STEM]
             yield stem, match.start(), match.end()
         elif not word.isascii() and word not in _FUNCTION_CHARACTERS:
             yield word, match.start(), match.end()

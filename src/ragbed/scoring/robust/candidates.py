@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import islice
 
-from ragbed.scoring.robust.gold import Gold, GoldSlot
+from ragbed.scoring.robust.gold import Asked, Gold, GoldSlot
 from ragbed.scoring.robust.match import FoldedResponse, Mention
 from ragbed.scoring.robust.name_patterns import ORGANISATIONS, YES_OR_NO
 from ragbed.scoring.robust.normalise import fold
 from ragbed.scoring.robust.patterns import lazy, words
-from ragbed.scoring.robust.question import Asked
 from ragbed.scoring.robust.units import LOOSE, are_same
 
 MAX_CANDIDATES = 8
-_ANNOUNCING = ("answer is ", "answer: ", "答案是", "答案为", "答案:")
 _CAPITAL = "[A-Z\u00c0-\u00de\u0370-\u042f]"
 _NAME = lazy(
     rf"(?<![\w']){_CAPITAL}[\w'’.-]*(?: (?:of |de |van |von |der |the |al-)?{_CAPITAL}[\w'’.-]*)*"
@@ -22,22 +20,15 @@ _NAME = lazy(
 )
 # Capitalised words that are not names.
 COMMON = words(
-    "the a an it its he she they we i you this that these those in on at by for from to of with as and or "
-    "but so yes no not "
-    "if when while after before although though however therefore thus unfortunately based according answer "
-    "final question "
-    "doc docs document documents passage passages context note here there who what which where why how second third "
-    "first finally "
-    "gold silver bronze everyone some many most both either neither unlike despite since because until "
-    "during between among "
-    "final result also then now today january february march april may june july august september october "
-    "november december "
-    "monday tuesday wednesday thursday friday saturday sunday rumours rumors critics organisers organizers "
-    "construction "
-    "attendance north south east west more fewer about around over under at least between up down was is are "
-    "were did does "
-    "do can could would will should sorry information mr mrs ms dr professor president director "
-    "probably possibly perhaps maybe likely apparently presumably"
+    "the a an it its he she they we i you this that these those in on at by for from to of with as and or but so yes "
+    "no not if when while after before although though however therefore thus unfortunately based according answer "
+    "final question doc docs document documents passage passages context note here there who what which where why how "
+    "second third first finally gold silver bronze everyone some many most both either neither unlike despite since "
+    "because until during between among result also then now today january february march april may june july august "
+    "september october november december monday tuesday wednesday thursday friday saturday sunday rumours rumors "
+    "critics organisers organizers construction attendance north south east west more fewer about around over under "
+    "least up down was is are were did does do can could would will should sorry information mr mrs ms dr professor "
+    "president director probably possibly perhaps maybe likely apparently presumably"
 )
 # Words that often start a sentence or a heading.
 _STARTERS = words(
@@ -111,12 +102,8 @@ def _quantities(slot: GoldSlot, asked: Asked, response: FoldedResponse, own: Seq
         is_answer = found.value in values and (found.start, found.end) not in response.partial
         if is_answer or is_article or written in asked.text:
             continue
-        is_announced = not found.unit and response.text[: found.start].endswith(_ANNOUNCING)
-        if (
-            is_announced
-            or (omits_unit and not found.unit)
-            or any(_is_rival(found.unit, wanted.unit or asked.unit) for wanted in slot.quantities)
-        ):
+        is_rival = any(_is_rival(found.unit, wanted.unit or asked.unit) for wanted in slot.quantities)
+        if is_rival or (omits_unit and not found.unit):
             yield Mention(found.start, found.end, "number")
 
 
@@ -125,7 +112,7 @@ def _is_rival(unit: str, wanted: str) -> bool:
 
 
 def _names_en(response: FoldedResponse, asked: Asked, own: Sequence[Mention]) -> Iterator[Mention]:
-    original, text, at = response.context[0] if response.context else "", response.text, 0
+    original, text, at = response.original, response.text, 0
     answers = {text[mention.start : mention.end] for mention in own}
     is_person = asked.asks_who and any(" " in answer for answer in answers)
     for match in _NAME.finditer(original[:4000]):

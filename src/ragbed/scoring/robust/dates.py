@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from typing import NamedTuple
 
 from ragbed.scoring.robust.numerals import ENGLISH, chinese_value, english_value, year_in_words
@@ -64,16 +63,8 @@ _DAYS = {word: number for number, word in enumerate(_ORDINALS, start=1)} | {
 _FREE = r"(?<![0-9a-z].)(?<![0-9][.,/-].)"
 
 
-def _words(names: Iterable[str]) -> str:
-    """Return a pattern for the rest of a name whose first character has already been matched."""
-    by_first: dict[str, list[str]] = {}
-    for name in sorted(names, key=len, reverse=True):
-        by_first.setdefault(name[0], []).append(name[1:])
-    return "|".join(f"(?<={first})(?:{'|'.join(rests)})" for first, rests in by_first.items())
-
-
-_MONTH = rf"(?P<month>[adfjmnos](?<!\w.)(?:{_words(_MONTHS)}))\b\.?"
-_DAY = rf"(?P<day>[0-9efnst](?:(?<=[0-9]){_FREE}[0-9]?(?:st|nd|rd|th)?|{_words(_DAYS)}))\b"
+_MONTH = rf"(?P<month>\b(?:{'|'.join(sorted(_MONTHS, key=len, reverse=True))}))\b\.?"
+_DAY = rf"(?P<day>[0-9]{_FREE}[0-9]?(?:st|nd|rd|th)?|\b(?:{'|'.join(sorted(_DAYS, key=len, reverse=True))}))\b"
 _YEAR = (
     r"(?P<year>[12][0-9]{3}(?![0-9])|'[0-9]{2}(?![0-9])"
     r"|(?:two thousand|nineteen|eighteen|twenty)(?:[ -](?:and )?[a-z]+){1,2})"
@@ -91,42 +82,43 @@ _DIGIT_PATTERNS = [
     lazy(rf"(?P<year>{_DIGIT_YEAR})[-/.](?P<month>[0-9]{{1,2}})[-/.](?P<day>[0-9]{{1,2}})(?![0-9]|[-/.][0-9])"),
 ]
 _MONTH_AND_DAY = rf"月份?(?:(?P<day>[0-9]{{1,2}}|{_HAN}{{1,3}})[日号])?"
+# Each pattern is applied only to texts that contain one of its characters.
 _CHINESE_PATTERNS = [
-    lazy(  # the first year of 民国 was 1912
-        rf"(?P<year>民国(?:[0-9]{{1,2}}|[0-9]{{3}}(?=年{_DIGIT_OR_HAN}{{1,2}}月)|{_HAN}{{1,3}}|元))年"
-        rf"(?:(?P<month>[0-9]{{1,2}}|{_HAN}{{1,2}}){_MONTH_AND_DAY})?"
+    (
+        "月",
+        lazy(
+            rf"(?P<year>[0-9](?<![0-9].)[0-9])年的?(?P<month>[0-9]{{1,2}}|{_HAN}{{1,2}})月(?P<day>[0-9]{{1,2}}|{_HAN}{{1,3}})[日号]"
+        ),
     ),
-    # A two-digit year counts only after 于 or 在 or before a season, because 90年 and 七八年 are usually durations.
-    lazy(
-        r"(?P<year>[05-9零〇五六七八九](?:(?<=[于在][0-9])[0-9]|(?<=[于在][零〇五六七八九])[零〇一二三四五六七八九]))年"
-        r"(?![前后以来间内多代级的时之里])"
+    (
+        "月",
+        lazy(
+            rf"(?P<year>[12一二](?:(?<=[12]){_FREE}[0-9]{{3}}|(?<=[一二]){_HAN}{{3}}))年的?(?P<month>[0-9]{{1,2}}|{_HAN}{{1,2}}){_MONTH_AND_DAY}"
+        ),
     ),
-    lazy(
-        r"(?P<year>[05-9零〇五六七八九](?<![\u4e00-\u9fff0-9.].)(?:(?<=[0-9])[0-9]|(?<=[零〇五六七八九])[零〇一二三四五六七八九]))年"
-        r"(?=[春夏秋冬])"
+    (
+        "月",
+        lazy(
+            rf"(?P<month>[0-9](?<![0-9].)[0-9]?|{_HAN}{{1,2}})月"
+            rf"(?P<day>[0-9]{{1,2}}|{_HAN}{{1,3}})[日号], ?(?P<year>{_DIGIT_YEAR})年(?!的?{_DIGIT_OR_HAN})"
+        ),
     ),
-    lazy(
-        rf"(?P<year>[0-9](?<![0-9].)[0-9])年的?(?P<month>[0-9]{{1,2}}|{_HAN}{{1,2}})月(?P<day>[0-9]{{1,2}}|{_HAN}{{1,3}})[日号]"
+    ("月", lazy(rf"(?P<month>{_DIGIT_OR_HAN}(?:(?<=[0-9])(?<![0-9].)[0-9]?|(?<={_HAN}){_HAN}?)){_MONTH_AND_DAY}")),
+    (
+        "年",
+        lazy(
+            rf"(?P<year>[12一二](?:(?<=[12]){_FREE}[0-9]{{3}}|(?<=[一二])[零〇一二三四五六七八九]{{3}}))年(?![前后以来间内])"
+        ),
     ),
-    lazy(
-        rf"(?P<year>[12一二](?:(?<=[12]){_FREE}[0-9]{{3}}|(?<=[一二]){_HAN}{{3}}))年的?(?P<month>[0-9]{{1,2}}|{_HAN}{{1,2}}){_MONTH_AND_DAY}"
-    ),
-    lazy(
-        rf"(?P<month>[0-9](?<![0-9].)[0-9]?|{_HAN}{{1,2}})月"
-        rf"(?P<day>[0-9]{{1,2}}|{_HAN}{{1,3}})[日号], ?(?P<year>{_DIGIT_YEAR})年(?!的?{_DIGIT_OR_HAN})"
-    ),
-    lazy(rf"(?P<month>{_DIGIT_OR_HAN}(?:(?<=[0-9])(?<![0-9].)[0-9]?|(?<={_HAN}){_HAN}?)){_MONTH_AND_DAY}"),
-    lazy(
-        rf"(?P<year>[12一二](?:(?<=[12]){_FREE}[0-9]{{3}}|(?<=[一二])[零〇一二三四五六七八九]{{3}}))年(?![前后以来间内])"
-    ),
-    lazy(
-        rf"(?P<day>{_DIGIT_OR_HAN}(?:(?<=[0-9])(?<![0-9月年.-].)[0-9]?"
-        rf"|(?<={_HAN})(?<![零〇一二三四五六七八九十月年].){_HAN}{{0,2}}))[日号](?![线楼院店机])"
+    (
+        "日号",
+        lazy(
+            rf"(?P<day>{_DIGIT_OR_HAN}(?:(?<=[0-9])(?<![0-9月年.-].)[0-9]?"
+            rf"|(?<={_HAN})(?<![零〇一二三四五六七八九十月年].){_HAN}{{0,2}}))[日号](?![线楼院店机])"
+        ),
     ),
 ]
 _NUMERIC = lazy(rf"([0-9]{_FREE}[0-9]?)([-/.])([0-9]{{1,2}})\2([12][0-9]{{3}}|(?<=/)[0-9]{{2}})(?![0-9]|[-/.][0-9])")
-_ROMAN_YEAR = lazy(r"m(?<!\w.)m?(?:cm|d?c{0,3}|cd)(?:x[cl]|l?x{0,3})(?:i[xv]|v?i{0,3})\b")
-_ROMAN = {"m": 1000, "d": 500, "c": 100, "l": 50, "x": 10, "v": 5, "i": 1}
 _LONE_YEAR = lazy(
     r"([12](?<![0-9a-z$€£¥].)(?<!(?<![0-9]{4})-.)(?<![0-9][.,].)[0-9]{3})(?![0-9a-z%])(?![.,][0-9])(?! ?年)"
 )
@@ -136,10 +128,8 @@ _WORD_YEAR = lazy(
 )
 _DIGITS = frozenset("0123456789")
 _SEPARATED = lazy("[0-9][-/.][0-9]")
-# A pattern is applied only to texts that contain one of its words or characters.
 _MONTH_NAMES = frozenset(_MONTHS)
-_CHINESE = tuple(zip(("民", "年", "春夏秋冬", "月", "月", "月", "月", "年", "日号"), _CHINESE_PATTERNS, strict=True))
-_SIGNS = _DIGITS | _MONTH_NAMES | frozenset("民年月日号")  # a text with none of these terms contains no date
+_SIGNS = _DIGITS | _MONTH_NAMES | frozenset("年月日号")  # a text with none of these terms contains no date
 
 
 def find_dates(text: str, terms: Terms) -> tuple[list[Date], str]:
@@ -160,7 +150,7 @@ def find_dates(text: str, terms: Terms) -> tuple[list[Date], str]:
     patterns = [] if terms.isdisjoint(_MONTH_NAMES) else [*_MONTH_NAME_PATTERNS]
     patterns += _DIGIT_PATTERNS if is_numeric else ()
     if not text.isascii():
-        patterns += [pattern for signs, pattern in _CHINESE if not terms.isdisjoint(signs)]
+        patterns += [pattern for signs, pattern in _CHINESE_PATTERNS if not terms.isdisjoint(signs)]
     for pattern in patterns:
         text = pattern.sub(mask, text)
     if not is_numeric:
@@ -178,17 +168,10 @@ def lone_years(text: str) -> list[Date]:
     years = []
     if "1" in text or "2" in text:
         years = [(int(match[1]), match.span()) for match in _LONE_YEAR.finditer(text)]
-    if "m" in text:
-        years += [(_read_roman(match[0]), match.span()) for match in _ROMAN_YEAR.finditer(text) if len(match[0]) > 3]
     if "teen" in text or "twenty" in text:
         in_words = ((year_in_words(match[0]), match.span()) for match in _WORD_YEAR.finditer(text))
         years += [(year, span) for year, span in in_words if year is not None]
     return [Date(year, None, None, *span) for year, span in years if year < 2100]
-
-
-def _read_roman(numeral: str) -> int:
-    values = [_ROMAN[letter] for letter in numeral]
-    return sum(-value if value < max(values[at:]) else value for at, value in enumerate(values))
 
 
 def _read(match: re.Match[str]) -> Date | None:
@@ -204,8 +187,6 @@ def _read(match: re.Match[str]) -> Date | None:
 
 
 def _read_year(text: str) -> int | None:
-    if text.startswith("民国"):
-        return 1912 if text == "民国元" else 1911 + _read_number(text[2:])
     text = text.removeprefix("'")
     if not text.isascii() or text.isdigit():
         return _read_number(text)

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from itertools import groupby
 from typing import NamedTuple
 
-from ragbed.scoring.robust.assertion import is_term
 from ragbed.scoring.robust.match import Mention
 from ragbed.scoring.robust.model import load_weights, weigh_candidates
 from ragbed.scoring.robust.reader import ResponseReader
@@ -50,7 +49,7 @@ def decide(reader: ResponseReader, refusal: float, *, is_copy: bool) -> Decision
     """
     if len(reader.true) != 1:
         return _decide_parts(reader)
-    true = [mention for mention in reader.true[0] if not is_term(reader.text, mention)]
+    true = reader.true[0]
     if is_copy and refusal <= 0:
         return Decision([true], reader.false, _evidence(reader, bool(true), bool(reader.false)))
     chances = weigh_candidates(reader.tokens, reader.lang) if true or reader.false else {}

@@ -9,40 +9,35 @@ from typing import NamedTuple
 from ragbed.schema import Answer, Lang
 from ragbed.scoring.robust.dates import Date, find_dates, lone_years
 from ragbed.scoring.robust.name_patterns import (
-    AFFIRMATIVE_ZH,
+    ASKS_WHO,
     EDGES,
     GENERATION,
     SCORE,
     Name,
-    abbreviations,
     as_name,
     find_surname,
     with_gaps,
-    without_head,
 )
 from ragbed.scoring.robust.normalise import fold, fold_question
 from ragbed.scoring.robust.patterns import Terms, lazy, terms_of
 from ragbed.scoring.robust.quantities import Quantity, as_sum, find_quantities
 from ragbed.scoring.robust.times import read_time
 from ragbed.scoring.robust.units import LOOSE, UNITS
-from ragbed.scoring.robust.variants import spellings, written_form
+from ragbed.scoring.robust.variants import spellings
 
-_PARENTHESIS = lazy(r"^([^()（）]+?)\s*[(（]([^()（）]+)[)）]$")
-_CAPITAL_AFTER_NUMBER = lazy(r"^[\d.,]+ (?=[A-Z])")
 _ASKS_WHEN = lazy(r"\bwhen\b|\byear\b|\bdate\b|\bday\b|年|时候|何时|日期|哪天|哪一天|时间")
 # Spaces next to Han characters are removed from questions, so a word can be next to a Han character.
 _ASKS_PERCENTAGE = lazy(
     r"%|per ?cent|(?<![a-z])(?:share|shares of|(?:birth|death)?rates?|turnout)(?![a-z])", "%|百分|率|比例"
 )
 _HOW_MANY = lazy(r"\bhow many ([a-z]+)")
-_FRACTION = lazy(r"[1-9]/[2-9](?: of\b|$)")
 _NO_LETTER = lazy(r"\W")
 _LONG_WORD = lazy(r"[a-z]{3,}")
 _COMMA = lazy("[,，]")
-_YES = frozenset({"yes", "是", "是的", "对"})
-_STARTS_WITH_NO = lazy(r"\W*(?:no(?=[,.;!]| -|$)|不是|否|不(?=[,。]|$))")
-# Words of a refusal that starts with no: 'No, the documents do not say.'
-_SOURCE = lazy("document|passage|context|information|text|article|source|mention|文|资料|信息|材料|提及|提到")
+_WHERE = lazy(
+    r"\bwhere\b|\b(?:which|what) (?:city|town|country|place|village|venue)\b",
+    "哪里|哪座|何处|何地|地点|哪个国家|哪个城市|首都",
+)
 _COUNTED = frozenset({"person", "thing", "item"})
 _NO_DATE = Date(None, None, None, 0, 0)
 
@@ -168,21 +163,19 @@ def _slot(aliases: tuple[str, ...], question: str, lang: Lang) -> GoldSlot:
         elif date := _as_date(folded, terms, question):
             dates.append(date)
             forms.add(date[:3])
-        elif amounts := _as_quantities(alias, folded, terms):
+        elif amounts := _as_quantities(folded, terms):
             # If an alias has two readings (5.5 m), prefer the one that another alias confirms.
             values = {quantity.value for quantity in quantities}
             quantities += [amount for amount in amounts if amount.value in values] or amounts
             forms |= {(amount.value, amount.unit) for amount in amounts}
             nouns |= {amount.unit for amount in amounts} | set(_LONG_WORD.findall(folded))
         elif name := as_name(alias, folded, lang):
-            if written := written_form(alias, aliases):
-                name = name._replace(written=written)
             surname = find_surname(alias, folded, question)
-            names.append(name._replace(given=surname[0].given) if surname else name)
-            names += [short for short in surname if short.key not in {fold(other, lang) for other in aliases}]
-            names += with_gaps(alias, folded, lang, is_person=bool(surname))
-            names += without_head(alias, question)
-            names += abbreviations(alias, question) if alias in aliases else ()
+            names.append(name._replace(given=surname.given) if surname else name)
+            if surname and surname.key not in {fold(other, lang) for other in aliases}:
+                names.append(surname)
+            if phrase := with_gaps(alias, folded, lang):
+                names.append(phrase)
     return GoldSlot(
         names=tuple(names),
         dates=tuple(dates),
@@ -201,11 +194,9 @@ def asked_unit(question: str) -> str:
 
 
 def _variants(aliases: tuple[str, ...]) -> list[str]:
-    """Return the aliases, their other spellings, and the parts of aliases such as 'A (B)' or 'J·K·罗琳,J.K.罗琳'."""
+    """Return the aliases, their other spellings, and the parts of aliases such as 'J·K·罗琳,J.K.罗琳'."""
     found = list(aliases)
     for alias in aliases:
-        if ("(" in alias or "（" in alias) and (match := _PARENTHESIS.match(alias)):
-            found += match.groups()
         parts = _COMMA.split(alias) if "," in alias or "，" in alias else ()
         if len(parts) > 1 and len({re.sub(r"[\W_]", "", part).casefold() for part in parts}) == 1:
             found += parts
@@ -222,11 +213,9 @@ def _as_date(folded: str, terms: Terms, question: str) -> Date | None:
     return years[0] if years and _ASKS_WHEN.search(question) else None
 
 
-def _as_quantities(alias: str, folded: str, terms: Terms) -> list[Quantity]:
+def _as_quantities(folded: str, terms: Terms) -> list[Quantity]:
     """Return the readings of an alias as a number with a unit; names such as '7 Rings' or 三亚 have no such reading."""
-    capital = _CAPITAL_AFTER_NUMBER.match(alias.strip())
-    is_name = capital is not None and folded[capital.end() :] not in UNITS  # unlike 512 GB
-    if is_name or SCORE.fullmatch(folded) or _FRACTION.match(folded):
+    if SCORE.fullmatch(folded):
         return []
     quantities = find_quantities(folded, terms)
     if total := as_sum(folded, quantities):
@@ -240,13 +229,32 @@ def _may_be_followed_by(quantity: Quantity, rest: str) -> bool:
     return not rest or (quantity.unit in LOOSE and re.fullmatch(r"(?: [a-z]+){1,3}", rest) is not None)
 
 
-def answers_no(gold: Gold, text: str) -> bool:
-    """Return whether a folded response answers with no although the true answer is yes, which is not a refusal."""
-    if len(gold.slots) != 1 or _SOURCE.search(text):
-        return False
-    forms = gold.slots[0].forms
-    if not forms.isdisjoint(_YES):
-        return _STARTS_WITH_NO.match(text) is not None
-    verbs = [verb for verb in AFFIRMATIVE_ZH if verb in forms]
-    is_negated = any(compiled(f"(?<!{verb})[不没未无]{verb}").search(text) for verb in verbs)  # 有没有 asks
-    return is_negated or ("需要" in verbs and "无需" in text)
+class Asked(NamedTuple):
+    """The kind of answer that a question asks for.
+
+    Attributes:
+        question: The question.
+        text: The folded question.
+        asks_who: Whether it asks for a person.
+        asks_where: Whether it asks for a place.
+        unit: The unit of the counted noun, or nothing.
+    """
+
+    question: str
+    text: str
+    asks_who: bool
+    asks_where: bool
+    unit: str
+
+
+@lru_cache(maxsize=16_384)
+def read_question(question: str, lang: Lang) -> Asked:
+    """Return the kind of answer that a question asks for."""
+    text = fold_question(question, lang)
+    return Asked(
+        question=question,
+        text=text,
+        asks_who=ASKS_WHO.search(text) is not None,
+        asks_where=_WHERE.search(text) is not None,
+        unit=asked_unit(text),
+    )

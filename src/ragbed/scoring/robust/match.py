@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
-from collections.abc import Iterator, Sequence
-from decimal import ROUND_HALF_UP, Decimal
+from collections.abc import Iterator
+from decimal import Decimal
 from functools import cached_property
 from itertools import islice, pairwise
 from typing import NamedTuple
@@ -12,42 +11,14 @@ from typing import NamedTuple
 from ragbed.scoring.robust.dates import Date, find_dates, lone_years
 from ragbed.scoring.robust.gold import Gold, GoldSlot, compiled
 from ragbed.scoring.robust.name_patterns import Name
-from ragbed.scoring.robust.patterns import lazy, terms_of, words
+from ragbed.scoring.robust.patterns import terms_of
 from ragbed.scoring.robust.quantities import JOINED, Quantity, find_partial, find_quantities
 from ragbed.scoring.robust.times import Time, find_times
 from ragbed.scoring.robust.units import BASES, LOOSE, are_same, to_base
 
 MAX_MENTIONS = 64  # maximum number of mentions of an answer to examine
 
-# Capitalised words before a surname that are not given names: titles, and the first words of sentences.
-_TITLES = words(
-    "Mr Mrs Ms Miss Dr Sir Lord Lady Professor Prof President Director Minister Mayor Judge Captain Coach Author "
-    "Chancellor Senator Governor Secretary Chairman Filmmaker "
-    "The By And Is Was But Or So When While After Before For In On At To From With As If Since Because Although "
-    "Though However Then Now Here That This Where Who Did Does Has Had Both Even Only Unlike Despite Until "
-    "Probably Possibly Perhaps Maybe Likely Apparently Presumably"
-)
-_GIVEN = lazy(r"\b((?:[A-Z]|[^\W\d_A-Za-z])\w+)[ ·・•‧∙⋅･●]$")
 _MEASURES = frozenset(BASES) | {base for base, _ in BASES.values()}
-_APPROXIMATELY = lazy(
-    r"(?:\b(?:about|around|roughly|approximately|approx\.|some|circa|close to"
-    r"|(?P<above>just over))|(?P<below>\b(?:nearly|almost|just (?:under|below))|近)|[~≈约]|差不多|大概) ?[$€£¥]?$"
-)
-_ROUNDED_DIGITS = range(3, 16)  # allowed numbers of significant digits in a rounded number; fewer are too imprecise
-_LOOSEST = 2
-_MIN_ROUNDED = 1000  # smallest gold number that a response may round
-# Matches the text between a year and the day that follows it, as in 'in 1985, on May 3'.
-_YEAR_TO_DAY = lazy(r", ?(?:on (?:the )?)?| on (?:the )?")
-_SAME_YEAR_BEFORE = lazy(r"(?:同|当|该)年的?$|\b(?:that|the same) (?:same )?year,? (?:on )?$")
-_SAME_YEAR_AFTER = lazy(r",? (?:of |in )?(?:that|the same) (?:same )?year\b")
-# Matches the end of a sentence, or words that refer to a year other than the last one named.
-_OTHER_YEAR = lazy(
-    r"[.!?;。\n]|\b(?:next|following|previous|preceding) year|\byears? (?:later|earlier|after|before|ago)"
-    r"|[次翌明去前后隔]年|第.{1,2}年|年[前后]"
-)
-_OTHER_YEAR_AFTER = lazy(
-    r",? (?:(?:of |in )?(?:the )?(?:next|following|previous|preceding) year|\w+ years? (?:later|earlier))"
-)
 
 
 class Mention(NamedTuple):
@@ -63,11 +34,11 @@ class FoldedResponse:
 
     Args:
         text: The folded response.
-        context: Unfolded texts in which people can share a surname: the response and the documents.
+        original: The response before folding, without reasoning.
     """
 
-    def __init__(self, text: str, context: Sequence[str] = ()) -> None:
-        self.text, self.context, self.terms = text, context, terms_of(text)
+    def __init__(self, text: str, original: str = "") -> None:
+        self.text, self.original, self.terms = text, original, terms_of(text)
 
     @cached_property
     def _dated(self) -> tuple[list[Date], str]:
@@ -82,25 +53,6 @@ class FoldedResponse:
     def years(self) -> list[Date]:
         """All four-digit numbers in the response that could be years."""
         return lone_years(self._dated[1])
-
-    @cached_property
-    def _named_years(self) -> list[Date]:
-        return sorted((each for each in self.dates + self.years if each.year), key=lambda each: each.end)
-
-    def with_year(self, date: Date) -> Date:
-        """Add the preceding year to a date without a year, as in 'in 1985, on May 3' or 'May 3 of that year'."""
-        at = bisect_right(self._named_years, date.start, key=lambda each: each.end)
-        if not at or not date.month:
-            return date
-        last = self._named_years[at - 1]
-        before = _SAME_YEAR_BEFORE.search(self.text, max(last.end, date.start - 24), date.start)
-        is_same = (before or _SAME_YEAR_AFTER.match(self.text, date.end)) and not _OTHER_YEAR.search(
-            self.text, last.end, before.start() if before else date.start
-        )
-        is_next_to = _YEAR_TO_DAY.fullmatch(self.text, last.end, date.start) and not (
-            last.month or _OTHER_YEAR_AFTER.match(self.text, date.end)
-        )
-        return date._replace(year=last.year) if is_same or is_next_to else date
 
     @cached_property
     def times(self) -> list[Time]:
@@ -148,17 +100,10 @@ def drop_contained(by_answer: list[list[Mention]]) -> list[list[Mention]]:
     kept = []
     for number, mentions in enumerate(by_answer):
         others = [other for at, rest in enumerate(by_answer) if at != number for other in rest] if mentions else []
-        best: dict[tuple[int, int], int] = {}
-        for start, end, rule in others:
-            best[start, end] = min(_looseness(rule), best.get((start, end), _LOOSEST))
+        exact = {(start, end) for start, end, rule in others if "." not in rule}
         outside = _outside(mentions, others) if others else mentions
-        kept.append([each for each in outside if _looseness(each.rule) <= best.get((each.start, each.end), _LOOSEST)])
+        kept.append([each for each in outside if "." not in each.rule or (each.start, each.end) not in exact])
     return kept
-
-
-def _looseness(rule: str) -> int:
-    """Return 0 for a rule that finds exact mentions, 1 for variants and 2 for rounded numbers."""
-    return _LOOSEST if rule == "number.rounded" else int("." in rule)
 
 
 def _outside(mentions: list[Mention], others: list[Mention]) -> list[Mention]:
@@ -172,9 +117,8 @@ def _is_inside(mention: Mention, others: list[Mention]) -> bool:
 
 def _names(slot: GoldSlot, response: FoldedResponse) -> Iterator[Mention]:
     for name in slot.names:
-        if name.key not in response.text or (name.written and not _is_written(name, response.context)):
-            continue
-        if name.bearers is None or _is_unique(name, response.context):
+        is_written = not name.written or (response.original and compiled(name.written).search(response.original))
+        if name.key in response.text and is_written:
             for start, end in islice(_spans(name, response.text), MAX_MENTIONS):
                 yield Mention(start, end, name.rule)
 
@@ -189,26 +133,6 @@ def _spans(name: Name, text: str) -> Iterator[tuple[int, int]]:
         at = text.find(name.key, at + len(name.key))
 
 
-def _is_written(name: Name, context: Sequence[str]) -> bool:
-    """Return whether the unfolded response contains a name with its capital letters."""
-    return bool(context) and compiled(name.written).search(context[0]) is not None
-
-
-def _is_unique(name: Name, context: Sequence[str]) -> bool:
-    """Return whether the context mentions no other person with the same surname."""
-    others = {given for text in context for given in _bearers(text, name)}
-    return all(name.given.startswith((given, f"{given[0]}.")) for given in others - _TITLES)
-
-
-def _bearers(text: str, name: Name) -> Iterator[str]:
-    """Yield the given names before a surname in a text."""
-    at = text.find(name.bearers or "")
-    while at >= 0:
-        if found := _GIVEN.search(text, max(0, at - 40), at):
-            yield found[1]
-        at = text.find(name.bearers or "", at + 1)
-
-
 def _dates(slot: GoldSlot, gold: Gold, response: FoldedResponse) -> Iterator[Mention]:
     only_year = any(wanted[1:3] == (None, None) for wanted in slot.dates)
     for date in response.dates + response.years if only_year else response.dates:
@@ -218,8 +142,6 @@ def _dates(slot: GoldSlot, gold: Gold, response: FoldedResponse) -> Iterator[Men
             yield Mention(date.start, date.end, "date")
         elif any(date.matches(wanted, gold.question_date) for wanted in slot.dates):
             yield Mention(date.start, date.end, "date.asked")
-        elif date.year is None and any(response.with_year(date).matches(wanted) for wanted in slot.dates):
-            yield Mention(date.start, date.end, "date")
 
 
 def _quantities(slot: GoldSlot, gold: Gold, response: FoldedResponse) -> Iterator[Mention]:
@@ -233,30 +155,10 @@ def _quantities(slot: GoldSlot, gold: Gold, response: FoldedResponse) -> Iterato
         is_same = (found.value, found.unit) in wanted or (measures and to_base(found.value, found.unit) in measures)
         if is_same:
             yield Mention(found.start, found.end, "number")
-        elif _is_rounded(found, wanted, gold, response):
-            yield Mention(found.start, found.end, "number.rounded")
         elif any(found.value == value and _are_compatible(found.unit, unit, gold) for value, unit in wanted) and (
             not found.unit or counts <= {found.value}
         ):
             yield Mention(found.start, found.end, "number.unit")
-
-
-def _is_rounded(found: Quantity, wanted: set[tuple[Decimal, str]], gold: Gold, response: FoldedResponse) -> bool:
-    """Return whether a number is marked as approximate and equals an expected number rounded to at least 3 digits."""
-    about = _APPROXIMATELY.search(response.text, max(0, found.start - 16), found.start)
-    digits = len(found.value.normalize().as_tuple().digits) if about else 0
-    if about is None or digits not in _ROUNDED_DIGITS:
-        return False
-    rounded = (
-        value
-        for value, unit in wanted
-        if found.value != value >= _MIN_ROUNDED
-        and value.quantize(Decimal(1).scaleb(value.adjusted() - digits + 1), ROUND_HALF_UP) == found.value
-        and _are_compatible(found.unit, unit, gold)
-    )
-    if about["below"]:  # 'nearly 12,400' is less than 12,400
-        return any(value < found.value for value in rounded)
-    return any(value > found.value or not about["above"] for value in rounded)
 
 
 def _sums(measures: set[tuple[Decimal, str]], response: FoldedResponse) -> Iterator[Mention]:

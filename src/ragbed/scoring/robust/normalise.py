@@ -26,18 +26,13 @@ _ALIKE = {
     **dict.fromkeys("“”„‟″「」『』", '"'),
     **dict.fromkeys("\r\t\x0b\x0c*_#", " "),  # the last three characters are Markdown markup
     **dict.fromkeys("\n\x85\u2028\u2029", "\n"),
-    # Circled digits that mark list items are first replaced with this unassigned character.
-    "\u2065": ", ",
+    **{chr(0x2460 + number): f"({number + 1}) " for number in range(20)},  # circled digits
     "，": ", ",  # unlike an ASCII comma (1,313), this comma is never part of a number
     # Fractions and exponents: 1½ becomes 1 1/2, and 10⁵ becomes 10^5.
     "½": " 1/2",
     "¼": " 1/4",
     "¾": " 3/4",
     **{character: f"^{digit}" for character, digit in zip("⁰¹⁴⁵⁶⁷⁸⁹⁻", "01456789-", strict=True)},
-    # The characters ² and ³ are kept in units (km²). In numbers (10²), they are first replaced with these unassigned
-    # characters.
-    "\u2072": "^2",
-    "\u2073": "^3",
     # Letters that Unicode normalisation does not decompose into a base letter and an accent.
     "ø": "o",
     "ł": "l",
@@ -55,24 +50,10 @@ _GAPS: dict[Lang, re.Pattern[str]] = {
     # The space of a list item is kept: '- 6.4%' is not a negative number, and '1. 35' is not a decimal number.
     "zh": lazy(r" (?<!\A- )(?<!\n- )(?<!  - )(?<![0-9]\. )(?:(?<![a-z0-9,] ) *| *(?![a-z0-9]))"),
 }
-_REPEATED_SPACES = lazy("(?<= ) +")
-_EXPONENT = lazy("(?<=[0-9⁰¹⁴⁵⁶⁷⁸⁹⁻])[²³]+")
-_EXPONENT_SIGNS = str.maketrans({"²": "\u2072", "³": "\u2073"})
-# Circled digits mark list items if text follows; ① also marks the only item. Other circled digits are numbers (第③题).
-_TEXT_AFTER = r"(?=[ \t*_]*(?:[^\s\W①-⑳]|[\"“‘《「『(（$€£¥-]))"
-_ONLY_ITEM = lazy(rf"(?<![^\W_])①{_TEXT_AFTER}")
-_ITEM = lazy(rf"(?<![第①-⑳])[①-⑳]{_TEXT_AFTER}")
 _ASCII = frozenset(map(chr, [*range(0x20, 0x7F), *b"\t\n\r"]))  # each of these characters folds to one character
 _HAN = range(0x3400, 0xA000)
 # Characters that OpenCC replaces although they are in GB2312, the standard set of simplified characters.
 REPLACED_IN_GB2312 = "乾吒夥後徵拚捱摺於榘菸薹袷醣麴麽"
-_OTHER_HAN = (
-    "\u4e00-" + "".join(f"{chr(ord(each) - 1)}{chr(ord(each) + 1)}-" for each in sorted(REPLACED_IN_GB2312)) + "\u9fff"
-)
-# Matches each character that folding can change in a simplified Chinese text: all except most printable ASCII and Han
-# characters, Chinese full stops and most Chinese brackets. Compiling a set of the characters that change takes twice as
-# long.
-_CHANGED = lazy(rf"[^ -\"$-)+-@\[-^a-~\u3001-\u300b\u3010-\u301f{_OTHER_HAN}]")
 
 
 class _Table(dict[int, str]):
@@ -88,47 +69,9 @@ _TABLE = _Table()
 
 def fold(text: str, lang: Lang) -> str:
     """Return the folded form of text in the given language."""
-    text = _mark_items(_mark_exponents(text))
-    if lang == "zh":
-        folded = "" if text.isascii() else _fold_simplified(text)
-        folded = folded or text.translate(_TABLE)
-        return _GAPS[lang].sub("", folded) if " " in folded else folded
     folded = text.translate(_TABLE)
-    return _gaps(folded, lang).sub("", folded) if "  " in folded or not folded.isascii() else folded
-
-
-def _gaps(folded: str, lang: Lang) -> re.Pattern[str]:
-    """Return a pattern for the spaces to remove; the one for any English text takes 50 times as long to compile."""
-    is_simple = lang == "en" and (folded.isascii() or " " not in folded)
-    return _REPEATED_SPACES if is_simple else _GAPS[lang]
-
-
-def _mark_exponents(text: str) -> str:
-    """Replace ² and ³ after numbers (10²), but not after units (km²), with unassigned characters."""
-    if "²" not in text and "³" not in text:
-        return text
-    return _EXPONENT.sub(lambda match: match[0].translate(_EXPONENT_SIGNS), text)
-
-
-def _mark_items(text: str) -> str:
-    """Replace circled digits that mark list items, but not those that are numbers, with unassigned characters."""
-    if "①" not in text:
-        return text
-    return (_ITEM if "②" in text else _ONLY_ITEM).sub("\u2065", text)
-
-
-def _fold_simplified(text: str) -> str:
-    """Return the folded text if all of its Chinese characters are simplified, otherwise an empty string.
-
-    Replacing the few characters that change takes less time than translating each character.
-    """
-    text = text.replace("，", _ALIKE["，"])  # the most frequent replacement
-    folded = _CHANGED.sub(lambda match: _TABLE[ord(match[0])], text)
-    try:
-        folded.encode("gb2312")
-    except UnicodeEncodeError:
-        return ""
-    return folded
+    is_spaced = " " in folded if lang == "zh" else "  " in folded or not folded.isascii()
+    return _GAPS[lang].sub("", folded) if is_spaced else folded
 
 
 # Folded questions are cached, because several modules use them.
@@ -137,10 +80,9 @@ fold_question = lru_cache(maxsize=16_384)(fold)
 
 def origins(text: str, lang: Lang) -> list[int]:
     """Return the original position of each character in the folded text, followed by the original's length."""
-    text = _mark_items(_mark_exponents(text))
     folded, kept = text.translate(_TABLE), list[int]()
     last, positions = 0, _positions(text)
-    for gap in _gaps(folded, lang).finditer(folded):
+    for gap in _GAPS[lang].finditer(folded):
         kept += positions[last : gap.start()]
         last = gap.end()
     return [*kept, *positions[last:], len(text)]

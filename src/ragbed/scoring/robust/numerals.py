@@ -7,7 +7,6 @@ import re
 from decimal import Decimal
 
 from ragbed.scoring.robust.patterns import lazy
-from ragbed.scoring.robust.units import UNITS
 
 _UNITS = (
     "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve",
@@ -18,27 +17,20 @@ _SMALL = {word: number for number, word in enumerate(_UNITS)} | {
     word: 10 * number for number, word in enumerate(_TENS, start=2)
 }
 _LARGE = {"dozen": 12, "thousand": 10**3, "million": 10**6, "billion": 10**9, "trillion": 10**12}
-# Fractions that follow a number ('two and a half'), and fractions that precede one ('half a million').
+# Fractions that follow a number ('two and a half').
 _TAILS = {" and a half": "0.5", " and a quarter": "0.25", " and three quarters": "0.75"}
-_SHARES = {"half": "0.5", "(?:a |one )?quarter of": "0.25", "three quarters of": "0.75"}
 # English number words, except 'one', which is rarely a number.
 WORDS = frozenset([*_SMALL, "hundred", *_LARGE]) - {"one"}
 _WORD = "|".join(sorted(WORDS | {"one"}, key=len, reverse=True))
 # A sequence of number words, e.g. 'forty-four billion', 'a hundred and five' or 'one point five million'.
 ENGLISH = lazy(
-    rf"\b(?:(?:{'|'.join(_SHARES)}) a (?:{'|'.join(_LARGE)})"
-    rf"|(?:(?:a|{'|'.join([*_UNITS[1:], *_TENS])})[ -](?=hundred|dozen|thousand|million|billion|trillion))?"
+    rf"\b(?:(?:(?:a|{'|'.join([*_UNITS[1:], *_TENS])})[ -](?=hundred|dozen|thousand|million|billion|trillion))?"
     rf"(?:{_WORD})(?:(?:[ -]|, | and |-and-)(?:{_WORD}))*(?: point(?: (?:{'|'.join(_UNITS[:10])}))+)?"
     rf"(?: (?:{'|'.join(_LARGE)}))*(?:{'|'.join(_TAILS)})?(?: (?:{'|'.join(_LARGE)}))*)\b"
 )
 
 _DIGITS = {character: number for number, character in enumerate("零一二三四五六七八九")} | {"〇": 0, "两": 2, "俩": 2}
 SIGNS = frozenset("零〇一二两三四五六七八九十百千万亿")
-# The numerals used in cheques and contracts. They count only in sequences before a unit, because 伍佰 is also a name.
-_FORMAL = dict(zip("壹贰叁肆伍陆柒捌玖拾佰仟", "一二三四五六七八九十百千", strict=True))
-FORMAL_SIGNS = frozenset(_FORMAL)
-_UNITS_ZH = "".join(sorted({form[0] for form in UNITS if form[0] >= "\u4e00"}))
-_FORMAL_NUMBER = lazy(f"[壹贰叁肆伍陆柒捌玖拾佰仟][壹贰叁肆伍陆柒捌玖拾佰仟零万亿]+(?=[{_UNITS_ZH}])")
 _PLACES = {"十": 10, "百": 100, "千": 1000}
 _MYRIADS = {"万": 10**4, "亿": 10**8}
 _SIGNS_OF_PLACE = frozenset("十百千万亿")
@@ -64,9 +56,6 @@ def english_value(words: str) -> Decimal | None:
                 return None
             scale = _LARGE.get(first.split()[-1], 1)  # e.g. 'a million and a half'
             return (value + Decimal(share) * scale) * math.prod(_LARGE[word] for word in larger.split())
-    for start, share in _SHARES.items():
-        if found := re.match(f"{start} a ", words):
-            return Decimal(share) * _LARGE[words[found.end() :]]
     whole, _, tail = words.partition(" point ")
     tokens = [token for token in re.split(r"[ ,-]+", whole) if token not in {"and", "a", ""}]
     value = _english_whole(tokens)
@@ -126,12 +115,6 @@ def chinese_value(numerals: str) -> Decimal:
     while tail[-1] in _MYRIADS:
         scale, tail = scale * _MYRIADS[tail[-1]], tail[:-1]
     return (value + Decimal("0." + "".join(str(_DIGITS[character]) for character in tail))) * scale
-
-
-def plain_numerals(text: str) -> str:
-    """Return a text of the same length with common numerals instead of formal ones, e.g. 四十八人 for 肆拾捌人."""
-    table = str.maketrans(_FORMAL)
-    return _FORMAL_NUMBER.sub(lambda match: match[0].translate(table), text)
 
 
 def _chinese_whole(parts: list[str]) -> Decimal | int:

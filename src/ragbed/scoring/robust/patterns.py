@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import sys
 from typing import Any, TypeAlias, cast
 
 # The Latin words and the individual characters in a folded text. A search is skipped if none of its words is in this
@@ -41,24 +40,11 @@ class _LazyPattern:
         return method
 
 
-class _BilingualPattern:
-    """Searches for English and Chinese phrases separately, which is faster than searching for both at each position."""
-
-    def __init__(self, english: str, chinese: str) -> None:
-        self._english, self._chinese = lazy(english), lazy(chinese)
-
-    def search(self, text: str, start: int = 0, end: int = sys.maxsize) -> re.Match[str] | None:
-        if text.isascii():
-            return self._english.search(text, start, end)
-        found = self._chinese.search(text, start, end)
-        return found or (self._english.search(text, start, end) if _WORD.search(text, start, end) else None)
-
-
 def lazy(pattern: str, chinese: str = "") -> re.Pattern[str]:
     """Return a pattern that is compiled on first use; compiling all patterns takes longer than scoring 100 responses.
 
     Args:
         pattern: The pattern, or its English alternatives.
-        chinese: Its Chinese alternatives, if any; the pattern can then only tell whether a text has a match.
+        chinese: Its Chinese alternatives, if any.
     """
-    return cast("re.Pattern[str]", _BilingualPattern(pattern, chinese) if chinese else _LazyPattern(pattern))
+    return cast("re.Pattern[str]", _LazyPattern(f"{pattern}|{chinese}" if chinese else pattern))

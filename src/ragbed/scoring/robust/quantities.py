@@ -2,24 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from itertools import pairwise
 from typing import NamedTuple
 
-from ragbed.scoring.robust.numerals import (
-    CHINESE,
-    ENGLISH,
-    FORMAL_SIGNS,
-    SIGNS,
-    WORDS,
-    chinese_value,
-    english_value,
-    plain_numerals,
-)
+from ragbed.scoring.robust.numerals import CHINESE, ENGLISH, SIGNS, WORDS, chinese_value, english_value
 from ragbed.scoring.robust.patterns import Terms, lazy, words
-from ragbed.scoring.robust.units import DOLLARS, SCALES, UNITS, to_base
+from ragbed.scoring.robust.units import SCALES, UNITS, to_base
 
 
 class Quantity(NamedTuple):
@@ -41,7 +31,7 @@ _DIGITS = lazy(
     # 10^5 and covid-19, but not 46 in 2h46m.
     r"(?P<number>[0-9](?:(?<![a-z0-9^].)|(?<=[0-9]h.))(?<![0-9][.,].)(?<![a-z]-.)"
     r"(?:[0-9]{0,2}(?:(?:,[0-9]{3})+|(?: [0-9]{3})+(?![0-9]))|[0-9]*)(?:\.[0-9]+)?)"
-    r"(?![0-9]|[.,][0-9])(?![十万亿]|百(?!分)|千(?![米克瓦卡]))"  # excludes Chinese numerals such as 440亿
+    r"(?![0-9^]|[.,][0-9])(?![十万亿]|百(?!分)|千(?![米克瓦卡]))"  # excludes Chinese numerals such as 440亿
     rf"(?:[ -]?(?P<scale>{_SCALE})(?![a-z2]))?"
 )
 _MONEY_SIGNS = frozenset("$€£¥")
@@ -49,8 +39,7 @@ _CURRENCY = lazy(r"(?:us\$|[$€£¥]) ?$")
 _AFTER = lazy(
     r"[ -]{0,2}(per cent|percentage points?|years?[ -]old|"
     r"(?:miles|km|kilomet(?:re|er)s) (?:per|an) hour|(?:km|mi)/hr?(?![a-z])|"
-    r"(?:degrees?|deg|°) (?:fahrenheit|celsius|centigrade|[cf])(?![a-z])|"
-    rf"(?:{'|'.join(map(re.escape, DOLLARS))}) dollars?(?![a-z])|(?:square|sq\.?|cubic) [a-z]+|"
+    r"(?:u\.?s\.?|american) dollars?(?![a-z])|(?:square|sq\.?|cubic) [a-z]+|"
     r"[a-z]+2?|[%°℃$€£¥][cf]?|[^\W\da-z_]{1,5})"
 )
 _MINUS = lazy(
@@ -64,19 +53,8 @@ _NOT_COUNTED = lazy(
     r"|文档 ?|文章|资料|\[)$"
 )
 _LISTED = lazy(r", | and (?!a half|a quarter|three quarters)")
-_LIST_MARK = lazy(r"[.)、]\s*\S| ?\|")
-_FIRST_ROW = lazy(r"(?:^|\n) ?\| ?1 ?\| ?[^\s|]")
+_LIST_MARK = lazy(r"[.)、]\s*\S")
 _INDENT = 12  # maximum number of characters to examine before a list number
-# Superscripts are folded one by one, so 10¹⁰ becomes 10^1^0.
-_POWER = lazy(
-    r"(?<![0-9.,^])(?:([0-9]{1,3}(?:\.[0-9]{1,9})?) ?[×x·] ?)?(?<![0-9.,])10(\^-?(?:\^?[0-9]){1,2})(?![0-9^])"
-)
-_MIXED = lazy(r"(?<![0-9/.,^])(?:([0-9]{1,3}) )?(1/2|1/4|3/4)(?![0-9/])")
-_FRACTIONS = {"1/2": Decimal("0.5"), "1/4": Decimal("0.25"), "3/4": Decimal("0.75")}
-_HALF = lazy(
-    r"(?<![0-9.,])\b([a-z]+|[0-9]{1,4}) ([a-z]+) and a half\b"
-    r"(?![ -](?:an? )?(?:dozen|hour|million|billion|century|day|mile|year|month|[a-z]+s\b))"
-)
 _STOP = words(
     "in at on by of the and or to for from with was were is are has had have as per it its this that these those "
     "which who when where while but so than then there after before during since until up down over under between "
@@ -86,12 +64,12 @@ _STOP = words(
 _PHRASES = {
     "per cent": "%",
     "percenta": "%",
+    **dict.fromkeys(("us dolla", "u.s. dol", "u.s doll", "american"), "usd"),
     "year old": "age",
     "years ol": "age",
     **dict.fromkeys(("miles pe", "miles an", "mi/h", "mi/hr"), "mile"),
     **dict.fromkeys(("kilometr", "kilomete", "km per h", "km an ho", "km/h", "km/hr"), "km"),
 }
-_DEGREES = frozenset({"degree", "degrees", "deg", "°"})
 _FIRST_CHARACTERS = frozenset(unit[0] for unit in UNITS)
 # `_TO` matches the text between the two ends of a range. `_CHANGED` matches words that introduce a change or a score
 # instead of a range.
@@ -107,23 +85,7 @@ _SCALE_AFTER = lazy("thousand|million|billion|万|亿")
 _RANGE_REACH = 40  # maximum number of characters to examine before a range
 _MAX_RATIO = 10  # maximum ratio of the upper end of a range to its lower end
 _FIRST_YEAR, _LAST_YEAR = 1000, 2100
-# Units of time, and the number of smaller units in each larger unit.
-_DURATIONS = frozenset({"year", "age", "month", "week", "day", "hour", "minute"})
-_SIZES = {
-    ("year", "month"): 12,
-    ("year", "week"): 52,
-    ("year", "day"): 365,
-    ("month", "week"): 5,
-    ("month", "day"): 31,
-    ("week", "day"): 7,
-    ("day", "hour"): 24,
-    ("hour", "minute"): 60,
-    ("minute", "second"): 60,
-}
-_MIN_REST = Decimal("0.05")  # minimum ratio of the smaller part of a duration to the larger part
 JOINED = lazy(",?(?: and)? |[零又]?")  # text between the parts of a quantity, as in '2 hours and 5 minutes'
-_PER = frozenset("每第满")
-_HALF_AFTER = lazy("半(?:[。,;!?了多的]|$)")
 _LONE_BEFORE = lazy(r"(?:是|为|共|有|达|[,:(\"。\n]|^)$")
 _LONE_AFTER = lazy(r"[,.。;!?\n)\"]|$")
 
@@ -131,27 +93,13 @@ _LONE_AFTER = lazy(r"[,.。;!?\n)\"]|$")
 def find_quantities(text: str, terms: Terms) -> list[Quantity]:
     """Return all quantities in a text whose dates are masked. One span can have two readings."""
     found: list[Quantity] = []
-    if "^" in terms:
-        found += _in_powers(text)
-        text = _POWER.sub(_mask, text)
-    if "/" in terms:
-        found += _in_fractions(text)
-        text = _MIXED.sub(_mask, text)
-    if not terms.isdisjoint(FORMAL_SIGNS):
-        text = plain_numerals(text)
-        terms |= SIGNS
-    if "half" in terms:
-        found += _with_half(text)
-        text = _HALF.sub(lambda match: _mask(match) if match[2] in UNITS else match[0], text)
     if not terms.isdisjoint("0123456789"):
         found += _in_digits(text)
     if "half" in terms or not terms.isdisjoint(WORDS):
         found += _in_english(text)
     if not terms.isdisjoint(SIGNS):
         found += _in_chinese(text)
-    if "分" in terms and "时" in terms:
-        found = [_read_minutes(text, each) for each in found]
-    return [_add_half(text, each) for each in found] if "半" in terms else found
+    return found
 
 
 def as_sum(text: str, quantities: Sequence[Quantity]) -> Quantity | None:
@@ -166,25 +114,11 @@ def as_sum(text: str, quantities: Sequence[Quantity]) -> Quantity | None:
     return None
 
 
-def _read_minutes(text: str, found: Quantity) -> Quantity:
-    """Add the unit to the minutes in 2小时15分; elsewhere, 分 can also mean points."""
-    if found.unit or text[found.start - 2 : found.start] != "小时" or text[found.end : found.end + 1] != "分":
-        return found
-    return found._replace(unit="minute", end=found.end + 1)
-
-
-def _add_half(text: str, found: Quantity) -> Quantity:
-    """Add the half that may follow a duration's unit, as in 三年半."""
-    if found.unit not in _DURATIONS or not _HALF_AFTER.match(text, found.end):
-        return found
-    return found._replace(value=found.value + Decimal("0.5"), end=found.end + 1)
-
-
 def find_partial(text: str, quantities: Sequence[Quantity]) -> set[tuple[int, int]]:
-    """Return the spans of quantities that are an end of a range ('5 to 10') or a part of a duration (三年零六个月)."""
+    """Return the spans of quantities that are only one end of a range, as in '5 to 10'."""
     found = set()
     for first, second in pairwise(sorted(quantities, key=lambda each: each.start)):
-        if first.end <= second.start and (_are_range(text, first, second) or _are_duration(text, first, second)):
+        if first.end <= second.start and _are_range(text, first, second):
             found |= {(first.start, first.end), (second.start, second.end)}
     return found
 
@@ -206,30 +140,14 @@ def _are_range(text: str, first: Quantity, second: Quantity) -> bool:
     return before.endswith("between ") if link["both"] else not is_year and _CHANGED.search(before) is None
 
 
-def _are_duration(text: str, first: Quantity, second: Quantity) -> bool:
-    """Return whether two quantities form one duration, as in '3 years and 6 months' but not in 一天8小时.
-
-    A small rest is ignored, because it only makes the answer more precise ('63 years and 7 months').
-    """
-    size = _SIZES.get((first.unit, second.unit), 0)
-    if not _MIN_REST * first.value * size < second.value < size:
-        return False
-    if not JOINED.fullmatch(text, first.end, second.start):
-        return False
-    # 一天8小时 means eight hours a day, not one day and eight hours.
-    is_joined = text[first.end] in "零又 ," or text[first.start] != "一"
-    return is_joined and text[first.start - 1 : first.start] not in _PER
-
-
 def _in_digits(text: str) -> list[Quantity]:
     found: list[Quantity] = []
-    has_numbered_rows = "|" in text and _FIRST_ROW.search(text) is not None
     for match in _DIGITS.finditer(text):
         start, end = match.span()
         unit = _unit_after(text, end)
         if unit is None or text.startswith("年级", end):
             continue
-        if not _is_counted(text, start, match.end("number"), has_numbered_rows=has_numbered_rows):
+        if not _is_counted(text, start, match.end("number")):
             continue
         name, stop = unit
         is_money = not _MONEY_SIGNS.isdisjoint(text[max(0, start - 2) : start])
@@ -246,34 +164,6 @@ def _in_digits(text: str) -> list[Quantity]:
             found.append(Quantity(number, "m", start, end))
         found.append(Quantity(number * SCALES[scale] if scale else number, name, start, stop))
     return found
-
-
-def _in_powers(text: str) -> Iterator[Quantity]:
-    """Yield the numbers in scientific notation, e.g. '3 × 10^8 m/s'."""
-    for match in _POWER.finditer(text):
-        unit = _unit_after(text, match.end()) or ("", match.end())
-        value = Decimal(match[1] or 1).scaleb(int(match[2].replace("^", "")))
-        yield Quantity(value, unit[0], match.start(), unit[1])
-
-
-def _in_fractions(text: str) -> Iterator[Quantity]:
-    """Yield the numbers with halves and quarters, e.g. '1 1/2 cups', which is also the folded form of '1½ cups'."""
-    for match in _MIXED.finditer(text):
-        unit = _unit_after(text, match.end()) or ("", match.end())
-        yield Quantity(Decimal(match[1] or 0) + _FRACTIONS[match[2]], unit[0], match.start(), unit[1])
-
-
-def _mask(match: re.Match[str]) -> str:
-    return "\0" * len(match[0])
-
-
-def _with_half(text: str) -> Iterator[Quantity]:
-    """Yield the quantities with the unit before the half, e.g. 'a year and a half'."""
-    for match in _HALF.finditer(text):
-        number, unit = match[1], UNITS.get(match[2])
-        value = Decimal(1) if number in ("a", "an") else Decimal(number) if number.isdigit() else english_value(number)
-        if unit and value is not None:
-            yield Quantity(value + Decimal("0.5"), unit, *match.span())
 
 
 def _in_english(text: str) -> Iterator[Quantity]:
@@ -329,7 +219,7 @@ def _sign_before(text: str, start: int) -> tuple[int, int]:
     return (-1, minus.start()) if minus else (1, start)
 
 
-def _is_counted(text: str, start: int, end: int, *, has_numbered_rows: bool) -> bool:
+def _is_counted(text: str, start: int, end: int) -> bool:
     """Return whether a number is a quantity rather than the identifier of a document, list item or series."""
     before = text[start - 1 : start]
     if (before.isascii() or before in "第档章料") and _NOT_COUNTED.search(text, max(0, start - 12), start):
@@ -338,8 +228,6 @@ def _is_counted(text: str, start: int, end: int, *, has_numbered_rows: bool) -> 
         return True
     if text[max(0, start - _INDENT) : start].rpartition("\n")[2].strip(" (|"):
         return True
-    if text[end] in " |":
-        return not has_numbered_rows
     if text[end] == "、" and text[end + 1].isdigit():  # 8、9 are two answers
         return True
     # The first number of a list never has two digits.
@@ -358,13 +246,7 @@ def _unit_after(text: str, end: int) -> tuple[str, int] | None:
     if word[0].isalnum() and not word.isascii():
         known = _known_length(word)
         return UNITS.get(word[:known], ""), (match.start(1) + known if known else end)
-    unit = (
-        UNITS.get(word)
-        or _PHRASES.get(word[:8])
-        or DOLLARS.get(word.rpartition(" ")[0])
-        or _degrees(word)
-        or _square_or_cubic_unit(word)
-    )
+    unit = UNITS.get(word) or _PHRASES.get(word[:8]) or _square_or_cubic_unit(word)
     if unit:
         return unit, match.end()
     if match.start(1) == end:
@@ -377,12 +259,6 @@ def _square_or_cubic_unit(phrase: str) -> str:
     first, _, last = phrase.partition(" ")
     unit = UNITS.get(last)
     return f"{unit}{3 if first == 'cubic' else 2}" if unit else ""
-
-
-def _degrees(phrase: str) -> str:
-    """Return the unit for a phrase such as 'degrees Fahrenheit' or '° C', or an empty string."""
-    first, _, scale = phrase.partition(" ")
-    return UNITS.get(scale, "") if first in _DEGREES else ""
 
 
 def _known_length(word: str) -> int:

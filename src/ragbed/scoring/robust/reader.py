@@ -9,18 +9,11 @@ from itertools import chain
 from ragbed.schema import Lang
 from ragbed.scoring.robust.assertion import judge_mention, only_negates
 from ragbed.scoring.robust.candidates import find_candidates
-from ragbed.scoring.robust.gold import Gold
+from ragbed.scoring.robust.gold import Asked, Gold
 from ragbed.scoring.robust.match import FoldedResponse, Mention, drop_contained, find_mentions
-from ragbed.scoring.robust.names import (
-    PRONOUNS,
-    is_in_longer_name,
-    is_ordinary_word,
-    is_part_of_name,
-    locate,
-)
+from ragbed.scoring.robust.names import PRONOUNS, is_ordinary_word, is_part_of_name, locate
 from ragbed.scoring.robust.normalise import origins
 from ragbed.scoring.robust.patterns import lazy
-from ragbed.scoring.robust.question import Asked
 from ragbed.scoring.robust.tokens import FALSE, RIVAL, TRUE, UNRECORDED, Token, asked_words, tokenize
 
 _WORD = lazy("[a-z]{2}")
@@ -39,7 +32,6 @@ class ResponseReader:
         gold: The prepared answers.
         asked: What the question asks for.
         response: The folded response.
-        original: The response without reasoning.
 
     Attributes:
         true: The mentions of each part of the true answer.
@@ -50,9 +42,9 @@ class ResponseReader:
         tokens: The tokens of the response, with the candidates' mentions marked.
     """
 
-    def __init__(self, gold: Gold, asked: Asked, response: FoldedResponse, original: str) -> None:
-        self.gold, self.asked, self.response, self.original = gold, asked, response, original
-        self.text = response.text
+    def __init__(self, gold: Gold, asked: Asked, response: FoldedResponse) -> None:
+        self.gold, self.asked, self.response = gold, asked, response
+        self.text, self.original = response.text, response.original
         self.excluded: list[Mention] = []
         self._statuses: dict[Mention, str] = {}
         slots, fakes = len(gold.slots), len(gold.slots) + len(gold.fakes)
@@ -62,7 +54,7 @@ class ResponseReader:
         self.false = self._keep(list(chain(*found[slots:fakes])), "fake")
         self.rivals = list(chain(*found[fakes:]))
         self._rival_kind = RIVAL
-        if slots == 1 and not self.false and not self.rivals and (self.true[0] or not original.isupper()):
+        if slots == 1 and not self.false and not self.rivals and (self.true[0] or not self.original.isupper()):
             found_rivals = find_candidates(gold.slots[0], gold, response, asked, self.true[0])
             self.rivals = [rival for rival in found_rivals if not self._extends_answer(rival)]
             self._rival_kind = UNRECORDED if gold.rivals or gold.fakes else RIVAL
@@ -140,13 +132,9 @@ class ResponseReader:
         is_covered = any(
             other.start <= mention.start and mention.end <= other.end and other[:2] != mention[:2] for other in same
         )
-        initials = self._initials if " " not in self.text[mention.start : mention.end] else None
-        if not is_covered and (
-            is_in_longer_name(self.text, mention, self.original, self._positions)
-            or is_part_of_name(original, span, self.asked, self.gold.lang, initials)
-        ):
-            return "part"
-        return ""
+        given = self._given if " " not in self.text[mention.start : mention.end] else None
+        is_part = not is_covered and is_part_of_name(original, span, self.asked, self.gold.lang, given)
+        return "part" if is_part else ""
 
     @cached_property
     def _positions(self) -> Sequence[int] | None:
@@ -154,9 +142,9 @@ class ResponseReader:
         return None if len(self.original) == len(self.text) else origins(self.original, self.gold.lang)
 
     @cached_property
-    def _initials(self) -> frozenset[str]:
+    def _given(self) -> frozenset[str]:
         names = chain(*(slot.names for slot in (*self.gold.slots, *self.gold.fakes)))
-        return frozenset(name.given[0].lower() for name in names if name.given)
+        return frozenset(name.given for name in names if name.given)
 
 
 def _count_han(text: str) -> int:

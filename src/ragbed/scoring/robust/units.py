@@ -8,12 +8,7 @@ from typing import Final
 _FORMS: Final = {
     "%": "% percent pct percentage 百分点 个百分点",
     "usd": "$ us$ usd dollar dollars 美元 美金",
-    "aud": "aud 澳元",
-    "cad": "cad 加元",
     "hkd": "hkd 港元 港币",
-    "nzd": "nzd 新西兰元",
-    "sgd": "sgd 新加坡元",
-    "twd": "twd 新台币",
     "eur": "€ eur euro euros 欧元",
     "gbp": "£ gbp pound pounds 英镑",
     "cny": "¥ rmb cny yuan 元 人民币 块 块钱 元人民币",
@@ -31,12 +26,8 @@ _FORMS: Final = {
     "cm": "cm centimetre centimetres centimeter centimeters 厘米 公分",
     "m": "m metre metres meter meters 米 公尺",
     "km": "km kph kmh kilometre kilometres kilometer kilometers 公里 千米",  # 300 km/h reads as 300 km
-    "li": "里 里地 里路 华里",
-    "inch": "inch inches 英寸",
     "foot": "ft foot feet 英尺",
     "mile": "mile miles mi mph 英里",
-    "knot": "knot knots kn",
-    "yard": "yard yards yd",
     "mg": "mg milligram milligrams 毫克",
     "g": "gram grams 克",
     "kg": "kg kilogram kilograms kilo kilos 公斤 千克",
@@ -48,7 +39,6 @@ _FORMS: Final = {
     "ml": "ml millilitre millilitres milliliter milliliters 毫升",
     "litre": "litre litres liter liters 升 公升",
     "hectare": "hectare hectares ha 公顷",
-    "acre": "acre acres 英亩",
     "degree": "degree degrees deg",
     "celsius": "°c c ℃ celsius centigrade 摄氏度",
     "fahrenheit": "°f f fahrenheit 华氏度",
@@ -65,13 +55,7 @@ _FORMS: Final = {
     "kw": "kw kilowatt kilowatts 千瓦",
     "mw": "mw megawatt megawatts 兆瓦",
     "gw": "gw gigawatt gigawatts 吉瓦",
-    "mb": "mb megabyte megabytes",
     "gb": "gb gigabyte gigabytes",
-    "tb": "tb terabyte terabytes",
-    "hz": "hz hertz 赫兹",
-    "mhz": "mhz megahertz",
-    "ghz": "ghz gigahertz",
-    "kwh": "kwh 千瓦时",
     "kcal": "kcal 千卡",
     "hp": "hp horsepower 马力",
     "person": (
@@ -111,17 +95,6 @@ BASES: Final = {
     "kw": ("w", "1000"),
     "mw": ("w", "1000000"),
     "gw": ("w", "1000000000"),
-}
-
-# Currency codes, keyed by the words before 'dollar'.
-DOLLARS: Final = {
-    **dict.fromkeys(("us", "u.s.", "american"), "usd"),
-    "australian": "aud",
-    "canadian": "cad",
-    "hong kong": "hkd",
-    "new zealand": "nzd",
-    "singapore": "sgd",
-    "taiwan": "twd",
 }
 
 # Words and letters that multiply the number before them.

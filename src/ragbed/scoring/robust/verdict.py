@@ -10,12 +10,11 @@ from typing import Literal, NamedTuple, TypeAlias
 from ragbed.schema import Case, Lang
 from ragbed.scoring.robust.alignment import find_aligned
 from ragbed.scoring.robust.decision import Decision, decide
-from ragbed.scoring.robust.gold import Gold, answers_no, prepare
+from ragbed.scoring.robust.gold import Gold, prepare, read_question
 from ragbed.scoring.robust.match import FoldedResponse, Mention
 from ragbed.scoring.robust.model import MOST_CERTAIN, Phrases, read_phrases
 from ragbed.scoring.robust.normalise import fold, origins
 from ragbed.scoring.robust.patterns import lazy, words
-from ragbed.scoring.robust.question import read_question
 from ragbed.scoring.robust.reader import ResponseReader
 from ragbed.scoring.robust.tokens import Token
 
@@ -44,11 +43,9 @@ _REFUSING = words(
     "negation inability absence evidence finding first-person advice hedge claim saying contrast question-word "
     "condition conflict error asking other plan bound pronoun"
 )
-_ABBREVIATED = _REFUSING - {"first-person", "question-word"}  # in capitals, US and WHO are names
 _MAX_PLAIN_TOKENS = 12
 _NO_ANSWER = lazy(r"\W*(?:(?:the |final )?answer(?: is|:)? ?|答案[是为:] ?)?\W*(?:n/a|idk|null)\W*")
 _LONGEST_NO_ANSWER = 48
-_MIN_FLAG_TOKENS = 2  # minimum number of tokens in an English response that flags an error; one word is too vague
 _MIN_COPIED_LENGTH = 40  # documents with fewer characters do not count as copied, even if a response contains them
 
 
@@ -90,17 +87,16 @@ def judge(case: Case, reply: str) -> RobustVerdict:
             return RobustVerdict("unscored", None, None, None, False, False, False, ())
         return RobustVerdict("empty", False, 0.0, 0.0, False, False, False, ())
     texts = [document.text for document in case.documents]
-    response, length = FoldedResponse(text, (trimmed, *texts)), len(reply)
+    response, length = FoldedResponse(text, trimmed), len(reply)
     copied = [each for each in texts if _MIN_COPIED_LENGTH <= len(each) <= length and each in reply]
-    reader = ResponseReader(gold, read_question(case.question, case.lang), response, trimmed)
+    reader = ResponseReader(gold, read_question(case.question, case.lang), response)
     tokens = _outside(reader.tokens, _find_all(copied, text, case.lang)) if copied else reader.tokens
     phrases = read_phrases(tokens, reader.lang)
     if len(text) <= _LONGEST_NO_ANSWER and _NO_ANSWER.fullmatch(text):
         phrases = phrases._replace(refusal=MOST_CERTAIN)
-    elif phrases.refusal > 0 and reader.lang == "en" and len(reader.tokens) <= _MAX_PLAIN_TOKENS:
-        refusing = _ABBREVIATED if trimmed.isupper() else _REFUSING
-        if all(refusing.isdisjoint(token.classes) for token in reader.tokens):
-            phrases = phrases._replace(refusal=-MOST_CERTAIN)
+    elif reader.lang == "en" and len(reader.tokens) <= _MAX_PLAIN_TOKENS:
+        is_plain = all(_REFUSING.isdisjoint(token.classes) for token in reader.tokens)
+        phrases = phrases._replace(refusal=-MOST_CERTAIN) if is_plain else phrases
     if len(copied) > 1:  # a response that copies several documents gives no answer
         decision = Decision([[] for _ in gold.slots], [], [Mention(0, len(text), "echo")])
     else:
@@ -113,8 +109,8 @@ def read_case(case: Case, reply: str) -> ResponseReader:
     """Return a reader that finds the candidates mentioned in a response to a case."""
     gold = prepare(case.question, case.answer, case.fake, case.lang, _stated(case))
     trimmed = trim_response(reply)
-    response = FoldedResponse(fold(trimmed, case.lang), (trimmed, *(document.text for document in case.documents)))
-    return ResponseReader(gold, read_question(case.question, case.lang), response, trimmed)
+    response = FoldedResponse(fold(trimmed, case.lang), trimmed)
+    return ResponseReader(gold, read_question(case.question, case.lang), response)
 
 
 def _stated(case: Case) -> frozenset[str]:
@@ -144,9 +140,8 @@ def find_evidence(case: Case, reply: str, judged: RobustVerdict) -> list[Verdict
 def _conclude(case: Case, gold: Gold, reader: ResponseReader, phrases: Phrases, decision: Decision) -> RobustVerdict:
     text, evidence = reader.text, [*reader.excluded, *decision.evidence]
     answered, misled = sum(map(bool, decision.true)), bool(decision.false)
-    is_refusal = phrases.refusal > 0 and not answers_no(gold, text)
-    refused = is_refusal and not answered and not misled
-    flagged = phrases.flag > 0 and (reader.lang == "zh" or len(reader.tokens) >= _MIN_FLAG_TOKENS)
+    refused = phrases.refusal > 0 and not answered and not misled
+    flagged = phrases.flag > 0
     for is_found, rule, number in (
         (phrases.refusal > 0, "refusal", phrases.refusal_at),
         (flagged, "flag", phrases.flag_at),

@@ -7,18 +7,9 @@ from xml.etree import ElementTree
 
 import pytest
 
-from ragbed.reporting.pages.charts import (
-    Chart,
-    ChartRow,
-    CurvePoint,
-    Series,
-    StackSegment,
-    curves,
-    heat,
-    safe_name,
-    stacks,
-)
-from ragbed.reporting.pages.charts.layout import PICTURES, WIDTH, ChartTexts, fit, fit_names, spread
+from ragbed.reporting.pages.charts.curves import CurvePoint, Series, curves
+from ragbed.reporting.pages.charts.layout import PICTURES, WIDTH, Chart, ChartTexts, fit, fit_names, safe_name, spread
+from ragbed.reporting.pages.charts.rows import ChartRow, StackSegment, heat, stacks
 
 _SVG = "{http://www.w3.org/2000/svg}"
 

@@ -9,7 +9,7 @@ import pytest
 
 from ragbed.io.downloads import download_all
 from ragbed.io.retry import RetryPolicy
-from tests.builder.web.asking import CONTENT, SIZE, Notes, bring, want
+from tests.io.asking import CONTENT, SIZE, Notes, bring, want
 from tests.servers.faulty_site import FaultServer, drip, other_bytes, serve, stall
 
 
