@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 import ragbed
+from ragbed.analysis.causes import describe_run
 from ragbed.data import native
 from tests.cli.typed import type_command
 from tests.items import as_dataset, base_item, fact_item
@@ -135,6 +136,20 @@ def test_every_first_screen_begins_with_the_cause() -> None:
     text = Path("r.html").read_text("utf-8")
     assert "The system answered although the evidence was missing" in text
     assert "在缺少依据时仍然作答" in text
+
+
+def test_unknown_causes_follow_from_answers_to_the_same_questions_with_their_evidence(here: Path) -> None:
+    def answer(question: str, documents: list[str] | None = None) -> str:
+        return documents[0] if documents and "leave" in question else "It is 99."
+
+    run = ragbed.run(answer, "qa.csv", docs="docs", testbeds="own-rag", out="a", progress=False)
+    assert "4 of the 4 answers are wrong for an unknown reason" in describe_run(run.folder)[0]
+    options: dict[str, Any] = {"testbeds": ["own-rag", "noise"], "noise": 0, "num_docs": 1, "progress": False}
+    run = ragbed.run(answer, "qa.csv", docs="docs", out="b", **options)
+    (sentence,) = describe_run(run.folder)
+    assert "The retriever missed the evidence in 2 of the 4 wrong answers" in sentence
+    assert "in 2, the evidence was in the prompt but not used" in sentence
+    assert "unknown" not in sentence
 
 
 @pytest.mark.usefixtures("here")
