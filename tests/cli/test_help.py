@@ -22,7 +22,7 @@ _ALL = {
     "What to evaluate": {"--data-lang", "--profile", "--preset", "--corpus"},
     "Context": {"--supporting", "--true-ratio", "--positions", "--seed", "--search"},
     "Prompting and sampling": {"--repeats", "--top-p", "--thinking", "--extra-body", "--header"},
-    "Requests and cost": {"--rpm", "--tpm", "--timeout", "--max-calls", "--price", "--cache"},
+    "Requests and cost": {"--rpm", "--timeout", "--max-calls", "--price", "--cache"},
     "Distributed": {"--engine", "--cluster", "--replicas", "--gpus-per-replica", "--cpus-per-replica", "--shard"},
     "CI and output": {"--junit", "--config", "--trust-remote-code"},
 }
@@ -72,7 +72,7 @@ def test_options_of_other_commands_precede_the_shared_groups(command: str) -> No
 def test_a_default_in_words_and_a_range_are_shown() -> None:
     text = " ".join(type_command("run", "--help-all").out.split())
     assert "Maximum number of concurrent requests. [default: adaptive, up to 64; 1 to 4,096]" in text
-    assert "Maximum number of requests per minute. --tpm" in text
+    assert "Maximum number of requests per minute. --timeout" in text
 
 
 @pytest.mark.parametrize(

@@ -46,7 +46,6 @@ class ModelConfig(Struct, frozen=True):
         retry_policy: Time limits and maximum numbers of attempts.
         connections: Maximum number of concurrent requests, or None to adapt to the server.
         per_minute: Maximum number of requests per minute.
-        tokens_per_minute: Maximum number of tokens per minute.
         data_root: Folder for downloaded weights, or None for the platform's default.
         preset: The prompt format, if the model is one of the paper's systems.
         trusts_code: Whether code in a weights repository may run.
@@ -64,7 +63,6 @@ class ModelConfig(Struct, frozen=True):
     retry_policy: RetryPolicy = RetryPolicy()
     connections: int | None = None
     per_minute: float | None = None
-    tokens_per_minute: float | None = None
     data_root: Path | None = None
     preset: Preset | None = None
     trusts_code: bool = False

@@ -85,12 +85,11 @@ class HttpModel(ABC):
         url = without_secrets(self._base)
         to_check = f"the key ({service.variable}), the model name ({service.remote}), the URL ({url})"
         self.advice = f"Check {to_check} and {way}."
-        policy, per_minute, tokens = self._config.retry_policy, self._config.per_minute, self._config.tokens_per_minute
+        policy, per_minute = self._config.retry_policy, self._config.per_minute
         self._pacer = Pacer(
             self._config.connections or _DEFAULT_CONNECTIONS,
             slow_s=policy.attempt_s / 2 if self._config.connections is None else None,
             per_s=None if per_minute is None else per_minute / 60,
-            tokens_per_s=None if tokens is None else tokens / 60,
         )
         self._transport = Transport(below(self._base, self.path), proxy, self._all_headers, keys, self._pacer, policy)
         self._transport.probe.when_open = self._allow_concurrency
@@ -192,9 +191,9 @@ class HttpModel(ABC):
         parts = [self.limit.scope, url, *sorted(self._config.fixed), *_hash_headers(self._config.headers)]
         return " ".join(filter(None, parts))
 
-    def least_s(self, calls: int, tokens: int) -> float:
-        """Return the minimum number of seconds that calls take because of the user's rate limits."""
-        return self._pacer.least_s(calls, tokens)
+    def least_s(self, calls: int) -> float:
+        """Return the minimum number of seconds that calls take because of the user's rate limit."""
+        return calls * 60 / self._config.per_minute if self._config.per_minute else 0.0
 
     def request(self, case: Case) -> bytes:
         """Return the request body with the initial token limit."""

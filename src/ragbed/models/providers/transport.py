@@ -115,7 +115,7 @@ class Transport:
             attempt += 1
             queued = self._pacer.clock()
             await meter.reserve(body)
-            await self._pacer.enter(len(body))
+            await self._pacer.enter()
             started = self._pacer.clock()
             # Time spent in the queue does not count towards the time limit.
             begin = started if begin is None else begin + started - queued
@@ -232,18 +232,15 @@ class Transport:
         return None
 
     async def _attempt(self, body: bytes, parse: Callable[[bytes], Completion], left_s: float) -> Completion:
-        pacer, size = self._pacer, len(body)
-        estimate, started = pacer.estimate_tokens(size), pacer.clock()
+        pacer, started = self._pacer, self._pacer.clock()
         try:
             if left_s <= 0:
                 raise Failure("timeout", f"the case timed out after {self._policy.item_s:,.6g} s")
             response = await self._send("POST", self._url, body, min(self._policy.attempt_s, left_s))
             completion = self.without_keys(parse(_checked(response)))
             pacer.responded(pacer.clock() - started)
-            pacer.correct_tokens(size, estimate, _count_tokens(completion.usage))
             return completion
         except Failure as failure:
-            pacer.correct_tokens(size, estimate, _count_tokens(failure.usage))
             if failure.kind == "rate" or (failure.kind == "server" and failure.wait_s):
                 pacer.refused()
             elif failure.kind == "timeout":
@@ -277,10 +274,6 @@ def _checked(response: HttpResponse, accepted: tuple[int, ...] = (200,)) -> byte
         return response.body
     wait_s = retry_after_s(response.headers)
     raise from_status(response.status, response.body.decode("utf-8", "replace"), wait_s)
-
-
-def _count_tokens(usage: Mapping[str, int] | None) -> int:
-    return usage.get("in", 0) + usage.get("out", 0) if usage else 0
 
 
 def _total(completion: Completion, earlier: Counter[str]) -> dict[str, int] | None:
