@@ -423,7 +423,7 @@ OPTIONS = [
     ),
     Mistake("lint DATA --only recrd", "unknown rule 'recrd'. Did you mean 'record'? Known: record, <any>"),
     Mistake("synth", "Error: Missing option '--out' / '-o'."),
-    Mistake("synth -o news --tokens 5", "--tokens 5 is out of range. Use a number from 60 to 1500."),
+    Mistake("synth -o news --tokens 5", "--tokens 5 is out of range. Use an integer from 80 to 1,500."),
     Mistake(
         "synth -o news --perturbations hedges",
         "unknown perturbation 'hedges'. Did you mean 'hedge'? Known: mix, none, distance, hedge, sibling, "
