@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TypeAlias
 from urllib.parse import urlsplit
@@ -85,11 +86,8 @@ def _local_server(variable: str, default: str, command: str, environ: Environ) -
 
 
 def _packages(names: Sequence[str], fix: str, _environ: Environ) -> BackendCheck:
-    versions = {name: _version(name) for name in names}
-    missing = ", ".join(name for name, found in versions.items() if not found)
-    if missing:
-        return BackendCheck(False, f"{missing} not installed", fix)
-    return BackendCheck(True, ", ".join(f"{name} {found}" for name, found in versions.items()))
+    missing = ", ".join(name for name in names if find_spec(name) is None)
+    return BackendCheck(False, f"{missing} not installed", fix) if missing else BackendCheck(True, _versions(names))
 
 
 def _hf(environ: Environ) -> BackendCheck:
@@ -116,6 +114,10 @@ def _bundled(environ: Environ) -> BackendCheck:
     except UsageError:
         return BackendCheck(False, "the smollm2 weights are not installed", "ragbed data get smollm2")
     return BackendCheck(True, f"smollm2: {weights}")
+
+
+def _versions(names: Sequence[str]) -> str:
+    return ", ".join(f"{name} {_version(name)}".rstrip() for name in names)
 
 
 def _version(name: str) -> str:
@@ -161,4 +163,7 @@ EXTRAS: dict[str, tuple[str, tuple[str, ...]]] = {
 def check_extra(name: str) -> BackendCheck:
     """Check whether an extra's packages are installed, without importing them."""
     _, packages = EXTRAS[name]
-    return _packages(packages, f"pip install 'ragbed[{name}]'", {})
+    missing = [package for package in packages if not _version(package)]
+    if missing:
+        return BackendCheck(False, f"{', '.join(missing)} not installed", f"pip install 'ragbed[{name}]'")
+    return BackendCheck(True, _versions(packages))
