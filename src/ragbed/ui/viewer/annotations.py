@@ -27,22 +27,15 @@ from ragbed.runs.store import StoredResult, open_store
 class ShownEvidence(msgspec.Struct, frozen=True, omit_defaults=True):
     """The evidence for an error type.
 
-    `document`, `part` and `bound_to` (sub-questions) count from 0; `document` is None if the reason is in the response.
-    `asked` is a qualifier in the question, and `found` is the different qualifier in the document. `what_zh` is `what`
-    in Chinese, which older files lack.
+    `document` and `part` (a sub-question) count from 0; `document` is None if the reason is in the response.
     """
 
     type: str
-    what: str
-    what_zh: str = ""
     document: int | None = None
     start: int | None = None
     end: int | None = None
     cue: str | None = None
-    asked: str | None = None
-    found: str | None = None
     part: int | None = None
-    bound_to: int | None = None
 
 
 class Diagnosed(msgspec.Struct, frozen=True):
