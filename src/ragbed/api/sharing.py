@@ -112,7 +112,7 @@ def _count(written: Written) -> Result:
 
 def _describe(spec: ExportSpec, written: Written) -> Result:
     """Return what was exported, and what was left out."""
-    out = "-" if spec.out is sys.stdout.buffer else str(spec.out)
+    out = str(spec.out) if isinstance(spec.out, str | Path) else "-"
     sources = ", ".join(map(str, several(spec.sources)))
     lines = [f"{written.count:,} {written.what} from {sources} written to {out} as {spec.to}."]
     values = {written.what: written.count, "format": spec.to, "output": out}

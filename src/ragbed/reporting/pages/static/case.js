@@ -109,7 +109,7 @@ function drawReply(trial, shown) {
   if (trial.outcome === "error") return el("p", { class: "quiet" }, say("The call failed: {0}", trial.error ?? ""));
   if (trial.outcome === "filtered") return el("p", { class: "quiet" }, say("The provider's content filter blocked the response."), " ", trial.error ?? "");
   if (!trial.reply) return el("p", { class: "quiet" }, say(trial.outcome === "truncated" ? "The response was truncated before it gave an answer." : "The response is empty."));
-  return quote(shown.lang, marked(trial.reply, trial.spans), "reply");
+  return quote(shown.lang, marked(trial.reply, trial.spans.map((span) => ({ ...span, title: say(span.title ?? span.kind) }))), "reply");
 }
 
 /** Draw the passages that a system retrieved or a search found, best first; others than the corpus's have only an id. */
@@ -163,7 +163,7 @@ function drawScores(trial) {
     el("thead", {}, el("tr", {}, el("th", {}, say("Scorer")), SCORES.map((name) => el("th", {}, say(name))))),
     el("tbody", {}, SCORERS.map(([scorer, prefix]) => el("tr", {}, el("th", { scope: "row" }, say(scorer)),
       SCORES.map((name) => cell(prefix + name))))));
-  const grounds = trial.spans.map((span) => el("tr", {}, el("td", {}, el("code", {}, span.title ?? span.kind)),
+  const grounds = trial.spans.map((span) => el("tr", {}, el("td", {}, el("code", {}, say(span.title ?? span.kind))),
     el("td", {}, el("span", { class: "text" }, Array.from(trial.reply ?? "").slice(span.start, span.end).join("")))));
   return el("div", {}, el("h3", {}, say("Verdicts")), el("div", { class: "scroll" }, table),
     grounds.length ? el("details", { open: grounds.length < 6 }, el("summary", { class: "small" }, say("Evidence")),

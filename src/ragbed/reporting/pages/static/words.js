@@ -6,6 +6,13 @@
 
 const ZH = {
   "Question": "问题",
+  "Pages": "页面",
+  "Previous page": "上一页",
+  "Next page": "下一页",
+  "{0} to {1}": "{0} 至 {1}",
+  "Filters": "筛选",
+  "search": "搜索",
+  "show keyboard shortcuts": "显示快捷键",
   "Answer": "标准答案",
   "False answer": "错误答案",
   "Expected": "应有的回答",
@@ -66,6 +73,7 @@ const ZH = {
   "filtered": "被过滤",
   "supports": "支持",
   "not labelled": "未标注",
+  "not in the documents": "文档中没有",
   "distracts": "干扰",
   "contradicts": "矛盾",
   "from another question": "取自其他问题",
