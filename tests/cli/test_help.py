@@ -39,8 +39,8 @@ def test_the_help_groups_the_commands_and_starts_with_run_and_report() -> None:
     sections = _sections(type_command("--help").out)
     assert list(sections) == ["Options", "Evaluate", "Understand", "Data", "Share", "Setup"]
     for group, names in GROUPS.items():
-        assert tuple(re.findall(r"^  ([a-z]+) ", sections[group], re.MULTILINE)) == names
-    assert GROUPS["Evaluate"][:2] == ("run", "report")
+        assert tuple(re.findall(r"^  ([a-z]+) ", sections[group], re.MULTILINE)) == tuple(names)
+    assert list(GROUPS["Evaluate"])[:2] == ["run", "report"]
 
 
 def test_no_summary_of_a_command_is_cut_off() -> None:

@@ -227,7 +227,7 @@ class CallOptions(Spec):
         return tuple(map(str, values))
 
 
-class RunSpec(LayoutOptions, CallOptions):
+class RunSpec(LayoutOptions, CallOptions, function="runs.run"):
     """The specification of a run: models, data and options.
 
     Raises:

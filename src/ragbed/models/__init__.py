@@ -10,7 +10,7 @@ add the function to PROVIDERS. Other packages register such functions in the ent
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -269,7 +269,12 @@ def parse_model(spec: str) -> tuple[str, str, Callable[[ModelConfig], Model]]:
     try:
         open_provider = find_part(plugins.MODELS, provider, PROVIDERS)
     except UnknownName as unknown:
-        raise UsageError(_describe_unknown(spec, provider, unknown.known)) from None
+        near = nearest_name(provider.lower(), unknown.known, cutoff=0.7) if model else None
+        hint = "" if near is None else f" Did you mean {near}/{model}?"
+        raise UsageError(
+            f"{option('model', spec)}: {provider!r} is not a known provider.{hint} A model string has the form "
+            f"provider/model; the providers are {', '.join(unknown.known)}."
+        ) from None
     if not slash or not model:
         raise UsageError(
             f"{option('model', spec)}: the model name is missing after the provider. Use {provider}/<model>."
@@ -280,36 +285,6 @@ def parse_model(spec: str) -> tuple[str, str, Callable[[ModelConfig], Model]]:
             f"{option('model', spec)}: the model name is not valid UTF-8. Check its spelling, or rename the file."
         )
     return provider, model, open_provider
-
-
-# Starts of models' names, each with the provider of such models.
-_FAMILIES = {"gpt": "openai", "claude": "anthropic", "gemini": "gemini", "deepseek": "deepseek", "mistral": "mistral"}
-_LIKENESS = 0.7  # minimum similarity (0 to 1) between a mistyped provider name and a known one
-
-
-def _describe_unknown(spec: str, provider: str, known: Sequence[str]) -> str:
-    near = suggest_model(spec, known)
-    hint = "" if near is None else f" Did you mean {near}?"
-    return (
-        f"{option('model', spec)}: {provider!r} is not a known provider.{hint} A model string has the form "
-        "provider/model; "
-        f"the providers are {', '.join(known)}."
-    )
-
-
-def suggest_model(spec: str, providers: Sequence[str]) -> str | None:
-    """Suggest a correction for a model string with an unknown provider, or return None."""
-    if spec.endswith(".gguf"):
-        return f"llamacpp/{spec}"
-    first, separator, rest = re.match(r"([^/:]*)([/:]?)(.*)", spec).groups()  # type: ignore[union-attr]  # always matches
-    if rest and (provider := nearest_name(first.lower(), providers, _LIKENESS)):
-        return f"{provider}/{rest}"
-    if separator == "/":
-        return f"hf/{spec}" if first and rest else None  # probably a Hugging Face repository
-    if separator == ":":
-        return f"ollama/{spec}"  # probably a model with a tag, e.g. qwen2.5:7b
-    family = next((start for start in _FAMILIES if spec.lower().startswith(start)), None)
-    return None if family is None else f"{_FAMILIES[family]}/{spec}"
 
 
 _OPTIONS = {name: name for name in ("thinking", "reasoning_effort", "extra_body")} | {"seed": "seed_model"}

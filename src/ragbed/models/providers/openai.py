@@ -146,7 +146,7 @@ class OpenAIModel(HttpModel):
         fields = {name: value for one in found for name, value in one.items()
                   if name in _FIXED and value not in (None, remote)}  # fmt: skip
         if any(found) and self._service.key is None:
-            self._transport.probe.open()  # allow concurrent calls at once: the server lists the model without a key
+            self._allow_concurrency()  # the server lists the model without a key
         if fields:
             return hashlib.sha256(canonical(fields)).hexdigest()[:16]
         return self.dated_name if self._provider.needs_key else ""
