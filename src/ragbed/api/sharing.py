@@ -157,7 +157,7 @@ def import_results(spec: ImportSpec) -> Result:
         >>> run = ragbed.run("scripted/oracle", "ragbed-mini-en_base", limit=2, testbeds="noise", out="runs/original")
         >>> archive = ragbed.export(run, "archive", "oracle.zip")
         >>> ragbed.import_results("oracle.zip", "archive", "runs/copy")["results"]
-        12
+        10
     """
     from ragbed.interop.importing import IMPORT_FORMATS, TRACES, AnswerFiles
     from ragbed.runs.importing import import_answers
