@@ -310,7 +310,7 @@ def test_a_response_of_another_api_suggests_to_check_the_base_url_and_its_tokens
     assert done.usage == {"in": 21}
 
 
-@pytest.mark.parametrize("field", [b'"score": 1e999', b'"score": 1' + b"0" * 5_000, b'"note": "\\ud800"'])
+@pytest.mark.parametrize("field", [b'"score": 1e999', b'"note": "\\ud800"'])
 def test_other_fields_of_an_answer_may_have_any_type(field: bytes) -> None:
     done, _ = ask(reply(b'{"answer": "Par\\ud800is", ' + field + b"}"), spec="http/{url}")
     assert (done.outcome, done.reply, done.attempts) == ("ok", "Par\N{REPLACEMENT CHARACTER}is", 1)

@@ -5,17 +5,15 @@ from __future__ import annotations
 import threading
 from functools import cache
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import pytest
 
 import ragbed
 from ragbed.errors import UsageError
 from ragbed.models.scripted import AGENTS
-from ragbed.models.search_tool import SearchTool
-from ragbed.schema import Completion, Retrieved
 from ragbed.testbeds.search.corpora import Index, SearchCorpus
-from tests.runs.harness import canonical, make_case
+from tests.runs.harness import canonical
 
 _DATA = ("ragbed-mini-en_base", "ragbed-mini-zh_base", "ragbed-mini-en_int", "ragbed-mini-en_fact")
 _OPTIONS: dict[str, Any] = {"testbeds": "search", "limit": 2, "cache": "off", "progress": False}
@@ -177,27 +175,6 @@ def test_building_the_index_does_not_count_towards_the_time_limit_of_a_system(
 
     monkeypatch.setattr(SearchCorpus, "prepare", prepare)
     assert ragbed.run(agent, _DATA[0], out=tmp_path, **_OPTIONS).outcomes == {"ok": 4}
-
-
-def test_the_result_of_a_system_does_not_wait_for_a_search_in_progress() -> None:
-    searching, goes_on = threading.Event(), threading.Event()
-
-    class SlowCorpus:
-        max_calls = 2
-
-        def search(self, *_: object) -> list[Retrieved]:
-            searching.set()
-            assert goes_on.wait(60)
-            return []
-
-    tool = SearchTool(make_case(0), cast("SearchCorpus", SlowCorpus()))
-    thread = threading.Thread(target=tool, args=("news",))
-    thread.start()
-    assert searching.wait(60)
-    done = tool.add_to(Completion(outcome="error", error="timeout: no answer within 1 s"))
-    goes_on.set()
-    thread.join()
-    assert (done.outcome, done.steps[0].searches) == ("error", ())
 
 
 def test_a_function_in_a_module_receives_the_tool(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
