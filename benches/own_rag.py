@@ -25,8 +25,8 @@ import ragbed
 from benches import ROOT, check_figure
 from ragbed.analysis.causes import describe_run, read_causes
 from ragbed.builder.folder import read_folder
-from ragbed.data.evidence import find_evidence
 from ragbed.data.questions_file import read_questions
+from ragbed.retrieval.evidence import find_evidence
 
 DATA = ROOT / "benches" / "own_rag_data"
 CONDITIONS = "clean,withheld,noisy,false"

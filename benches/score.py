@@ -3,8 +3,8 @@
 Writes a run of a million trials with responses of 200 characters in both languages (answers, wrong answers, refusals,
 error flags), scores and tabulates it, and prints the time and the peak memory of all processes. Then it writes a
 report from the table of scores. Exit code 1 if scoring takes more than 180 s on two cores or 400 MB, or the report more
-than 10 s or 500 MB. `--trials N` measures fewer trials without these limits; up to 100,000 also an HTML report and a
-diagnosis. Commands are repeated, and the fastest time counts, because the machine may be busy.
+than 10 s or 500 MB. `--trials N` measures fewer trials without these limits. The report is repeated, and the fastest
+time counts, because the machine may be busy.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from ragbed.testbeds.prompts import FLAG, REFUSAL
 from ragbed.testbeds.settings import Settings
 
 SECONDS, MEGABYTES, CORES = 180, 400, 2
-REPORT_SECONDS, REPORT_MEGABYTES, TIMES, MOST_PAGES = 10, 500, 3, 100_000
+REPORT_SECONDS, REPORT_MEGABYTES, TIMES = 10, 500, 3
 LENGTH = 200
 BUNDLED = Path(ragbed.__file__).parent / "data" / "bundled"
 
@@ -47,7 +47,7 @@ def main() -> None:
         program += "; print(*tabulate_run(Path(sys.argv[1])), sep='\\n')"
         done = subprocess.run([sys.executable, "-c", program, str(run)], check=True, capture_output=True, text=True)
         seconds = time.perf_counter() - started
-        report = _measure_reports(run, trials)
+        report = _measure_report(run, trials)
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     cores, cpu = os.cpu_count() or 1, used.ru_utime + used.ru_stime
     # This is an upper bound: all processes are assumed to be as large as the largest.
@@ -63,18 +63,12 @@ def main() -> None:
     sys.exit(trials >= 1_000_000 and not is_fast)
 
 
-def _measure_reports(run: Path, trials: int) -> tuple[float, float]:
-    """Print the times and peak memory of the commands that read the table, and return those of the text report."""
-    commands = {"text report": ["report", str(run)]}
-    if trials <= MOST_PAGES:
-        page = str(run.parent / "report.html")
-        commands |= {"HTML report": ["report", str(run), "-f", "html", "-o", page], "diagnose": ["diagnose", str(run)]}
-    found = {}
-    for title, words in commands.items():
-        measured = [_measure([sys.executable, "-m", "ragbed", *words]) for _ in range(TIMES)]
-        found[title] = min(seconds for seconds, _ in measured), max(megabytes for _, megabytes in measured)
-        print(f"{title} of {trials:,} trials: {found[title][0]:.1f} s, {found[title][1]:.0f} MB in the main process")
-    return found["text report"]
+def _measure_report(run: Path, trials: int) -> tuple[float, float]:
+    """Print and return the time and peak memory of the text report."""
+    measured = [_measure([sys.executable, "-m", "ragbed", "report", str(run)]) for _ in range(TIMES)]
+    seconds, megabytes = min(each for each, _ in measured), max(each for _, each in measured)
+    print(f"text report of {trials:,} trials: {seconds:.1f} s, {megabytes:.0f} MB in the main process")
+    return seconds, megabytes
 
 
 def _measure(command: list[str]) -> tuple[float, float]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from importlib import import_module
 
-STEPS = ("score", "results", "parity")
+STEPS = ("score", "results")
 
 
 def main() -> None:

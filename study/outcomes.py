@@ -222,7 +222,7 @@ PARITY_COUNTS = ("cases", "prompts", "requests", "labels", "flags")
 def parity_counts(rows: Iterable[dict[str, Any]]) -> dict[str, int]:
     """Return the numbers of cases, and of equal prompts, requests, labels and flags.
 
-    Recorded runs sent no requests: `study/parity.py` builds a request from the recorded prompt, so equal hashes show
+    Recorded runs sent no requests: these were built from the recorded prompts, so equal hashes show
     that the prompts are equal, and requests are not counted.
     """
     found = list(rows)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ragbed.api.progress import describe, format_duration
-from ragbed.cli.console_progress import ConsoleProgress, resumable
+from ragbed.cli.console_progress import ConsoleProgress
 from ragbed.runs.call_loop import CallProgress
 
 
@@ -17,12 +17,6 @@ def test_a_slow_task_prints_a_line_from_time_to_time(capsys: pytest.CaptureFixtu
             progress.count("pages", 100 * second, 5000)
         progress.count("passages", 7)
     assert capsys.readouterr().err == "pages: 1,000 of 5,000\npages: 2,000 of 5,000\n"
-
-
-def test_an_interrupted_command_says_how_to_resume(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(KeyboardInterrupt), resumable("Run the same command again."):
-        raise KeyboardInterrupt
-    assert capsys.readouterr().err == "Run the same command again.\n"
 
 
 @pytest.mark.parametrize(

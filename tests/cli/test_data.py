@@ -186,7 +186,7 @@ def test_a_model_is_listed_and_downloaded_like_data(root: Path, monkeypatch: pyt
     entry = replace(CATALOG["tiny"], name="tinymodel", kind="model")
     monkeypatch.setitem(CATALOG, "tinymodel", entry)
     done = type_data(root, "get", "tinymodel", "--mirror", mirror)
-    command = "ragbed run -m bundled/tinymodel -d ragbed-mini-en_base --limit 5"
+    command = "ragbed run -d ragbed-mini-en_base --limit 5 -m bundled/tinymodel"
     assert f"Try a first run (about two minutes on two cores): {command}" in done.err
     assert "SmolLM2-135M-Instruct" in type_data(root, "list").out
 

@@ -17,7 +17,7 @@ import pytest
 
 import ragbed
 from ragbed.data.catalog import dataset_names
-from ragbed.models import PROVIDERS, suggest_model
+from ragbed.models import PROVIDERS
 from tests.cli.typed import type_command
 
 
@@ -47,15 +47,11 @@ _WRONG_URL = (
 _NO_DATASET = "Check the path, or choose a dataset: <datasets>."
 _NOT_EVEN = "a noise ratio of 0.5 would require 2.5 distractors among 5 documents; use 0.4 or 0.6"
 _UNKNOWN_PROVIDERS = {
-    "gpt-4o": "openai/gpt-4o",
-    "claude-sonnet-4-5": "anthropic/claude-sonnet-4-5",
-    "qwen2.5:7b": "ollama/qwen2.5:7b",
-    "openai:gpt-4o": "openai/gpt-4o",
+    "gpt-4o": "",
     "OpenAI/gpt-4o": "openai/gpt-4o",
-    "opnai/gpt-4o": "openai/gpt-4o",
     "antropic/claude-sonnet-4-5": "anthropic/claude-sonnet-4-5",
-    "Qwen/Qwen2.5-7B-Instruct": "hf/Qwen/Qwen2.5-7B-Instruct",
-    "models/qwen.gguf": "llamacpp/models/qwen.gguf",
+    "Qwen/Qwen2.5-7B-Instruct": "",
+    "models/qwen.gguf": "",
     "something": "",
 }
 """Model strings, and those that are suggested instead."""
@@ -131,9 +127,9 @@ MODELS = [
     ),
     Mistake(
         "judge good -m gpt-4o",
-        f"--model gpt-4o: 'gpt-4o' is not a known provider. Did you mean openai/gpt-4o? {_FORM}",
+        f"--model gpt-4o: 'gpt-4o' is not a known provider. {_FORM}",
     ),
-    Mistake("demo -m gpt-4o", f"--model gpt-4o: 'gpt-4o' is not a known provider. Did you mean openai/gpt-4o? {_FORM}"),
+    Mistake("demo -m gpt-4o", f"--model gpt-4o: 'gpt-4o' is not a known provider. {_FORM}"),
 ]
 KEYS_AND_URLS = [
     Mistake(
@@ -410,8 +406,7 @@ OPTIONS = [
     ),
     Mistake(
         "diagnose good --show E99",
-        "unknown error type 'E99'. Did you mean 'E9'? Known: E1, E2, E3, E4, E5, E6, E7, E8, E9, E10, E11, E12, "
-        "unclassified.",
+        "unknown error type 'E99'. Did you mean 'E9'? Known: E1, E2, E3, E4, E5, E6, E8, E9, E11, E12, unclassified.",
     ),
     Mistake("judge good", "Error: Missing option '--model' / '-m'."),
     Mistake(
@@ -427,7 +422,7 @@ OPTIONS = [
     ),
     Mistake("lint DATA --only recrd", "unknown rule 'recrd'. Did you mean 'record'? Known: record, <any>"),
     Mistake("synth", "Error: Missing option '--out' / '-o'."),
-    Mistake("synth -o news --tokens 5", "--tokens 5 is out of range. Use a number from 60 to 1500."),
+    Mistake("synth -o news --tokens 5", "--tokens 5 is out of range. Use an integer from 80 to 1,500."),
     Mistake(
         "synth -o news --perturbations hedges",
         "unknown perturbation 'hedges'. Did you mean 'hedge'? Known: mix, none, distance, hedge, sibling, "
@@ -563,17 +558,3 @@ def test_a_mistake_is_answered_with_problem_cause_and_fix(
     left = {path.name for path in folder.iterdir()} - {*before, "runs", "__pycache__"}
     assert not left  # a refused command writes nothing
     assert not any((folder / "runs").glob("*"))
-
-
-@pytest.mark.parametrize(
-    ("typed", "meant"),
-    [
-        ("deepsek/deepseek-chat", "deepseek/deepseek-chat"),
-        ("meta-llama/Llama-3.1-8B", "hf/meta-llama/Llama-3.1-8B"),
-        ("/etc/model", None),
-        ("llama", None),
-    ],
-)
-def test_the_model_string_that_was_meant_is_suggested(typed: str, meant: str | None) -> None:
-    providers = ["openai", "anthropic", "gemini", "deepseek", "dashscope", "zhipu", "mistral", "hf", "ollama"]
-    assert suggest_model(typed, providers) == meant

@@ -11,7 +11,9 @@ from msgspec.structs import replace
 
 from ragbed import open_run
 from ragbed.analysis.overview import tabulate_run
-from ragbed.cli.results import print_cells
+from ragbed.api.run_result import describe_cells
+from ragbed.cli.console import show_result
+from ragbed.reporting.table import Result
 from ragbed.runs.execution import run
 from ragbed.schema import Case, Completion
 from tests.cli.typed import type_command
@@ -33,7 +35,7 @@ def _say(case: Case) -> Completion:
 def _overview(folder: Path, capsys: pytest.CaptureFixture[str]) -> list[str]:
     """Return the lines of a stored run's overview."""
     with patch.dict("os.environ", {"COLUMNS": "200"}):
-        print_cells(tabulate_run(folder), folder, to_stderr=False)
+        show_result(Result(*describe_cells(tabulate_run(folder), folder)), to_stderr=False)
     return "".join(capsys.readouterr()).splitlines()
 
 
@@ -195,4 +197,4 @@ def test_the_list_for_people_says_how_many_there_are_of_each_kind(tmp_path: Path
 def test_disagreements_are_not_written_in_formats_for_tables(tmp_path: Path) -> None:
     run(make_job(tmp_path / "run", 1, TalkingModel(_say)), ask_nobody)
     done = type_command("report", str(tmp_path / "run"), "--disagreements", "code", "-f", "md")
-    assert (done.code, "Use -f text or -f json" in done.err) == (2, True)
+    assert (done.code, "Use --format text or --format json" in done.err) == (2, True)

@@ -13,9 +13,12 @@ from typing import Any
 import pytest
 
 import ragbed
+from ragbed.analysis.causes import describe_run
 from ragbed.data import native
+from ragbed.ui.viewer.queries import RunQueries
 from tests.cli.typed import type_command
 from tests.items import as_dataset, base_item, fact_item
+from tests.ui.viewer.test_queries import open_run
 
 _DOCUMENTS = {
     "leave.md": "# Leave\n\nStaff have 28 days of leave per year.\n\n## Requests\n\nRequests for leave go to Ann Ty.",
@@ -94,6 +97,17 @@ def test_questions_and_a_folder_are_evaluated_in_one_command() -> None:
     assert not any(one.get("stance") == "supports" for trial in withheld for one in trial["contexts"])
 
 
+def test_viewer_and_report_count_the_same_withheld_questions(here: Path) -> None:
+    _write("qa.csv", [*_ROWS, ("Who founded the company?", "Otto Brandt", "", "")], here)  # has no evidence to withhold
+    assert _run("-o", "r").code == 0
+    reader = open_run(here / "r")
+    rows = {row.arm: (row.asked, row.wanted) for row in RunQueries({"r": reader}).overview("robust")}
+    reader.close()
+    assert rows == {"clean": (5, ("correct",)), "withheld": (4, ("refused",))}
+    shown = list(csv.DictReader(type_command("report", "r", "-f", "csv").out.splitlines()))
+    assert {row["n"] for row in shown if row["arm"] == "withheld" and row["metric"] == "accuracy"} == {"4"}
+
+
 @pytest.mark.usefixtures("here")
 def test_gates_select_a_condition_by_its_name() -> None:
     done = _run("--fail-under", "own-rag.accuracy@withheld=0", "--fail-under", "own-rag.accuracy=0", "-o", "r")
@@ -135,6 +149,20 @@ def test_every_first_screen_begins_with_the_cause() -> None:
     text = Path("r.html").read_text("utf-8")
     assert "The system answered although the evidence was missing" in text
     assert "在缺少依据时仍然作答" in text
+
+
+def test_unknown_causes_follow_from_answers_to_the_same_questions_with_their_evidence(here: Path) -> None:
+    def answer(question: str, documents: list[str] | None = None) -> str:
+        return documents[0] if documents and "leave" in question else "It is 99."
+
+    run = ragbed.run(answer, "qa.csv", docs="docs", testbeds="own-rag", out="a", progress=False)
+    assert "4 of the 4 answers are wrong for an unknown reason" in describe_run(run.folder)[0]
+    options: dict[str, Any] = {"testbeds": ["own-rag", "noise"], "noise": 0, "num_docs": 1, "progress": False}
+    run = ragbed.run(answer, "qa.csv", docs="docs", out="b", **options)
+    (sentence,) = describe_run(run.folder)
+    assert "The retriever missed the evidence in 2 of the 4 wrong answers" in sentence
+    assert "in 2, the evidence was in the prompt but not used" in sentence
+    assert "unknown" not in sentence
 
 
 @pytest.mark.usefixtures("here")

@@ -47,7 +47,6 @@ PAIRED = {
     "Chinese process": "<思考过程>\n{0}\n</思考过程>\n{1}",
     "Chinese reasoning": "【推理】\n{0}\n【/推理】\n{1}",
     "full-width tags": "＜think＞{0}＜／think＞{1}",
-    "a Chinese final answer": "【思考】\n{0}\n【最终回答】\n{1}",
     "a Chinese answer tag": "<think>{0}</think><回答>{1}</回答>",
     # Tokens and characters that some servers put before the response.
     "after a start token": "<s><think>{0}</think>{1}",
@@ -89,19 +88,6 @@ def test_a_thought_without_an_end_is_not_an_answer(name: str, lang: str) -> None
     assert split_response(OPEN[name].format(thought)) == (thought, "", False)
 
 
-@pytest.mark.parametrize("has_ended", [False, True])
-@pytest.mark.parametrize(
-    ("text", "thought", "answer"),
-    [
-        ("[Analysis]\nDocument 2 says so.\n[Answer]\nParis", "Document 2 says so.", "Paris"),
-        ("【推理过程】文档2这样说。\n【答案】巴黎", "文档2这样说。", "巴黎"),
-        ("<think>Document 2 says so.\n<answer>Paris</answer>", "Document 2 says so.", "Paris"),
-    ],
-)
-def test_an_answer_tag_ends_a_thought(text: str, thought: str, answer: str, has_ended: bool) -> None:
-    assert split_response(text, has_ended=has_ended) == (thought, answer, True)
-
-
 @pytest.mark.parametrize("text", ["[Reasoning] Document 2 says Paris.", "【推理】文档2说是巴黎。", "[Analysis]\nParis"])
 def test_a_heading_of_a_response_that_ended_is_part_of_the_answer(text: str) -> None:
     assert split_response(text, has_ended=True) == (None, text, True)
@@ -126,12 +112,6 @@ def test_an_opening_tag_at_the_end_is_an_incomplete_response(tag: str) -> None:
         "  \n",
         "",
         "I think </b> it is Paris.",
-        "The tag `</think>` ends a thought. It is Paris.",
-        'The tag "</think>" ends a thought. It is Paris.',
-        "“</think>”是结束标签。答案是巴黎。",
-        "标签「</思考>」表示结束。答案是巴黎。",
-        "Its reasoning ends with '</think>', and it is Paris.",
-        "Its reasoning ends with a token (</think>), and it is Paris.",
         "<think />Paris",
         "<no_think>Paris",
         "\ufeffParis",
@@ -150,38 +130,9 @@ def test_several_thoughts_are_all_kept_apart() -> None:
     assert found == ("a\n\nb", "One.\n\nTwo.", True)
 
 
-@pytest.mark.parametrize(
-    ("thought", "answer"),
-    [
-        ("I must not write `</think>` yet.", "Paris"),
-        ('Document 2 says "Paris"', '"Paris" is the answer.'),
-        ("文档说“巴黎”", "“巴黎”是答案。"),
-        ("Hm", "Write `</think>` after it."),
-        ("Hm", "TAG Heuer"),
-        ("It says 'Paris'", "'Paris' is the answer."),
-        ("I must not write '</think>' yet.", "Paris"),
-        ("Write:\n```\nHm", "Paris:\n```\nprint()\n```"),
-    ],
-)
-def test_a_quoted_tag_does_not_end_or_start_a_thought(thought: str, answer: str) -> None:
-    assert split_response(f"<think>{thought}</think>{answer}") == (thought, answer, True)
-    assert split_response(f"{thought}</think>{answer}") == (thought, answer, True)
-
-
-@pytest.mark.parametrize("token", ["<|end|>", "<|return|>", "<|call|>"])
-def test_a_quoted_token_in_a_message_of_the_harmony_format_does_not_end_it(token: str) -> None:
-    answer = f"The token `{token}` ends a message, and Paris is in France."
-    assert split_response(_HARMONY.format("Hm", answer)) == ("Hm", answer, True)
-
-
 @pytest.mark.parametrize("rest", ["<|endoftext|>", "</s>", "\n\nUser: Who won?", "assistant"])
 def test_what_follows_the_end_of_a_harmony_message_is_not_part_of_the_answer(rest: str) -> None:
     assert split_response(_HARMONY.format("Hm", "Paris") + rest) == ("Hm", "Paris", True)
-
-
-def test_a_complete_response_has_an_answer_even_if_quotation_marks_surround_the_closing_tag() -> None:
-    response = '<think>So it says "</think>"Paris" is the answer'
-    assert split_response(response, has_ended=True) == ('So it says "', '"Paris" is the answer', True)
 
 
 def test_text_after_an_answer_tag_stays_in_the_answer() -> None:
@@ -200,7 +151,6 @@ def test_a_preface_before_a_thought_stays_in_the_answer() -> None:
         "\n<think>",
         "a <think> </think>",
         "<|channel|>x<|message|>",
-        '"</think>"',
     ],
 )
 def test_a_response_without_an_end_takes_seconds_at_most(piece: str) -> None:

@@ -7,17 +7,15 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from msgspec.structs import replace
 
 from ragbed.errors import RagbedError
-from ragbed.models.providers import transport
 from ragbed.runs.circuit_breaker import CircuitBreaker, CircuitOpen, RequestsRejected
 from ragbed.runs.execution import run
 from ragbed.runs.status import read_status
 from ragbed.schema import Case, Completion
-from tests.models.asking import HASTY, model_at
+from tests.models.asking import model_at
 from tests.runs.harness import TalkingModel, agree, ask_nobody, make_job
-from tests.servers.faulty_model import Fault, FaultServer, hang, reply, status, well
+from tests.servers.faulty_model import Fault, FaultServer, reply, status
 
 
 def _error(kind: str) -> Completion:
@@ -120,16 +118,3 @@ def test_what_was_never_right_stops_after_the_first_calls(fault: Fault, most: in
     with pytest.raises(RagbedError, match="openai-api/t/m cannot be called: "):
         asyncio.run(serve())
     assert len(server.seen) == most
-
-
-def test_a_first_call_that_hangs_does_not_hold_up_the_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(transport, "_SLOW_S", 0.05)
-    server = FaultServer([hang, well])
-
-    async def serve() -> None:
-        async with server:
-            model = model_at(server.url, patience=replace(HASTY, attempt_s=2))
-            await asyncio.to_thread(run, make_job(tmp_path, 10, model), ask_nobody)
-
-    asyncio.run(serve())
-    assert [call.body == server.seen[0].body for call in server.seen] == [True, *[False] * 9, True]

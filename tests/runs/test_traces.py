@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 
 import ragbed
+from ragbed.reporting.case_view import show_trial
+from ragbed.runs.store import open_store
 from tests.cli.typed import type_command
 
 _QUESTION, _CONTEXTS, _ANSWER = "How much leave do I have?", ["Staff have 28 days.", "Leave is paid."], "28 days."
@@ -56,6 +58,17 @@ def test_each_format_is_detected_and_can_be_named(form: str, records: list[dict[
         assert [(one["text"], one["stance"]) for one in trial["documents"]] == [(text, None) for text in _CONTEXTS]
         assert trial["scores"]["correct"] is None
         assert "paper.correct" not in trial["scores"]
+
+
+def test_sentences_whose_words_are_in_no_document_are_marked(tmp_path: Path) -> None:
+    answer = "Staff have 28 days. Parking costs nothing on weekends."
+    path = tmp_path / "traces.jsonl"
+    path.write_text(json.dumps({"question": _QUESTION, "contexts": _CONTEXTS, "answer": answer}))
+    ragbed.import_results(path, "traces", tmp_path / "run")
+    with open_store(tmp_path / "run", create=False) as store:
+        ((_, stored, _),) = store.results_after(0, 1)
+    marked = [answer[one.start : one.end] for one in show_trial(stored).spans if one.kind == "unsupported"]
+    assert marked == ["Parking costs nothing on weekends."]
 
 
 def test_a_run_without_gold_is_judged_and_reported(tmp_path: Path) -> None:

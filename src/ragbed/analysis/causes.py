@@ -16,7 +16,7 @@ import numpy as np
 from ragbed.analysis.locale import read_words
 from ragbed.analysis.metrics.cells import CellBuilder
 from ragbed.analysis.run_cells import read_groups
-from ragbed.analysis.trials.columns import CAUSE, Labels, TrialColumns, TrialGroup
+from ragbed.analysis.trials.columns import CAUSE, Floats, Labels, TrialColumns, TrialGroup
 from ragbed.runs.display_names import read_row_names
 from ragbed.runs.store import open_scored
 from ragbed.schema import Estimate, Lang
@@ -24,6 +24,7 @@ from ragbed.scoring.causes import CAUSES
 from ragbed.testbeds import headline_score
 from ragbed.testbeds.own_rag import CLEAN, NAME
 
+_MOSTLY = 0.5
 _NAMED = 3  # maximum number of causes in a sentence
 
 
@@ -77,6 +78,7 @@ def _summarise(trials: TrialColumns) -> CauseSummary:
     every = reduce(or_, masks.values())
     columns = {name: np.nan_to_num(trials.additional(f"{CAUSE}{name}")) for name in CAUSES}
     wrong = every & np.asarray(sum(columns.values()) > 0)
+    _resolve_unknown(trials, columns)
     causes = [
         Cause(name, int(values[wrong].sum()), builder.rate(name, wrong, values).estimate)
         for name, values in columns.items()
@@ -90,6 +92,25 @@ def _summarise(trials: TrialColumns) -> CauseSummary:
         int((every & trials.failed).sum()),
         int(every.sum()),
     )
+
+
+def _resolve_unknown(trials: TrialColumns, columns: dict[str, Floats]) -> None:
+    """Replace unknown causes by those that follow from the responses to the same questions with their evidence.
+
+    These are the trials of the testbed `noise` without distractors, if the run has any.
+    """
+    given = (
+        trials.asked
+        & (trials.noise == 0)
+        & np.isin(trials.kind, [at for at, one in enumerate(trials.kinds) if one[0] == "noise"])
+    )
+    correct, refused = trials.score("correct", "robust"), trials.score("refused", "robust")
+    for place in np.flatnonzero(columns["unknown"]):
+        same = given & (trials.item == trials.item[place])
+        if same.any():
+            is_able = correct[same].mean() > _MOSTLY
+            cause = "refused-despite-evidence" if refused[same].mean() > _MOSTLY else "not-used"
+            columns["unknown"][place], columns["not-retrieved" if is_able else cause][place] = 0.0, 1.0
 
 
 def describe_causes(summary: CauseSummary, lang: Lang = "en") -> str:

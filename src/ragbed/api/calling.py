@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _LANGUAGES: dict[Lang, str] = {"en": "English", "zh": "Chinese"}
 # Options that only models given as model strings support, because ragbed makes their requests.
 _REQUEST_OPTIONS = (
-    *("preset", "context_length", "rpm", "tpm", "temperature", "top_p"),
+    *("preset", "context_length", "rpm", "temperature", "top_p"),
     *("reasoning_effort", "thinking", "extra_body", "header", "seed_model"),
 )
 
@@ -77,7 +77,6 @@ def open_model(
         RetryPolicy(attempt_s=timeout, item_s=max(RetryPolicy().item_s, 5 * timeout)),
         spec.max_connections,
         spec.rpm,
-        spec.tpm,
         data_dir(),
         None if run is None or run.preset is None else PRESETS[run.preset],
         run is not None and run.trust_remote_code,

@@ -21,8 +21,9 @@ from ragbed.schema import Item, Lang
 from ragbed.text import counted, quoted
 
 if TYPE_CHECKING:
-    from ragbed.data.evidence import DocumentFolder, NotFound
+    from ragbed.data.evidence import DocumentFolder
     from ragbed.data.questions_file import QuestionRow
+    from ragbed.retrieval.evidence import NotFound
 
 _SHOWN = 3  # maximum number of questions without evidence that a run lists
 _MIN_QUESTIONS = 20  # minimum number of questions to detect a language other than English and Chinese
@@ -87,7 +88,7 @@ def read_rows(value: str | Path | Iterable[Mapping[str, Any]], name: str = "data
 
 
 def _locate(rows: Sequence[QuestionRow], folder: DocumentFolder, lang: str | None) -> tuple[list[Item], list[NotFound]]:
-    from ragbed.data.evidence import find_evidence
+    from ragbed.retrieval.evidence import find_evidence
 
     if lang is not None and lang not in get_args(Lang):
         raise UnknownName("language", lang, get_args(Lang))

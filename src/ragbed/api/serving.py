@@ -107,12 +107,12 @@ def view(spec: ViewSpec) -> PageServer:
 
     need_serve()
     from ragbed.ui.viewer.app import make_app
-    from ragbed.ui.viewer.find_runs import check_paths
+    from ragbed.ui.viewer.find_runs import need_runs
     from ragbed.ui.viewer.open_runs import open_runs
 
     rater = spec.rater
     places = [run_folder(path, "paths") for path in several(spec.paths or "runs")]
-    check_paths(places)
+    need_runs(places, now=False)
 
     def open_page(stack: ExitStack) -> tuple[LocalAddress, ASGIApp, str]:
         address = open_port(spec.port)

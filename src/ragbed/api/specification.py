@@ -212,13 +212,15 @@ class Spec:
         function: The function of `ragbed.api` that does the job, e.g. `analysis.compare`. The docstring of a
             specification is the help of its command.
         prints_json: Whether the command has the option `--json`.
+        keeps_parts: Whether the same command resumes the job if it is stopped.
     """
 
     function: ClassVar[str] = ""
     prints_json: ClassVar[bool] = True
+    keeps_parts: ClassVar[bool] = False
 
-    def __init_subclass__(cls, function: str = "", *, prints_json: bool = True) -> None:
-        cls.function, cls.prints_json = function, prints_json
+    def __init_subclass__(cls, function: str = "", *, prints_json: bool = True, keeps_parts: bool = False) -> None:
+        cls.function, cls.prints_json, cls.keeps_parts = function, prints_json, keeps_parts
         dataclass(frozen=True, kw_only=True)(cls)
 
     def __post_init__(self) -> None:
@@ -247,8 +249,8 @@ def fields_of(spec: type) -> Mapping[str, OptionField]:
 def _read_fields(spec: type) -> Mapping[str, OptionField]:
     hints, known = get_type_hints(spec), {one.name: one for one in fields(cast("Any", spec))}
     found: dict[str, OptionField] = {}
-    own, *bases = spec.__mro__
-    for owner in (own, *reversed(bases)):
+    jobs = [owner for owner in reversed(spec.__mro__) if vars(owner).get("function")] or [spec]
+    for owner in (*jobs, *reversed(spec.__mro__)):
         for name in inspect.get_annotations(owner):
             if name in known and name not in found:
                 one = read_field(name, hints[name], known[name].default, known[name].metadata.get("option"))

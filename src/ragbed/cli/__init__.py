@@ -1,6 +1,6 @@
-"""The command line: each command parses its options, calls one function of the Python API and prints the result.
+"""The command line: each command makes a specification of its options, calls its function and prints the result.
 
-To add a command, write a module with a function of the same name and list it in GROUPS. Put slow imports in functions.
+To add a command, write a specification whose docstring is the help, and list it in GROUPS.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ import os
 import signal
 import sys
 import threading
-from importlib import import_module
 from typing import TYPE_CHECKING
 
 import click
@@ -19,39 +18,32 @@ import click
 from ragbed import __version__
 from ragbed.cli import renames
 from ragbed.cli.console import say
-from ragbed.cli.options import JobCommand, write_sections
+from ragbed.cli.options import Command, write_sections
 from ragbed.errors import RagbedError, UsageError, explain_failed_write
 
 if TYPE_CHECKING:
     from sys import UnraisableHookArgs
 
-GROUPS = {
-    "Evaluate": ("run", "report", "status", "compare", "rank"),
-    "Understand": ("view", "diagnose", "judge"),
-    "Data": ("data", "lint", "synth", "build", "review"),
-    "Share": ("export", "import", "merge"),
-    "Setup": ("demo", "doctor"),
+GROUPS: dict[str, dict[str, str | dict[str, str]]] = {
+    "Evaluate": {
+        "run": "RunCommandSpec",
+        "report": "ReportSpec",
+        "status": "StatusSpec",
+        "compare": "CompareSpec",
+        "rank": "RankSpec",
+    },
+    "Understand": {"view": "ViewSpec", "diagnose": "DiagnoseSpec", "judge": "JudgeSpec"},
+    "Data": {
+        "data": {"get": "DownloadSpec", "list": "DatasetsSpec"},
+        "lint": "LintSpec",
+        "synth": "SynthesisSpec",
+        "build": {"init": "BuildInitSpec", "run": "BuildSpec", "qa": "BuildQaSpec", "quality": "QualitySpec"},
+        "review": "ReviewSpec",
+    },
+    "Share": {"export": "ExportSpec", "import": "ImportSpec", "merge": "MergeSpec"},
+    "Setup": {"demo": "DemoSpec", "doctor": "DoctorSpec"},
 }
-"""The commands in the groups and the order of the help."""
-SPECS: dict[str, str | dict[str, str]] = {
-    "report": "ReportSpec",
-    "status": "StatusSpec",
-    "compare": "CompareSpec",
-    "rank": "RankSpec",
-    "view": "ViewSpec",
-    "diagnose": "DiagnoseSpec",
-    "judge": "JudgeSpec",
-    "data": {"get": "DownloadSpec", "list": "DatasetsSpec"},
-    "lint": "LintSpec",
-    "synth": "SynthesisSpec",
-    "build": {"init": "BuildInitSpec", "run": "BuildSpec", "qa": "BuildQaSpec", "quality": "QualitySpec"},
-    "review": "ReviewSpec",
-    "export": "ExportSpec",
-    "import": "ImportSpec",
-    "merge": "MergeSpec",
-    "doctor": "DoctorSpec",
-}
-"""The specifications of the commands that print the result of their function."""
+"""The commands in the groups and the order of the help, with their specifications in `ragbed.api.job_specs`."""
 _HELP = {
     "data": "Download datasets and small models, and list them.",
     "build": """Build a benchmark from feeds, web pages or documents.
@@ -66,25 +58,25 @@ _HELP = {
     """,
 }
 """The help of groups of commands."""
-COMMANDS = tuple(name for names in GROUPS.values() for name in names)
+COMMANDS = {name: spec for specs in GROUPS.values() for name, spec in specs.items()}
 
 
 class _Group(click.Group):
-    """A command group that loads a command's module on first use and whose help lists the commands in sections."""
+    """A command group that makes a command when it is used, and whose help lists the commands in sections."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
         return list(self.commands)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
-        if cmd_name not in self.commands:
+        from ragbed.api import job_specs
+
+        found = COMMANDS.get(cmd_name)
+        if found is None:
             return None
-        if isinstance(spec := SPECS.get(cmd_name), str):
-            return JobCommand(spec, cmd_name)
-        if isinstance(spec, dict):
-            commands: list[click.Command] = [JobCommand(inner, name) for name, inner in spec.items()]
-            return click.Group(cmd_name, commands, help=inspect.cleandoc(_HELP[cmd_name]))
-        command: click.Command = getattr(import_module(f"ragbed.cli.{cmd_name}"), cmd_name)
-        return command
+        if isinstance(found, str):
+            return Command(getattr(job_specs, found), cmd_name)
+        commands: list[click.Command] = [Command(getattr(job_specs, spec), name) for name, spec in found.items()]
+        return click.Group(cmd_name, commands, help=inspect.cleandoc(_HELP[cmd_name]))
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import click
@@ -78,20 +78,6 @@ def print_table(table: Table, *, to_stderr: bool = False) -> None:
     click.echo(write_text(table, room, lambda line: click.style(line, bold=True)), err=to_stderr)
 
 
-def print_tables(tables: Iterable[Table], *, to_stderr: bool = False) -> None:
-    """Print tables that have columns, and on standard error the explanations of the columns and all notes."""
-    from ragbed.reporting.table import list_meanings
-
-    given = list(tables)
-    shown = [table for table in given if table.headings]
-    for number, table in enumerate(shown):
-        if number:
-            click.echo(err=to_stderr)
-        print_table(table, to_stderr=to_stderr)
-    for line in dict.fromkeys([*list_meanings(shown), *(note for table in given for note in table.notes)]):
-        say(line)
-
-
 def print_result(result: Result, *, to_json: bool) -> None:
     """Print a result, and exit with its code. With `to_json`, its values are the standard output."""
     show_result(result, to_stderr=to_json)
@@ -129,9 +115,3 @@ def serve(page: PageServer) -> None:
         page.wait()
     except KeyboardInterrupt:
         say("Closed.")
-
-
-def print_lines(lines: Iterable[str], *, to_stderr: bool = False) -> None:
-    """Print lines, which are wrapped only by the terminal."""
-    for line in lines:
-        click.echo(printable(line), err=to_stderr)

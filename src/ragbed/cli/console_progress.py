@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from ragbed.api.progress import TerminalBars, describe, format_duration, time_left
 from ragbed.cli.console import console, say
-from ragbed.errors import Stopped
 from ragbed.text import counted
 
 if TYPE_CHECKING:
@@ -77,13 +75,3 @@ class ConsoleProgress(TerminalBars):
     def _end_task(self) -> None:
         if self._bars is not None and self._task in self._tasks:
             self._bars.remove_task(self._tasks.pop(self._task))
-
-
-@contextmanager
-def resumable(message: str) -> Iterator[None]:
-    """If the user or the system interrupts the block, print how to resume."""
-    try:
-        yield
-    except (KeyboardInterrupt, Stopped):
-        say(message)
-        raise

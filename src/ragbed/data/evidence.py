@@ -1,37 +1,20 @@
-"""Find the passages of a folder of documents that state the answers to questions, and write items from them.
-
-A passage is evidence if it contains an accepted form of the answer and, of all passages that do, shares most with the
-question. A question without such a passage is listed with the reason instead of getting a wrong one.
-"""
+"""A folder of documents, and whether a text states an answer."""
 
 from __future__ import annotations
 
 import hashlib
-import math
 import re
 import unicodedata
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from heapq import nlargest
 from pathlib import Path
-from typing import NamedTuple
 
-from msgspec import Struct, structs
+from msgspec import Struct
 
-from ragbed.data.questions_file import QuestionRow
-from ragbed.errors import nearest_name
-from ragbed.schema import Answer, Item, Lang, Passage
-from ragbed.text import guess_lang, mentions_answer, split_sentences, term_pattern, to_terms
+from ragbed.schema import Answer, Lang
+from ragbed.text import split_sentences, term_pattern
 
-_DISTRACTORS = 12  # maximum number of related passages per item; the default conditions use up to 10
-# A passage is accepted as evidence if its score is at least this share of the best score of any passage, also of those
-# without the answer. If the best passages on a question do not contain the answer, it is probably written differently
-# there, and its occurrence elsewhere is a coincidence.
-_MIN_SHARE = 0.5
-_ALSO = 0.85  # minimum share of the best evidence's score for further passages that state the answer
-_SATURATION, _LENGTH_SHARE = 1.2, 0.75  # the parameters of BM25
 _QUOTES = str.maketrans({"’": "'", "‘": "'", "“": '"', "”": '"', "–": "-", "—": "-", "‑": "-", "−": "-", "\u00ad": ""})
 
 
@@ -72,20 +55,6 @@ class DocumentFolder:
         return hasher.hexdigest()
 
 
-class NotFound(NamedTuple):
-    """A question whose evidence was not found, with the reason."""
-
-    line: int
-    question: str
-    reason: str
-
-
-class _Place(NamedTuple):
-    document: SourceDocument
-    chunk: SourceChunk
-    folded: str
-
-
 @lru_cache(maxsize=8_192)
 def fold(text: str) -> str:
     """Return a text in the form in which answers are looked for: lower case, plain quotes, no Markdown emphasis."""
@@ -113,172 +82,6 @@ def find_sentence(text: str, forms: Sequence[str], lang: Lang) -> tuple[int, int
     return None
 
 
-class EvidenceFinder:
-    """Finds the evidence for questions in documents.
-
-    Args:
-        documents: The documents.
-    """
-
-    def __init__(self, documents: Sequence[SourceDocument]) -> None:
-        self._names = {document.name for document in documents}
-        self._places = [
-            _Place(document, chunk, fold(chunk.text)) for document in documents for chunk in document.chunks
-        ]
-        self._lengths: list[int] = []
-        self._postings: dict[str, list[tuple[int, int]]] = defaultdict(list)
-        for number, place in enumerate(self._places):
-            # The title and the headings count once, even if the text repeats them.
-            counts = Counter(to_terms(place.folded))
-            for term in to_terms(" ".join((fold(place.document.title), *map(fold, place.chunk.headings)))):
-                counts.setdefault(term, 1)
-            for term in to_terms(re.sub(r"[/_.-]+", " ", place.document.name.lower())):
-                counts.setdefault(term, 1)
-            self._lengths.append(counts.total())
-            for term, times in counts.items():
-                self._postings[term].append((number, times))
-        self._mean = sum(self._lengths) / max(1, len(self._lengths))
-
-    def rank(self, question: str) -> dict[int, float]:
-        """Return the BM25 score of each passage that shares a term with a question."""
-        scores: dict[int, float] = defaultdict(float)
-        for term in dict.fromkeys(_stems(to_terms(fold(question)), self._postings)):
-            postings = self._postings.get(term, ())
-            weight = math.log(1 + (len(self._places) - len(postings) + 0.5) / (len(postings) + 0.5))
-            for number, times in postings:
-                damp = _SATURATION * (1 - _LENGTH_SHARE + _LENGTH_SHARE * self._lengths[number] / self._mean)
-                scores[number] += weight * times * (_SATURATION + 1) / (times + damp)
-        return scores
-
-    def find(self, row: QuestionRow, lang: Lang | None = None) -> Item | str:
-        """Return the item for a question, or the reason why its evidence was not found."""
-        lang = lang or guess_lang(row.question)
-        allowed = self._resolve_source(row.source)
-        if isinstance(allowed, str):
-            return allowed
-        scores = self.rank(row.question)
-        found: list[list[int]] = []
-        for forms in row.answer:
-            places = self._evidence(forms, lang, scores, allowed)
-            if not places:
-                return self._explain(row, forms, lang, allowed)
-            found.append(places)
-        return self._make_item(row, lang, found, scores)
-
-    def _resolve_source(self, source: str) -> set[int] | str:
-        """Return the passages that `source` selects: all if it is empty, otherwise those of a file or a heading."""
-        if not source:
-            return set(range(len(self._places)))
-        name, _, heading = source.replace("\\", "/").partition("#")
-        name = name.strip().removeprefix("./")
-        names = [known for known in self._names if known == name or known.endswith(f"/{name}")]
-        if len(names) != 1:
-            several = f"several files end with it: {', '.join(sorted(names))}" if names else "no such file was read"
-            return f"source {name!r}: {several}{_hint(name, () if names else self._names)}"
-        inside = {number for number, place in enumerate(self._places) if place.document.name == names[0]}
-        wanted = _slug(heading)
-        if not wanted:
-            return inside
-        below = {
-            number for number in inside if wanted in (_slug(above) for above in self._places[number].chunk.headings)
-        }
-        headings = dict.fromkeys(above for number in sorted(inside) for above in self._places[number].chunk.headings)
-        return below or f"source {source!r}: {names[0]} has no heading {heading.strip()!r}{_hint(heading, headings)}"
-
-    def _evidence(self, forms: Sequence[str], lang: Lang, scores: dict[int, float], allowed: set[int]) -> list[int]:
-        """Return the passages that state a part of the answer, best first."""
-        stating = [number for number in allowed if states(self._places[number].folded, forms, lang)]
-        if not stating:
-            return []
-        stating.sort(key=lambda number: (-scores.get(number, 0.0), number))
-        best = scores.get(stating[0], 0.0)
-        if len(allowed) == len(self._places):
-            if best < _MIN_SHARE * max(scores.values(), default=0.0) or not best:
-                return []
-            # In other questions' documents, the same words may answer something else.
-            return [number for number in stating if scores.get(number, 0.0) >= _ALSO * best]
-        return [number for number in stating if scores.get(number, 0.0) >= _ALSO * best]
-
-    def _explain(self, row: QuestionRow, forms: Sequence[str], lang: Lang, allowed: set[int]) -> str:
-        answer = " | ".join(forms)
-        stating = [number for number in sorted(allowed) if states(self._places[number].folded, forms, lang)]
-        if stating:
-            place = self._places[stating[0]]
-            return (
-                f"the answer {answer!r} occurs only in passages that share little with the question, e.g. in "
-                f"{place.document.name}. If one of them is the evidence, name it in `source`"
-            )
-        where = f"in {row.source}" if row.source else "in any document"
-        return f"the answer {answer!r} does not occur {where}. Add the form that the document uses, separated by |"
-
-    def _make_item(self, row: QuestionRow, lang: Lang, found: list[list[int]], scores: dict[int, float]) -> Item:
-        passages: list[Passage] = []
-        whole = [number for number in found[0] if all(number in places for places in found)]
-        used: set[int] = set()
-        groups = 0  # passages are numbered by the group of answer parts that they state
-        for forms, places in zip(row.answer, [whole] if whole else found, strict=False):
-            new = [number for number in places if number not in used]
-            used.update(new)
-            for number in new:
-                span = find_sentence(self._places[number].chunk.text, forms, lang)
-                passages.append(self._passage(number, "supports", part=None if whole else groups, support=span))
-            groups += bool(new)
-        if groups == 1:
-            passages = [structs.replace(passage, part=None) for passage in passages]
-        if row.false_answer:
-            originals = list(enumerate(passages))
-            for index, passage in originals:
-                edited = replace_answer(passage.text, row.answer, row.false_answer, lang)
-                passages.append(
-                    Passage(text=edited, stance="contradicts", edit_of=index, url=passage.url, title=passage.title)
-                )
-        related = (
-            number
-            for number, _ in nlargest(_DISTRACTORS * 5, scores.items(), key=lambda pair: (pair[1], -pair[0]))
-            if number not in used and not mentions_answer(self._places[number].chunk.text, row.answer)
-        )
-        passages += [
-            self._passage(number, "distracts") for number, _ in zip(related, range(_DISTRACTORS), strict=False)
-        ]
-        return Item(
-            id=row.id,
-            question=row.question,
-            lang=lang,
-            answer=row.answer,
-            passages=tuple(passages),
-            fake=row.false_answer or None,
-        )
-
-    def _passage(
-        self, number: int, stance: str, part: int | None = None, support: tuple[int, int] | None = None
-    ) -> Passage:
-        place = self._places[number]
-        return Passage(
-            text=place.chunk.text,
-            stance="supports" if stance == "supports" else "distracts",
-            part=part,
-            support=support,
-            url=place.document.name,
-            title=place.document.title or None,
-        )
-
-
-def find_evidence(
-    rows: Iterable[QuestionRow], documents: Sequence[SourceDocument], lang: Lang | None = None
-) -> Iterator[tuple[Item, NotFound | None]]:
-    """Yield the item of each question, and why its evidence was not found, in which case the item has no passages."""
-    finder = EvidenceFinder(documents)
-    for row in rows:
-        found = finder.find(row, lang)
-        if isinstance(found, str):
-            item = Item(
-                id=row.id, question=row.question, lang=lang or guess_lang(row.question), answer=row.answer, passages=()
-            )
-            yield item, NotFound(row.line, row.question, found)
-        else:
-            yield found, None
-
-
 def replace_answer(text: str, answer: Answer, false: Answer, lang: Lang) -> str:
     """Return a text with every accepted form of the answer replaced by the first form of the false one."""
     for part, forms in enumerate(answer):
@@ -288,26 +91,3 @@ def replace_answer(text: str, answer: Answer, false: Answer, lang: Lang) -> str:
             for start, end in reversed(spans if len(text.lower()) == len(text) else ()):
                 text = text[:start] + wrong + text[end:]
     return text
-
-
-def _hint(name: str, known: Iterable[str]) -> str:
-    near = nearest_name(name, known)
-    return f" (did you mean {near!r}?)" if near else ""
-
-
-def _slug(heading: str) -> str:
-    """Return a heading in the form that links use, e.g. `annual-leave`."""
-    return "-".join(re.findall(r"\w+", fold(heading)))
-
-
-def _stems(terms: Sequence[str], known: dict[str, list[tuple[int, int]]]) -> Iterator[str]:
-    """Yield terms and those of their English inflections that the documents use."""
-    for term in terms:
-        yield term
-        if term.isascii() and term.isalpha() and len(term) > 3:
-            base = re.sub(r"(?:ies|es|s|ed|ing)$", "", term)
-            yield from (
-                other
-                for ending in ("", "s", "es", "ed", "e", "ing", "y", "ies", "d")
-                if (other := base + ending) in known
-            )

@@ -1,6 +1,6 @@
 """Read a list of questions and answers: a CSV file, a JSON Lines file, or rows from Python.
 
-Each row has a question and its answer and, optionally, the document that states it. `ragbed.data.evidence` turns the
+Each row has a question and its answer and, optionally, the document that states it. `retrieval.evidence` turns the
 rows into items.
 """
 

@@ -7,7 +7,7 @@ Chinese words that are not in the question) are highlighted in documents, to sho
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from itertools import pairwise
 
@@ -21,9 +21,11 @@ from ragbed.scoring.robust.match import FoldedResponse, drop_contained, find_men
 from ragbed.scoring.robust.normalise import fold, origins
 from ragbed.scoring.search import SEARCH_ERRORS, score_search
 from ragbed.scoring.value import Value
+from ragbed.text import split_sentences, to_terms
 
 LONGEST_READ = 2_000  # Maximum number of characters of a response to search; answers are usually at the beginning.
 _MOST_SPANS = 64
+_MIN_GIVEN = 0.6  # minimum share of the words of a supported sentence that are in the documents or the question
 _HAN = r"\u3400-\u9fff"
 _WORD = re.compile(rf"[^\W_{_HAN}]+(?:[.,'’-][^\W_{_HAN}]+)*")  # a word or a number, without Chinese characters
 _PHRASE_ZH = re.compile(rf"(?:(?![的了是在])[{_HAN}])+")  # particles end a phrase, as punctuation does
@@ -178,7 +180,10 @@ def show_trial(stored: StoredResult) -> ShownTrial:
         cached=stored.cached > 0,
         verdict=None if scores is None else str(scores["verdict"]),
         scores=scores,
-        spans=[TextSpan(one.start, one.end, _kind_of(one.rule), one.rule) for one in findings],
+        spans=[
+            *(TextSpan(one.start, one.end, _kind_of(one.rule), one.rule) for one in findings),
+            *_find_unsupported(case, reply),
+        ],
         predicted=[_predicted(reply, one.text, case.question) if has_response else [] for one in case.documents],
         retrieved=completion.contexts if completion.retrieved is None else completion.retrieved,
         steps=completion.steps,
@@ -186,6 +191,17 @@ def show_trial(stored: StoredResult) -> ShownTrial:
         max_tokens=completion.max_tokens,
         served=completion.served,
     )
+
+
+def _find_unsupported(case: Case, reply: str) -> Iterator[TextSpan]:
+    """Yield the sentences of a response without a gold answer, as in traces, most of whose words are in no document."""
+    if case.answer or not case.documents:
+        return
+    given = set(to_terms("\n".join((case.question, *(document.text for document in case.documents)))))
+    for start, end in split_sentences(reply):
+        terms = to_terms(reply[start:end])
+        if terms and sum(term in given for term in terms) < _MIN_GIVEN * len(terms):
+            yield TextSpan(start, start + len(reply[start:end].rstrip()), "unsupported", "not in the documents")
 
 
 def _search_errors(stored: StoredResult, scores: Mapping[str, Value]) -> tuple[str, ...]:

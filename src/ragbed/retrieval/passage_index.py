@@ -108,8 +108,15 @@ class LexicalIndex:
         """Return the passage with the given index."""
         return self._texts.read(number)
 
+    def __contains__(self, word: object) -> bool:
+        return word in self._numbers
+
     def search(self, query: str, k: int) -> list[int]:
         """Return the indexes of the `k` best passages that share a word with the query, best first."""
+        return best_places(self.scores(query), k)
+
+    def scores(self, query: str) -> NDArray[np.float32]:
+        """Return the score of each passage; 0 if it shares no word with the query."""
         total, scores = len(self._texts), np.zeros(len(self._texts), np.float32)
         for term in self._choose_terms(query):
             weight = log(1 + (total - self._frequency[term] + 0.5) / (self._frequency[term] + 0.5))
@@ -119,7 +126,7 @@ class LexicalIndex:
                     part = slice(int(chunk.starts[at]), int(chunk.starts[at + 1]))
                     passages, times = chunk.passages[part], chunk.counts[part].astype(np.float32)
                     scores[passages] += weight * times * (SATURATION + 1) / (times + self._damp[passages])
-        return best_places(scores, k)
+        return scores
 
     def _choose_terms(self, query: str) -> list[int]:
         """Return the query words to search for, rarest first."""

@@ -17,12 +17,6 @@ def reject(served: Served) -> None:
     assert served.post("/api/decide", {"item": KEY, "said": said}) == 200
 
 
-def test_a_page_after_the_end_of_the_list_is_the_last_one(tmp_path: Path) -> None:
-    with serve("review", str(write_data(tmp_path / "data", a=world("base", 2)))) as served:
-        page = served.get("/api/items", offset=50)
-        assert (page["offset"], page["total"], len(page["rows"])) == (0, 2, 2)
-
-
 def test_a_server_that_is_killed_loses_nothing_that_it_confirmed(tmp_path: Path) -> None:
     folder = write_data(tmp_path / "data", a=world("base", 2))
     with serve("review", str(folder), "--rater", "ada") as served:

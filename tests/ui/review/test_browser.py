@@ -102,7 +102,7 @@ def test_a_whole_item_is_accepted_with_one_key_and_the_next_one_comes(
         page = opened.page
         page.keyboard.press("a")
         expect(page.locator(".about")).not_to_contain_text("en-base-0")
-        (line,) = [line for line in log(folder) if line["line"] == "decide"]
+        (line,) = log(folder)
         assert line["item"] == "en_base/en-base-0"
         assert {one["verdict"] for one in line["said"]} == {"accept"}
 
@@ -152,13 +152,6 @@ def test_a_cancelled_decision_leaves_the_focus_on_its_point(browser: Browser, un
             expect(point(page, name)).to_be_focused()
 
 
-def test_flags_number_passages_as_the_page_does(browser: Browser, untouched: Served) -> None:
-    with reviewing(browser, untouched) as opened:
-        flags = opened.page.inner_text(".flags")
-        assert "passage 4 is almost the same as passage 1" in flags
-        assert "passages[" not in flags
-
-
 def test_question_aliases_and_stances_are_fixed(browser: Browser, served: Served, folder: Path) -> None:
     with reviewing(browser, served) as opened:
         page = opened.page
@@ -205,7 +198,8 @@ def test_false_answers_and_edited_passages_are_decided_beside_the_original_passa
         page.get_by_role("button", name="Save").click()
         expect(point(page, f"passages[{place}].text")).to_contain_text("fixed Some say Quentin Harrowgate.")
         press(page, f"passages[{place}].text", "Reject")
-        page.get_by_role("button", name="the true answer remains").click()
+        page.keyboard.type("the true answer remains")
+        page.keyboard.press("Enter")
         expect(point(page, f"passages[{place}].text")).to_contain_text("the true answer remains")
         expect(state(page)).to_have_text("started")
 
@@ -236,18 +230,6 @@ def test_the_bound_is_shown_as_people_go(browser: Browser, served: Served) -> No
         expect(row.locator("td").nth(0)).to_have_text("1 / 1")
         expect(row.locator(".bound")).to_have_text("0.0%")
         expect(page.locator(".heading")).to_contain_text("all done")
-
-
-def test_the_bound_after_one_of_three(browser: Browser, served: Served) -> None:
-    with reviewing(browser, served) as opened:
-        page = opened.page
-        for _ in range(2):
-            accept_item(page)
-        page.goto(f"{served.origin}/?item=en_base/en-base-0")
-        expect(page.locator(".bound-line")).to_contain_text(
-            "0 of 1 wrong: at most 95.0% of all unflagged items are wrong"
-        )
-        expect(page.locator(".bound-line")).to_contain_text("review 2 more items to show that at most 5.0% are wrong")
 
 
 def test_the_list_is_narrowed_down(browser: Browser, untouched: Served) -> None:
@@ -317,7 +299,8 @@ def test_every_text_can_be_read_in_light_and_dark(browser: Browser, served: Serv
         page = opened.page
         press(page, "question", "Reject")
         assert page.evaluate(CONTRAST) == []
-        page.get_by_role("button", name="unclear", exact=True).click()
+        page.keyboard.type("unclear")
+        page.keyboard.press("Enter")
         expect(state(page)).to_have_text("rejected")
         assert page.evaluate(CONTRAST) == []
         for path in ("/", "/?show=list", "/?item=en_fact/en-fact-0"):

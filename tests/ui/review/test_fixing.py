@@ -59,14 +59,6 @@ def test_rejecting_a_fatal_point_removes_the_item_with_its_reason(point: str) ->
     assert done.gone == [("", f"{point.replace('_0', '[0]')}: no good")]
 
 
-def test_a_rejected_passage_is_removed_and_the_others_are_kept() -> None:
-    item = base_item(supports=2, distracts=1)
-    done = fix(item, passages_1__stance=rejected("a duplicate"))
-    assert done.item is not None
-    assert done.item.passages == (item.passages[0], item.passages[2])
-    assert done.gone == [("passages[1]", "stance: a duplicate")]
-
-
 def test_an_item_without_a_supporting_passage_is_removed() -> None:
     done = fix(base_item(supports=1, distracts=1), passages_0__stance=fixed("distracts"))
     assert done.item is None

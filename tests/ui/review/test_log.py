@@ -9,24 +9,23 @@ from pathlib import Path
 import pytest
 
 from ragbed.errors import DataError, UsageError
-from ragbed.ui.review.log import Decided, Log, PointDecision, Undone
+from ragbed.ui.review.log import Decided, Log, PointDecision
 
 
-def line(act: str) -> Decided:
+def line(rater: str) -> Decided:
     said = (PointDecision(point="question", verdict="reject", reason="不清楚"),)
-    return Decided(act=act, at="2026-11-15T12:00:00.000+00:00", item="a/1", digest="d", said=said)
+    return Decided(at="2026-11-15T12:00:00.000+00:00", rater=rater, item="a/1", digest="d", said=said)
 
 
 def test_lines_come_back_as_they_were_added(tmp_path: Path) -> None:
     log = Log(tmp_path / "log.jsonl")
     assert log.lines == []
-    undone = Undone(at="x", undoes="a")
-    log.add([line("a")])
-    log.add([line("b"), undone])
-    assert Log(tmp_path / "log.jsonl").lines == [line("a"), line("b"), undone]
+    log.replace([line("a")])
+    log.replace([*log.lines, line("b")])
+    assert Log(tmp_path / "log.jsonl").lines == [line("a"), line("b")]
 
 
-@pytest.mark.parametrize("content", [b"My notes", b'{"line":"decide"}', b'{"notes": 1}', b"a\nb"])
+@pytest.mark.parametrize("content", [b"My notes", b'{"at":"x"}', b'{"notes": 1}', b"a\nb"])
 def test_a_file_of_something_else_stays_as_it_is(tmp_path: Path, content: bytes) -> None:
     path = tmp_path / "log.jsonl"
     path.write_bytes(content)
@@ -48,7 +47,7 @@ def test_a_link_is_not_followed(tmp_path: Path) -> None:
 
 def test_a_decision_that_does_not_fit_on_the_disk_is_reported_and_leaves_no_part(tmp_path: Path) -> None:
     path = tmp_path / "log.jsonl"
-    Log(path).add([line("a")])
+    Log(path).replace([line("a")])
     told = subprocess.run([sys.executable, "-c", _CROWDED, str(path)], capture_output=True, text=True, check=True)
     assert "the decision was not stored" in told.stdout
     assert Log(path).lines == [line("a")]
@@ -63,7 +62,7 @@ from ragbed.ui.review.log import Decided, PointDecision
 resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000))
 said = (PointDecision(point="question", verdict="fix", fix="x" * 4000),)
 try:
-    Log(Path(sys.argv[1])).add([Decided(act="b", at="", item="a/1", digest="d", said=said)])
+    Log(Path(sys.argv[1])).replace([Decided(at="", rater="b", item="a/1", digest="d", said=said)])
 except RagbedError as error:
     print(error)
 """

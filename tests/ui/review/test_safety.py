@@ -33,7 +33,7 @@ def served(folder: Path) -> Iterator[Served]:
 
 def decisions(folder: Path) -> int:
     log = folder / "review" / "decisions.jsonl"
-    return log.read_text("utf-8").count('"line":"decide"') if log.exists() else 0
+    return log.read_text("utf-8").count('"said":') if log.exists() else 0
 
 
 def test_without_the_token_no_data_is_given_and_nothing_is_decided(served: Served, folder: Path) -> None:

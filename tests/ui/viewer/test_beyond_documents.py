@@ -12,7 +12,6 @@ from playwright.sync_api import expect
 
 from ragbed.schema import Message, Retrieved, Search, Step, ToolCall
 from tests.browser import open_page
-from tests.cli.typed import type_command
 from tests.ui.viewer.runs import final_case, said, write_run
 from tests.ui.viewer.served import Served, serve_runs
 
@@ -115,14 +114,4 @@ def test_the_calls_of_a_response_can_be_unfolded(browser: Browser, served: Serve
         expect(calls.nth(0)).to_contain_text("Marlowe <i>won</i>")
         expect(calls.nth(0)).to_contain_text("cached")
         expect(calls.nth(1)).to_contain_text("All in all?")
-        opened.assert_harmless()
-
-
-def test_the_single_file_has_them_too(browser: Browser, run: Path, tmp_path: Path) -> None:
-    page = tmp_path / "report.html"
-    assert type_command("report", str(run), "-f", "html", "-o", str(page)).code == 0
-    with open_page(browser, "file://") as opened:
-        for number, told in enumerate(("Retrieved passages: 2", "Calls: 2")):
-            opened.page.goto(f"{page.as_uri()}#case-{number}")
-            expect(opened.page.get_by_text(told)).to_be_visible()
         opened.assert_harmless()

@@ -24,7 +24,7 @@ from tests.ui.viewer.runs import CASES, REPLIES, add_replies, said, write_run
 from tests.ui.viewer.served import Served, serve_runs
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Locator, Page, Route
+    from playwright.sync_api import Browser, Locator, Page
 
 
 @pytest.fixture(scope="module")
@@ -32,14 +32,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("runs") / "cup"
     write_run(folder, CASES, REPLIES)
     (folder / "diagnose").mkdir()
-    told = {
-        "what": "a false document says it",
-        "what_zh": "错误文档这样说",
-        "cue": "x",
-        "asked": "2020",
-        "found": "2018",
-    }
-    evidence = {"type": "E9", "document": 2, "start": 0, "end": 9, "part": 0, "bound_to": 1} | told
+    evidence = {"type": "E9", "document": 2, "start": 0, "end": 9, "part": 0, "cue": "2020 → 2018"}
     record = {"case": CASES[0].case, "model": "made/misled", "repeat": 0, "types": ["E9"], "evidence": [evidence]}
     (folder / "diagnose" / "errors.jsonl").write_text(json.dumps(record) + "\n")
     return folder
@@ -120,14 +113,6 @@ def test_the_overview_has_no_columns_that_are_zero_or_the_same_in_all_rows(brows
         assert opened.page.locator("table.overview thead th").all_inner_texts() == ["testbed", "correct %"]
         assert "n = 1 in every row." in opened.page.inner_text("main")
         assert rows(opened.page).count() == 0  # no question has a wrong response
-
-
-def test_a_row_of_the_overview_leads_to_its_trials(watched: Watched) -> None:
-    page = watched.page
-    page.locator("table.overview tbody").filter(has_text="made/good").get_by_role("link", name="rejection").click()
-    page.wait_for_selector(".trial-row")
-    assert rows(page).count() == 1
-    assert "Ellerstead" in rows(page).inner_text()
 
 
 def test_rows_with_other_documents_true_shares_or_profiles_lead_to_their_own_trials(
@@ -247,13 +232,13 @@ def test_a_case_shows_prompt_response_scores_and_labels(watched: Watched, served
         "incorrect",
         "misled",
         "fake.name.asserted",
-        "a false document says it · “x” · 2020 → 2018 · part 1 · given for part 2",
+        "“2020 → 2018” · part 1",
         "0.41 s",
         "812 in, 7 out",
     ):
         assert told in trial
     page.get_by_role("button", name="中文").click()
-    expect(page.locator(".trial")).to_contain_text("错误文档这样说 · “x” · 2020 → 2018 · 第 1 个子问题")
+    expect(page.locator(".trial")).to_contain_text("“2020 → 2018” · 第 1 个子问题")
     page.get_by_role("button", name="English").click()
     page.get_by_text("Prompt as sent").click()
     assert "Answer from the documents." in page.locator(".prompt").inner_text()
@@ -323,14 +308,6 @@ def test_labelling_from_case_to_case_skips_no_trial(browser: Browser, tmp_path: 
         opened.assert_harmless()
 
 
-def test_label_questions_are_named_in_chinese_for_screen_readers(watched: Watched, served: Served) -> None:
-    page = watched.page
-    page.evaluate("localStorage.setItem('language', 'zh')")
-    page.goto(f"{served.origin}/?show=trials&model=made%2Fgood&testbed=rejection")
-    rows(page).click()
-    expect(page.get_by_role("group", name="拒绝回答")).to_be_visible()
-
-
 def test_a_case_that_was_not_opened_from_the_list_offers_no_next_case(browser: Browser, tmp_path: Path) -> None:
     noisy = replace(CASES[0], case="made/1/noise@noise=0.8", noise=0.8)
     write_run(tmp_path / "run", [CASES[0], noisy], {"made/good": [said("Ada Marlowe.")] * 2})
@@ -346,48 +323,6 @@ def test_a_case_that_was_not_opened_from_the_list_offers_no_next_case(browser: B
         expect(page.get_by_role("button", name="Next")).to_have_count(0)
 
 
-def test_as_many_responses_are_compared_as_are_marked(browser: Browser, tmp_path: Path) -> None:
-    write_run(tmp_path / "run", CASES[:1], {f"made/m{number:02}": [said("Ada Marlowe.")] for number in range(10)})
-    with serve_runs(tmp_path / "run") as served, open_page(browser, served.origin) as opened:
-        served.wait_for(10)
-        page = opened.page
-        enter(page, served)
-        page.goto(f"{served.origin}/?show=trials")
-        rows(page).first.click()
-        page.wait_for_selector("[data-beside]")
-        for shown in range(2, 9):
-            page.keyboard.press("c")
-            expect(page.locator(".trial")).to_have_count(shown)
-        page.keyboard.press("c")
-        expect(page.get_by_text("At most 8 responses can be compared")).to_be_visible()
-        expect(page.locator("[data-beside][aria-pressed=true]")).to_have_count(7)
-        expect(page.locator("[data-beside]:disabled")).to_have_count(2)
-
-
-def test_a_long_word_in_an_error_stays_inside_the_page(browser: Browser, tmp_path: Path) -> None:
-    failed = Completion(outcome="error", error=f"server: {'y' * 400}")
-    write_run(tmp_path / "run", CASES[:1], {"made/broken": [failed]})
-    with serve_runs(tmp_path / "run") as served, open_page(browser, served.origin) as opened:
-        served.wait_for(1)
-        page = opened.page
-        enter(page, served)
-        page.goto(f"{served.origin}/?show=trials")
-        rows(page).first.click()
-        page.wait_for_selector(".case")
-        assert page.evaluate("document.documentElement.scrollWidth") <= 1280
-
-
-def test_an_empty_run_has_no_filter_to_remove(browser: Browser, tmp_path: Path) -> None:
-    write_run(tmp_path / "run", CASES, {})
-    with serve_runs(tmp_path / "run") as served, open_page(browser, served.origin) as opened:
-        page = opened.page
-        enter(page, served)
-        page.goto(f"{served.origin}/?show=trials")
-        expect(page.locator(".empty")).to_have_text("No results to show yet.")
-        page.goto(f"{served.origin}/?show=trials&testbed=noise")
-        expect(page.locator(".empty")).to_contain_text("Remove a filter")
-
-
 def test_a_label_that_cannot_be_stored_is_reported(browser: Browser, tmp_path: Path) -> None:
     write_run(tmp_path / "run", CASES, {"made/good": REPLIES["made/good"]})
     with serve_runs(tmp_path / "run") as served, open_page(browser, served.origin) as opened:
@@ -401,18 +336,6 @@ def test_a_label_that_cannot_be_stored_is_reported(browser: Browser, tmp_path: P
         page.keyboard.press("y")
         expect(page.get_by_role("alert")).to_contain_text("not a valid label")
         expect(page.locator(".label [aria-pressed=true]")).to_have_count(0)
-
-
-def test_the_search_field_follows_the_back_button(watched: Watched, served: Served) -> None:
-    page = watched.page
-    page.goto(f"{served.origin}/?show=trials")
-    page.wait_for_selector(".trial-row")
-    page.keyboard.press("/")
-    page.keyboard.type("Marlowe")
-    page.keyboard.press("Enter")
-    page.wait_for_url("**q=Marlowe*")
-    page.go_back()
-    expect(page.get_by_role("searchbox")).to_have_value("")
 
 
 def test_the_keyboard_alone_leads_from_case_to_case(watched: Watched) -> None:
@@ -493,6 +416,7 @@ def test_new_and_resumed_runs_appear_while_the_viewer_is_open(browser: Browser, 
         page.get_by_role("link", name="Trials").click()
         expect(rows(page)).to_have_count(3)
         write_run(tmp_path / "later", CASES, {"made/misled": REPLIES["made/misled"]})
+        served.wait_for(6)
         page.get_by_role("button", name="Show new results").click()
         expect(rows(page)).to_have_count(6)
         opened.assert_harmless()
@@ -509,29 +433,6 @@ def test_a_response_that_replaces_an_error_appears_while_the_viewer_is_open(brow
         add_replies(tmp_path / "run", CASES[:1], {"made/good": REPLIES["made/good"]})
         expect(heading).to_have_count(0)
         opened.assert_harmless()
-
-
-def test_results_indexed_during_the_first_draw_appear(browser: Browser, tmp_path: Path) -> None:
-    with serve_runs(tmp_path) as served, open_page(browser, served.origin) as opened:
-
-        def index_a_run_before_the_page_is_drawn(route: Route) -> None:
-            empty = route.fetch()
-            write_run(tmp_path / "run", CASES, {"made/good": REPLIES["made/good"]})
-            served.wait_for(3)
-            route.fulfill(response=empty)
-
-        opened.page.route("**/api/overview*", index_a_run_before_the_page_is_drawn, times=1)
-        enter(opened.page, served)
-        expect(opened.page.locator("table.overview")).to_contain_text("made/good")
-        opened.assert_harmless()
-
-
-def test_without_the_token_nothing_is_shown(browser: Browser, served: Served) -> None:
-    with open_page(browser, served.origin) as opened:
-        opened.page.goto(served.origin)
-        opened.page.wait_for_selector(".problem")
-        assert "Open the URL that was printed" in opened.page.inner_text("main")
-        assert "cup" not in opened.page.inner_text("body")
 
 
 def test_models_are_shown_by_short_names_and_filtered_by_model_string(browser: Browser, tmp_path: Path) -> None:

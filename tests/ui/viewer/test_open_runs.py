@@ -1,14 +1,10 @@
 from __future__ import annotations
 
-import os
 import shutil
-import sqlite3
 from collections.abc import Iterator
-from contextlib import closing
 from pathlib import Path
 from unittest.mock import patch
 
-import msgspec
 import pytest
 
 from ragbed.errors import DataError
@@ -85,14 +81,6 @@ def test_errors_at_the_start_are_reported_at_once(tmp_path: Path) -> None:
         OpenRuns([tmp_path], print).fill()
 
 
-def test_the_problem_of_a_run_whose_name_is_not_utf_8_can_be_sent_to_the_page(opened: OpenRuns, tmp_path: Path) -> None:
-    run = tmp_path / "runs" / os.fsdecode("坏".encode("gbk"))
-    run.mkdir()
-    (run / "run.sqlite").write_bytes(b"not a database")
-    opened.look()
-    assert rb"\udcbb\udcb5" in msgspec.json.encode(opened.problems).replace(rb"\\", b"\\")
-
-
 def test_a_run_that_is_damaged_while_it_is_open_hides_no_other_run(opened: OpenRuns, tmp_path: Path) -> None:
     second = tmp_path / "runs" / "second"
     write_run(second, CASES, REPLIES)
@@ -108,11 +96,3 @@ def test_a_run_that_is_damaged_while_it_is_open_hides_no_other_run(opened: OpenR
         file.write(whole)
     opened.look()
     assert (list(opened.readers), opened.problems) == (["first", "second"], {})
-
-
-def test_a_run_with_a_ledger_in_words_is_damaged(opened: OpenRuns, tmp_path: Path) -> None:
-    with closing(sqlite3.connect(tmp_path / "runs" / "first" / "run.sqlite")) as connection, connection:
-        connection.execute("UPDATE ledger SET rows = 'many'")
-    opened.look()
-    assert list(opened.readers) == []
-    assert "the ledger is damaged" in opened.problems["first"]

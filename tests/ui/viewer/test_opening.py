@@ -1,9 +1,7 @@
 from __future__ import annotations
 
 import socket
-import sys
 from pathlib import Path
-from unittest.mock import patch
 
 from tests.cli.typed import type_command
 from tests.ui.viewer.runs import CASES, REPLIES, write_run
@@ -13,13 +11,6 @@ def test_a_path_that_is_not_a_folder_is_reported(tmp_path: Path) -> None:
     done = type_command("view", str(tmp_path / "nothing"))
     assert (done.code, done.out) == (2, "")
     assert "is not a folder; choose a run" in done.err
-
-
-def test_a_missing_library_is_reported_with_its_install_command(tmp_path: Path) -> None:
-    with patch.dict(sys.modules, {"starlette": None}):
-        done = type_command("view", str(tmp_path))
-    assert (done.code, done.out) == (2, "")
-    assert "pip install 'ragbed[serve]'" in done.err
 
 
 def test_a_port_in_use_is_reported(tmp_path: Path) -> None:

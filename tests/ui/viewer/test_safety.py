@@ -175,7 +175,6 @@ def test_a_number_out_of_range_is_refused_with_a_message(served: Served, run: Pa
         ("case", case | {"repeat": repeat}),
         ("case", case | {"with": json.dumps(["cup", "made/good", repeat])}),
         ("trials", {"offset": repeat}),
-        ("trials", {"label": repeat}),
     ]
     for path, params in queries:
         query = f"/api/{path}?{urlencode(params)}"

@@ -11,7 +11,6 @@ from msgspec.structs import replace
 from ragbed.analysis.run_cells import read_report_cells
 from ragbed.analysis.statistics.rates import wilson
 from ragbed.analysis.trials.table import TrialTable
-from ragbed.schema import Completion
 from ragbed.ui.viewer.queries import OverviewRow, RunQueries, TrialQuery
 from ragbed.ui.viewer.run_reader import RunReader
 from ragbed.ui.viewer.search_index import SearchIndex
@@ -76,18 +75,6 @@ def test_a_damaged_table_is_made_again(run: Path, damage: bytes) -> None:
     assert len(verdicts(run)) == 9
 
 
-def test_a_table_with_code_of_somebody_else_is_made_again(run: Path) -> None:
-    bring_up(run)
-    with sqlite3.connect(run / "scores.sqlite") as connection:
-        connection.execute("DROP TABLE trials")
-        connection.execute(
-            "CREATE VIEW trials AS WITH RECURSIVE n(id) AS (SELECT 1 UNION ALL SELECT id FROM n) SELECT * FROM n"
-        )
-    connection.close()
-    bring_up(run)
-    assert len(verdicts(run)) == 9
-
-
 def test_diagnosed_types_are_updated_and_invalid_lines_skipped(run: Path) -> None:
     bring_up(run)
     path = run / "diagnose" / "errors.jsonl"
@@ -135,17 +122,6 @@ def test_infeasible_cases_are_counted(tmp_path: Path) -> None:
     ]
 
 
-def test_failures_are_in_the_denominator(tmp_path: Path) -> None:
-    cases = [make_case(number) for number in range(1, 5)]
-    failed = Completion(outcome="error", error="timeout: x")
-    write_run(tmp_path / "run", cases, {"made/up": [said("gold-1"), said("gold-2"), said("nonsense"), failed]})
-    bring_up(tmp_path / "run")
-    book = RunReader("run", tmp_path / "run")
-    (row,) = RunQueries({"run": book}).overview("robust")
-    book.close()
-    assert (row.asked, row.errors, row.rates["correct"][0]) == (4, 1, 0.5)
-
-
 _EVENTS = [replace(make_case(number), event=f"event {number // 3}") for number in range(1, 12)]
 
 
@@ -167,17 +143,6 @@ def test_the_overview_has_the_intervals_of_the_report(tmp_path: Path, settings: 
     shown = row.rates["correct"]
     assert shown == pytest.approx((reported.value, reported.low, reported.high))
     assert shown[1] < wilson(5, 11).low
-
-
-def test_a_retried_error_is_counted_once_in_its_event(tmp_path: Path) -> None:
-    failed = Completion(outcome="error", error="timeout: x")
-    write_run(tmp_path / "run", _EVENTS[:4], {"made/up": [failed, failed, said("gold-3"), said("nonsense")]})
-    before = _show_overview(tmp_path / "run")[0]
-    add_replies(tmp_path / "run", _EVENTS[:4], {"made/up": [said("gold-1"), said("gold-2")]})
-    after = _show_overview(tmp_path / "run")[0]
-    write_run(tmp_path / "other", _EVENTS[:4], {"made/up": [said(f"gold-{number}") for number in (1, 2, 3, 0)]})
-    assert after.rates == _show_overview(tmp_path / "other")[0].rates
-    assert (before.rates["correct"][0], after.rates["correct"][0]) == (0.25, 0.75)
 
 
 def test_texts_and_types_are_added_again_after_a_table_was_emptied(run: Path) -> None:

@@ -66,7 +66,6 @@ def share_wish(wish: ModelConfig, count: int) -> ModelConfig:
         corpora={key: corpus for key, corpus in wish.corpora.items() if not isinstance(corpus, SearchCorpus)},
         connections=None if wish.connections is None else max(1, wish.connections // count),
         per_minute=None if wish.per_minute is None else wish.per_minute / count,
-        tokens_per_minute=None if wish.tokens_per_minute is None else wish.tokens_per_minute / count,
     )
 
 

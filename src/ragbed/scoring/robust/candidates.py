@@ -20,22 +20,15 @@ _NAME = lazy(
 )
 # Capitalised words that are not names.
 COMMON = words(
-    "the a an it its he she they we i you this that these those in on at by for from to of with as and or "
-    "but so yes no not "
-    "if when while after before although though however therefore thus unfortunately based according answer "
-    "final question "
-    "doc docs document documents passage passages context note here there who what which where why how second third "
-    "first finally "
-    "gold silver bronze everyone some many most both either neither unlike despite since because until "
-    "during between among "
-    "final result also then now today january february march april may june july august september october "
-    "november december "
-    "monday tuesday wednesday thursday friday saturday sunday rumours rumors critics organisers organizers "
-    "construction "
-    "attendance north south east west more fewer about around over under at least between up down was is are "
-    "were did does "
-    "do can could would will should sorry information mr mrs ms dr professor president director "
-    "probably possibly perhaps maybe likely apparently presumably"
+    "the a an it its he she they we i you this that these those in on at by for from to of with as and or but so yes "
+    "no not if when while after before although though however therefore thus unfortunately based according answer "
+    "final question doc docs document documents passage passages context note here there who what which where why how "
+    "second third first finally gold silver bronze everyone some many most both either neither unlike despite since "
+    "because until during between among result also then now today january february march april may june july august "
+    "september october november december monday tuesday wednesday thursday friday saturday sunday rumours rumors "
+    "critics organisers organizers construction attendance north south east west more fewer about around over under "
+    "least up down was is are were did does do can could would will should sorry information mr mrs ms dr professor "
+    "president director probably possibly perhaps maybe likely apparently presumably"
 )
 # Words that often start a sentence or a heading.
 _STARTERS = words(

@@ -17,14 +17,6 @@ from ragbed.ui.review.log import PointDecision
 from ragbed.ui.review.session import ReviewSession, tally
 
 PAGE = 50
-# The list filters, and the item states that each filter shows.
-SHOWN: dict[str, frozenset[str]] = {
-    "all": frozenset({"open", "begun", *DECIDED}),
-    "todo": frozenset({"open", "begun"}),
-    "accepted": frozenset({"accepted"}),
-    "fixed": frozenset({"fixed"}),
-    "rejected": frozenset({"rejected"}),
-}
 
 
 class _Decision(Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -39,7 +31,7 @@ def make_app(session: ReviewSession, origins: Mapping[str, Origin]) -> Starlette
 
     async def show_standing(_: Request) -> object:
         return {
-            "settings": session.settings,
+            "settings": {"rater": session.rater, "target": session.target},
             "stale": len(session.stale),
             "tallies": tally(session),
             "next": session.next_open(),
@@ -70,8 +62,6 @@ def make_app(session: ReviewSession, origins: Mapping[str, Origin]) -> Starlette
 def _list_items(session: ReviewSession, request: Request) -> object:
     given = request.query_params
     show, data, offset = given.get("show", "all"), given.get("data", ""), read_number(given, "offset")
-    if show not in SHOWN:
-        raise UsageError(f"show={show!r} is not valid. Use one of {', '.join(SHOWN)}.")
     words = given.get("q", "").casefold()
     fitting = [
         one
@@ -79,7 +69,7 @@ def _list_items(session: ReviewSession, request: Request) -> object:
         if data in ("", one.data)
         and words in f"{key} {one.item.question}".casefold()
         and (one.flags or not given.get("flagged"))
-        and one.state in SHOWN[show]
+        and (show in ("all", one.state) or (show == "todo" and one.state not in DECIDED))
     ]
     offset = min(offset, max(0, len(fitting) - 1) // PAGE * PAGE)  # A decision can make the list shorter.
     rows = [

@@ -17,8 +17,8 @@ from ragbed.builder.quality import PLACE, Reviewed, ReviewSample
 from ragbed.builder.statements import spans_of
 from ragbed.data import Dataset, kind_of
 from ragbed.data.native import to_line
-from ragbed.errors import RagbedError, UsageError
-from ragbed.io.jsonl import write_file, write_whole
+from ragbed.errors import UsageError
+from ragbed.io.jsonl import make_folder, write_file, write_whole
 from ragbed.schema import Item, Passage, Reject
 from ragbed.ui.review.items import DECIDED, is_fatal, point_of
 from ragbed.ui.review.log import PointDecision
@@ -141,10 +141,7 @@ def apply_review(session: ReviewSession, folder: Path) -> Applied:
     """
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise UsageError(f"{folder} already exists and is not empty. Choose a new or empty folder.")
-    try:
-        (folder / PLACE).parent.mkdir(parents=True)
-    except OSError as error:
-        raise RagbedError(f"{folder} cannot be created: {error.strerror}. Choose another folder.") from error
+    make_folder((folder / PLACE).parent)
     counts: Counter[str] = Counter({"items": len(session.items)})
     with ExitStack() as stack:
         removed, changed = (stack.enter_context(write_whole(folder / name)) for name in (REMOVED, CHANGED))
@@ -172,6 +169,6 @@ def apply_review(session: ReviewSession, folder: Path) -> Applied:
             datasets[one.data] = replace(one, sha256=Dataset(one.data, path).sha256())
         else:
             path.unlink()  # A dataset without items is not valid.
-    reviewed_data = msgspec.json.encode(Reviewed(rater=session.settings.rater, datasets=datasets))
+    reviewed_data = msgspec.json.encode(Reviewed(rater=session.rater, datasets=datasets))
     write_file(folder / PLACE, msgspec.json.format(reviewed_data, indent=1) + b"\n")
     return Applied(**{name: counts[name] for name in Applied.__struct_fields__})

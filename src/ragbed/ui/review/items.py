@@ -40,7 +40,6 @@ LINTED = (
     "gold-in-negative", "gold-part-in-negative", "positive-without-gold", "gold-in-edit", "edit-without-fake",
     "cross-label-duplicate", "duplicate-question",
 )  # fmt: skip
-MOST_ITEMS = 50_000  # Maximum number of items, which limits memory use. Typical reviews are far smaller.
 _DIGITS = 16
 _STANCES = ("supports", "distracts", "contradicts")
 
@@ -72,14 +71,14 @@ class ReviewItem:
     Attributes:
         data: Name of its dataset.
         place: Its position in the files.
-        acts: The decisions that have not been withdrawn, by ID.
+        decisions: The decisions on it, in the order in which they were made.
     """
 
     data: str
     place: int
     item: Item
     flags: tuple[Flag, ...]
-    acts: dict[str, Decided] = field(default_factory=dict)
+    decisions: list[Decided] = field(default_factory=list)
 
     @property
     def key(self) -> str:
@@ -94,7 +93,7 @@ class ReviewItem:
     @property
     def sheet(self) -> dict[str, PointDecision]:
         """The decisions in effect, by point."""
-        return {one.point: one for act in self.acts.values() for one in act.said}
+        return {one.point: one for decided in self.decisions for one in decided.said}
 
     @property
     def state(self) -> State:
@@ -147,11 +146,6 @@ def read_items(datasets: Sequence[Dataset], watch: Callable[[str, int], None]) -
         plain: list[ReviewItem] = []
         for number, item in enumerate(dataset.items(), 1):
             count += 1
-            if count > MOST_ITEMS:
-                raise UsageError(
-                    f"the dataset has more than {MOST_ITEMS:,} items. Review only part of it, "
-                    "e.g. the output of `head -n 1000`."
-                )
             flags = (*linted.get(item.id, ()), *flag_item(item))
             (flagged if flags else plain).append(ReviewItem(dataset.name, count, item, flags))
             watch(dataset.name, number)

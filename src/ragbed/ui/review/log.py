@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import Literal
 
 import msgspec
 
@@ -28,47 +28,27 @@ class PointDecision(Record, frozen=True, kw_only=True):
     reason: str = ""
 
 
-class ReviewSettings(Record, frozen=True, kw_only=True, omit_defaults=False, tag="review", tag_field="line"):
-    """The settings of a review; the last settings line in the log applies.
+class Decided(Record, frozen=True, kw_only=True):
+    """Decisions on an item, submitted together.
 
-    `rater` is the name of the person who makes all decisions, and `target` is the share of wrong items to rule out.
+    `item` is the dataset and the item's ID, and `digest` is the item's hash at that time.
     """
 
     at: str
     rater: str
-    target: float = 0.05
-
-
-class Decided(Record, frozen=True, kw_only=True, tag="decide", tag_field="line"):
-    """Decisions on an item, submitted together.
-
-    `act` is a unique ID, `item` is the dataset and the item's ID, and `digest` is the item's hash at that time.
-    """
-
-    act: str
-    at: str
     item: str
     digest: str
     said: tuple[PointDecision, ...]
 
 
-class Undone(Record, frozen=True, kw_only=True, tag="undo", tag_field="line"):
-    """The withdrawal of a decision; `undoes` is its ID."""
-
-    at: str
-    undoes: str
-
-
-Line: TypeAlias = ReviewSettings | Decided | Undone
-
-_DECODER: msgspec.json.Decoder[Line] = msgspec.json.Decoder(Line)
+_DECODER: msgspec.json.Decoder[Decided] = msgspec.json.Decoder(Decided)
 
 
 class Log:
-    """A review's log. Any process can read it, but only one process at a time may add to it.
+    """A review's log. Any process can read it, but only one process at a time may write it.
 
     Attributes:
-        lines: The lines.
+        lines: The decisions that have not been withdrawn.
 
     Args:
         path: The log file; it is created when the first line is written.
@@ -79,7 +59,7 @@ class Log:
     """
 
     def __init__(self, path: Path) -> None:
-        self.path, self.lines = path, list[Line]()
+        self.path, self.lines = path, list[Decided]()
         check_regular(path)
         for number, line in read_lines(path) if path.exists() else ():
             try:
@@ -88,12 +68,11 @@ class Log:
                 problem = f"this is not a valid line of a review log ({error}); fix the line, or move the file"
                 raise DataError(path, problem, line=number) from error
 
-    def add(self, lines: Sequence[Line]) -> None:
-        """Add lines; if an error is raised, none of them is added."""
-        kept = [*self.lines, *lines]
+    def replace(self, lines: Sequence[Decided]) -> None:
+        """Write these lines instead of the current ones; if an error is raised, the current ones are kept."""
         try:
-            write_file(self.path, b"".join(msgspec.json.encode(line) + b"\n" for line in kept))
+            write_file(self.path, b"".join(msgspec.json.encode(line) + b"\n" for line in lines))
             sync_folder(self.path.parent)
         except RagbedError as error:
             raise RagbedError(f"{str(error).rstrip('.')}; the decision was not stored. Repeat it.") from error
-        self.lines = kept
+        self.lines = list(lines)

@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-import os
-import secrets
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from datetime import UTC, datetime
 from pathlib import Path
 
 from ragbed.analysis.statistics.testing import trials_for_bound, upper_bound
 from ragbed.builder.quality import ReviewSample
-from ragbed.errors import DataError, RagbedError, UsageError, option
+from ragbed.errors import UsageError, option
 from ragbed.runs.lock import hold
 from ragbed.ui.review.items import DECIDED, ReviewItem, State, check_decisions, find_datasets, read_items
-from ragbed.ui.review.log import Decided, Line, Log, PointDecision, ReviewSettings, Undone
+from ragbed.ui.review.log import Decided, Log, PointDecision
 
 NAME = "decisions.jsonl"
-LONGEST_NAME = 40
+_TARGET = 0.05  # default share of wrong items to rule out
 
 
 class ReviewSession:
@@ -31,55 +29,30 @@ class ReviewSession:
     Args:
         items: The items by key, in review order.
         log: The decision log.
-        rater: Name of the person who decides; by default, the stored name, or `user` if none is stored.
-        target: Share of wrong items to rule out; by default, the stored share, or 5% if none is stored.
-        user: Name to use if neither an option nor the log has one.
+        rater: Name of the person who decides; by default, the name in the log, or `user` if the log is empty.
+        target: Share of wrong items to rule out; by default 5%.
+        user: The default name.
 
     Raises:
-        UsageError: The rater's name is not valid, or the log has another rater's decisions.
-        DataError: All decisions in the log are about other items.
+        UsageError: The log has another rater's decisions.
     """
 
     def __init__(
         self, items: Mapping[str, ReviewItem], log: Log, *, rater: str | None, target: float | None, user: str = ""
     ) -> None:
         self.items, self.log = items, log
-        self.stale: dict[str, Decided] = {}
-        self._acts: dict[str, Decided] = {}  # Decisions that have not been withdrawn, by ID.
-        self.settings = stored = ReviewSettings(at=_now(), rater=user)
-        self._apply(log.lines)
-        if self.stale and len(self.stale) == sum(isinstance(line, Decided) for line in log.lines):
-            raise DataError(
-                log.path,
-                "the file belongs to a review of a different dataset. To start a new review, move or rename the file; "
-                "to continue the earlier review, open its dataset",
-            )
-        before = self.settings
-        self.settings = ReviewSettings(at=_now(), rater=rater or before.rater, target=target or before.target)
-        is_new = before is stored or (before.rater, before.target) != (self.settings.rater, self.settings.target)
-        self._unsaved: list[Line] = [self.settings] if is_new else []  # Stored with the next decision.
-        name = self.settings.rater if rater is None else rater
-        if not name.strip() or len(name) > LONGEST_NAME or not name.isprintable() or name != name.strip():
+        raters = {line.rater for line in log.lines}
+        self.rater, self.target = rater or min(raters, default=user), target or _TARGET
+        if others := raters - {self.rater}:
             raise UsageError(
-                f"{option('rater', repr(name))} is not a valid name: use 1 to {LONGEST_NAME} visible characters."
+                f"{option('rater', self.rater)}: {log.path} has the decisions of {', '.join(sorted(others))}, and a "
+                f"review has one rater. Let {self.rater} review a copy of the data without this file."
             )
-        if name != before.rater and (self._acts or self.stale):
-            raise UsageError(
-                f"{option('rater', name)}: {log.path} has the decisions of {before.rater}, and a review has one rater. "
-                f"Let {name} review a copy of the data without this file."
-            )
-
-    def _apply(self, lines: Iterable[Line]) -> None:
-        for line in lines:
-            if isinstance(line, ReviewSettings):
-                self.settings = line
-            elif isinstance(line, Undone):
-                if undone := self._acts.pop(line.undoes, None):
-                    del self.items[undone.item].acts[undone.act]
-            elif (item := self.items.get(line.item)) is None or item.digest != line.digest:
-                self.stale[line.act] = line
-            else:
-                self._acts[line.act] = item.acts[line.act] = line
+        self.stale: list[Decided] = []
+        for line in log.lines:
+            item = items.get(line.item)
+            is_stale = item is None or item.digest != line.digest
+            (self.stale if item is None or is_stale else item.decisions).append(line)
 
     def item(self, key: str) -> ReviewItem:
         """Return the item with the given key."""
@@ -97,7 +70,9 @@ class ReviewSession:
             raise UsageError("the request must contain at least one decision.")
         item = self.item(key)
         check_decisions(item.item, decisions)
-        self._store(Decided(act=secrets.token_hex(8), at=_now(), item=key, digest=item.digest, said=tuple(decisions)))
+        line = Decided(at=_now(), rater=self.rater, item=key, digest=item.digest, said=tuple(decisions))
+        self.log.replace([*self.log.lines, line])
+        item.decisions.append(line)
 
     def undo(self) -> str:
         """Withdraw the last decision, and return the affected item.
@@ -105,21 +80,17 @@ class ReviewSession:
         Raises:
             UsageError: There is no decision.
         """
-        if not self._acts:
+        last = next((line for line in reversed(self.log.lines) if line not in self.stale), None)
+        if last is None:
             raise UsageError("there is no decision to undo.")
-        last = next(reversed(self._acts.values()))
-        self._store(Undone(at=_now(), undoes=last.act))
+        self.log.replace([line for line in self.log.lines if line is not last])
+        self.items[last.item].decisions.remove(last)
         return last.item
 
     def next_open(self, start: int = 0) -> str | None:
         """Return the next item to decide, searching the review order from `start` and wrapping around at the end."""
         order = list(self.items)
         return next((key for key in order[start:] + order[:start] if self.items[key].state not in DECIDED), None)
-
-    def _store(self, line: Line) -> None:
-        self.log.add([*self._unsaved, line])
-        self._unsaved = []
-        self._apply([line])
 
 
 def _now() -> str:
@@ -166,7 +137,7 @@ def _tally(session: ReviewSession, name: str) -> ReviewCounts:
         sampled=sampled,
         wrong=wrong,
         bound=bound,
-        more=max(0, min(trials_for_bound(wrong, session.settings.target), len(drawn)) - sampled),
+        more=max(0, min(trials_for_bound(wrong, session.target), len(drawn)) - sampled),
     )
 
 
@@ -180,25 +151,10 @@ def open_review(
     user: str = "unknown",
     writes: bool = True,
 ) -> Iterator[ReviewSession]:
-    """Open the review of a build folder or a dataset; only one process at a time can write to it.
+    """Open the review of a build folder or a dataset, with the arguments of `read_items` and `ReviewSession`.
 
-    Args:
-        path: A build folder or a dataset file.
-        watch: Called with the name of a dataset and the number of items checked for flags.
-        rater: As for `ReviewSession`.
-        target: As for `ReviewSession`.
-        user: As for `ReviewSession`.
-        writes: Whether decisions can be added. If not, no lock is needed, so a review page can stay open.
+    Only one process at a time can write to it. If `writes` is not set, no lock is needed, so a page can stay open.
     """
     datasets, folder = find_datasets(path)
-    try:
-        folder.mkdir(exist_ok=True)
-        problem = None if os.access(folder, os.W_OK) else "not writable"
-    except OSError as error:
-        problem = error.strerror
-    if problem is not None:
-        raise RagbedError(
-            f"{folder}: {problem}. Decisions are stored next to the data. Copy the data to a writable folder."
-        )
     with hold(folder) if writes else nullcontext():
         yield ReviewSession(read_items(datasets, watch), Log(folder / NAME), rater=rater, target=target, user=user)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import msgspec
 from msgspec import Struct, structs
@@ -15,34 +16,12 @@ from ragbed.analysis.judging.criteria import CRITERIA
 from ragbed.analysis.judging.judge_run import LabelledUnit, judge_case, needs_judge, verdict_of
 from ragbed.analysis.judging.labels import Label
 from ragbed.errors import MALFORMED_JSON, RagbedError, UsageError
-from ragbed.io.file_lock import LockHeld, lock_file
+from ragbed.io.file_lock import lock_file
 from ragbed.io.jsonl import read_lines, sync_folder, write_whole
 from ragbed.io.locations import check_regular, place_inside, report_errors
 from ragbed.runs.database import NAME as RUN_FILE
-from ragbed.runs.database import EmptyRun
 from ragbed.runs.display_names import short_names
 from ragbed.runs.store import StoredResult, open_store
-
-
-class ShownEvidence(msgspec.Struct, frozen=True, omit_defaults=True):
-    """The evidence for an error type.
-
-    `document`, `part` and `bound_to` (sub-questions) count from 0; `document` is None if the reason is in the response.
-    `asked` is a qualifier in the question, and `found` is the different qualifier in the document. `what_zh` is `what`
-    in Chinese, which older files lack.
-    """
-
-    type: str
-    what: str
-    what_zh: str = ""
-    document: int | None = None
-    start: int | None = None
-    end: int | None = None
-    cue: str | None = None
-    asked: str | None = None
-    found: str | None = None
-    part: int | None = None
-    bound_to: int | None = None
 
 
 class Diagnosed(msgspec.Struct, frozen=True):
@@ -52,7 +31,7 @@ class Diagnosed(msgspec.Struct, frozen=True):
     types: tuple[str, ...]
     model: str = ""
     repeat: int = 0
-    evidence: tuple[ShownEvidence, ...] = ()
+    evidence: tuple[dict[str, Any], ...] = ()
 
 
 def stamp_of(run: Path) -> str:
@@ -84,14 +63,11 @@ class Vote(Struct, frozen=True):
 
 
 def read_votes(run: Path, stored: StoredResult) -> list[Vote]:
-    """Return all judgements of a response, with an error in place of judgements that cannot be read."""
+    """Return all judgements of a response."""
     votes: list[Vote] = []
     for path in sorted((run / JUDGES).glob(f"*/{RUN_FILE}")):
-        try:
-            with suppress(EmptyRun):  # The judge was killed while its file was being created.
-                votes += _read(place_inside(run, JUDGES, path.parent.name), stored)
-        except RagbedError as error:
-            votes.append(Vote(path.parent.name, "", "error", str(error)))
+        with suppress(RagbedError):  # e.g. if the judge was killed while its file was being created
+            votes += _read(place_inside(run, JUDGES, path.parent.name), stored)
     names = short_names(vote.judge for vote in votes)
     return [structs.replace(vote, judge=names[vote.judge]) for vote in votes]
 
@@ -167,10 +143,7 @@ def put_label(run: Path, stored: StoredResult, criterion: str, value: bool | Non
     if criterion not in CRITERIA:
         raise UsageError(f"unknown criterion {criterion!r}.")
     with report_errors(run / _LOCK, "opened"):
-        try:
-            lock = lock_file(run / _LOCK, _WAIT_S)
-        except LockHeld:
-            raise RagbedError(f"{run / LABELS} is being written by another process; try again later.") from None
+        lock = lock_file(run / _LOCK, _WAIT_S)
     with lock:
         kept = _changed(read_all(run), _unit_of(stored, criterion), value, rater)
         with write_whole(run / LABELS) as sink:

@@ -15,10 +15,9 @@ from ragbed.ui.viewer.annotations import put_label
 from ragbed.ui.viewer.case_page import ShownCall, find_trial, make_page
 from ragbed.ui.viewer.open_runs import OpenRuns
 from ragbed.ui.viewer.queries import RunQueries, TrialQuery, read_row
-from ragbed.ui.viewer.run_reader import FACETS, CellFilter, RunReadProgress
+from ragbed.ui.viewer.run_reader import FACETS, RunReadProgress
 
 _SHOWN = 5  # maximum number of verdicts and of questions that the first page shows
-_LABEL_STATES = frozenset({"wanted", "done"})
 _Repeat = Annotated[int, msgspec.Meta(ge=0, lt=2**31)]  # SQLite would reject integers of more than 64 bits.
 
 
@@ -87,10 +86,8 @@ def _runs(opened: OpenRuns) -> list[dict[str, object]]:
 
 async def _trials(queries: RunQueries, request: Request) -> bytes:
     given = request.query_params
-    labels = frozenset(filter(None, given.getlist("label")))
-    for label in sorted(labels - _LABEL_STATES):
-        raise UsageError(f"label={label!r} is not valid. Use 'wanted' or 'done'.")
-    wanted = CellFilter({name: frozenset(given.getlist(name)) for name in FACETS if name in given})
+    labels = frozenset(given.getlist("label"))
+    wanted = {name: frozenset(given.getlist(name)) for name in FACETS if name in given}
     query = TrialQuery(
         runs=frozenset(given.getlist("run")), wanted=wanted, query=given.get("q", "")[:1_000], labels=labels
     )

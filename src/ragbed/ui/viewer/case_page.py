@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 from msgspec import Struct
@@ -13,8 +13,8 @@ from ragbed.errors import UsageError
 from ragbed.reporting.case_view import ShownCase, ShownTrial, show_case, show_trial
 from ragbed.runs.prices import cost_of, find_price
 from ragbed.runs.store import StoredResult
-from ragbed.ui.viewer.annotations import LabelQuestion, ShownEvidence, Vote, asked_of, read_all, read_votes
-from ragbed.ui.viewer.queries import RunQueries, TrialRow, light_row, read_row
+from ragbed.ui.viewer.annotations import LabelQuestion, Vote, asked_of, read_all, read_votes
+from ragbed.ui.viewer.queries import RunQueries, TrialRow, read_row
 from ragbed.ui.viewer.run_reader import RunReader
 
 MOST_BESIDE = 7  # Maximum number of other responses to show next to the first response.
@@ -38,7 +38,7 @@ class Seen(ShownTrial, frozen=True, omit_defaults=True, kw_only=True):
 
     run: str
     types: tuple[str, ...]
-    evidence: list[ShownEvidence]
+    evidence: list[dict[str, Any]]
     judged: list[Vote]
     labels: list[LabelQuestion]
     cost: float | None = None
@@ -98,7 +98,7 @@ def _peers(queries: RunQueries, stored: StoredResult) -> list[TrialRow]:
         for found in reader.store.results_of(stored.case.case, _PER_MODEL):
             trial = reader.of_call(found.model, found.case.case, found.repeat)
             if len(peers) < _MOST_OTHERS and found.case == stored.case and trial is not None:
-                peers.append(light_row(reader, reader.cell(trial), found))
+                peers.append(read_row(reader, trial))
     return peers
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import count
+from collections.abc import Mapping, Sequence
+from itertools import chain, count
 from pathlib import Path
 
 from ragbed.analysis.judging import FOLDER as JUDGES
@@ -12,26 +12,18 @@ from ragbed.runs.database import NAME
 from ragbed.text import storable_name
 
 _DEPTH = 3  # Maximum depth of subfolders to search.
-_NAME_A_RUN = "choose a run (`ragbed run … --out RUN`) or a folder of runs."
 
 
-def check_paths(paths: Sequence[Path]) -> None:
-    """Raise an error if a path is not a folder."""
-    for path in paths:
-        if not path.is_dir():
-            raise UsageError(f"{path} is not a folder; {_NAME_A_RUN}")
-
-
-def need_runs(paths: Sequence[Path]) -> dict[str, Path]:
+def need_runs(paths: Sequence[Path], *, now: bool = True) -> dict[str, Path]:
     """Return the runs in the given folders, by name.
 
     Raises:
-        UsageError: A path contains no run.
+        UsageError: A path is not a folder or, if runs are needed now, contains no run.
     """
-    check_paths(paths)
     for path in paths:
-        if not find_runs([path]):
-            raise UsageError(f"{path} contains no run; {_NAME_A_RUN}")
+        if not path.is_dir() or (now and not find_runs([path])):
+            problem = "contains no run" if path.is_dir() else "is not a folder"
+            raise UsageError(f"{path} {problem}; choose a run (`ragbed run … --out RUN`) or a folder of runs.")
     return find_runs(paths)
 
 
@@ -50,29 +42,19 @@ def find_runs(paths: Sequence[Path], known: Mapping[str, Path] | None = None) ->
     found = {name: run for name, run in (known or {}).items() if (run / NAME).is_file()}
     seen = {run.resolve() for run in found.values()}
     for path in paths:
-        for run in [path] if (path / NAME).is_file() else _inside(path, _DEPTH):
+        for run in [path] if (path / NAME).is_file() else _inside(path):
             if run.resolve() not in seen:
                 seen.add(run.resolve())
                 found[_unique_name(run, path, found)] = run
     return found
 
 
-def _inside(folder: Path, depth: int) -> Iterator[Path]:
-    """Yield the runs below a folder, excluding judges' runs."""
-    if not depth:
-        return
-    try:
-        entries = sorted(folder.iterdir())
-    except OSError:  # The path is not a folder, was deleted in the meantime, or is not readable.
-        return
-    for entry in entries:
-        if (entry / NAME).is_file():
-            yield entry
-        elif entry.name != JUDGES:
-            yield from _inside(entry, depth - 1)
+def _inside(folder: Path) -> list[Path]:
+    """Return the runs below a folder, excluding judges' runs."""
+    found = (file.parent for depth in range(1, _DEPTH + 1) for file in folder.glob("*/" * depth + NAME))
+    return sorted(run for run in found if JUDGES not in run.relative_to(folder).parts)
 
 
 def _unique_name(run: Path, path: Path, taken: Mapping[str, Path]) -> str:
     name = storable_name(run.resolve().name if run == path else str(run.relative_to(path)))
-    candidates = (name if number == 1 else f"{name} ({number})" for number in count(1))
-    return next(candidate for candidate in candidates if candidate not in taken)
+    return next(one for one in chain([name], (f"{name} ({number})" for number in count(2))) if one not in taken)

@@ -12,10 +12,9 @@ from ragbed.analysis.overview import ConditionRow
 from ragbed.analysis.trials.columns import SCORES, full_name
 from ragbed.runs.condition import Condition
 from ragbed.runs.display_names import short_names
-from ragbed.runs.store import StoredResult
-from ragbed.testbeds import wanted_scores
+from ragbed.testbeds import headline_score, wanted_scores
 from ragbed.ui.viewer.annotations import read_all
-from ragbed.ui.viewer.run_reader import CellFilter, FoundTrial, RunReader, TrialCell, count_facets
+from ragbed.ui.viewer.run_reader import CellFilter, FoundTrial, RunReader, count_facets, misses
 from ragbed.ui.viewer.search_index import to_match
 
 PAGE = 50
@@ -57,7 +56,6 @@ class TrialRow(Struct, frozen=True, kw_only=True):
     verdict: str | None
     misled: bool
     types: tuple[str, ...]
-    differs: tuple[str, ...]
     question: str
     reply: str
     in_document: bool = False
@@ -78,7 +76,7 @@ class TrialQuery(Struct, frozen=True, kw_only=True):
     """A query for trials that meet all of its conditions."""
 
     runs: frozenset[str] = frozenset()  # If empty, all runs are used.
-    wanted: CellFilter = CellFilter()
+    wanted: CellFilter = {}
     query: str = ""
     labels: frozenset[str] = frozenset()  # `wanted` if sampled for labelling but not yet labelled; `done` if labelled.
 
@@ -130,6 +128,7 @@ class RunQueries:
 
 
 def _overview_row(reader: RunReader, row: ConditionRow, scorer: str) -> OverviewRow:
+    testbed = row.condition.testbed
     names = (*SCORES, "misled") if scorer == "robust" else SCORES
     estimates = {name: row.rates.get(full_name(name, scorer)) for name in names}
     return OverviewRow(
@@ -142,7 +141,7 @@ def _overview_row(reader: RunReader, row: ConditionRow, scorer: str) -> Overview
         truncated=row.truncated,
         filtered=row.filtered,
         unscored=row.unscored,
-        wanted=wanted_scores(row.condition.testbed),
+        wanted=(headline_score(testbed, row.condition.arm), *wanted_scores(testbed)[1:]),
         rates={
             name: (one.value, one.low, one.high)
             for name, one in estimates.items()
@@ -151,24 +150,20 @@ def _overview_row(reader: RunReader, row: ConditionRow, scorer: str) -> Overview
     )
 
 
-def light_row(reader: RunReader, cell: TrialCell, stored: StoredResult) -> TrialRow:
+def read_row(reader: RunReader, trial: int) -> TrialRow:
     """Return the list row for a trial."""
+    cell, stored = reader.cell(trial), reader.read(trial)
     case, completion = stored.case, stored.completion
     return TrialRow(
         run=reader.name, case=case.case, model=stored.model, repeat=stored.repeat, data=case.data, item=case.item,
         lang=case.lang, testbed=case.testbed, noise=case.noise, outcome=completion.outcome, error=cell.error,
-        verdict=cell.verdict, misled=cell.misled, types=cell.types, differs=cell.differs,
+        verdict=cell.verdict, misled=cell.misled, types=cell.types,
         question=case.question[:_EXCERPT], reply=(completion.reply or completion.error or "")[:_EXCERPT],
     )  # fmt: skip
 
 
-def read_row(reader: RunReader, trial: int) -> TrialRow:
-    """Return the list row for a trial in the table."""
-    return light_row(reader, reader.cell(trial), reader.read(trial))
-
-
 def _matching(reader: RunReader, wanted: CellFilter) -> dict[int, Sequence[int]]:
-    return {place: trials for place, (cell, trials) in enumerate(reader.cells) if not wanted.misses(cell)}
+    return {place: trials for place, (cell, trials) in enumerate(reader.cells) if not misses(wanted, cell)}
 
 
 def _page(chosen: _Chosen, offset: int) -> Iterator[tuple[RunReader, FoundTrial]]:

@@ -7,10 +7,8 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Container, Iterable, Mapping
-from dataclasses import dataclass, field
-from functools import lru_cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import msgspec
 
@@ -20,34 +18,22 @@ from ragbed.runs.condition import Condition
 from ragbed.runs.lock import holder
 from ragbed.runs.store import StoredResult
 from ragbed.schema import Case
-from ragbed.scoring.disagreements import SCORES
 from ragbed.testbeds import TESTBEDS
-from ragbed.ui.viewer.annotations import ShownEvidence
 from ragbed.ui.viewer.search_index import FirstScreen, add_tables, find_trial, read_snapshot
 
-MOST_VALUES = 200  # Maximum number of values to offer for a facet (the most frequent ones). URLs can select any value.
 _ORDER = {name: position for position, name in enumerate(TESTBEDS)}
 _WITH_TRUE = ("counterfactual", "conflict")  # Testbeds whose conditions set the share of true documents.
 _LAST = 99  # Sort position of unknown values, after all known values.
 
 
 class TrialCell(Condition, frozen=True, kw_only=True):
-    """Trials of one model under one condition, all with the same outcome and scores.
-
-    `differs` names the scorers that score the trials differently from the robust scorer.
-    """
+    """Trials of one model under one condition, all with the same outcome and verdict."""
 
     outcome: str
     error: str | None = None  # Kind of error.
     verdict: str | None = None
     misled: bool = False
-    differs: tuple[str, ...] = ()
     types: tuple[str, ...] = ()  # Error types found by `ragbed diagnose`.
-
-    @property
-    def condition(self) -> Condition:
-        """Return the condition, which is the same for all cells in a row of the overview."""
-        return Condition(*(getattr(self, name) for name in Condition.__struct_fields__))
 
     @property
     def place(self) -> tuple[object, ...]:
@@ -55,24 +41,7 @@ class TrialCell(Condition, frozen=True, kw_only=True):
         result = (self.outcome == "ok", self.verdict == "correct", self.verdict or "", self.error or "", self.misled)
         at = (self.model, self.data, _ORDER.get(self.testbed, _LAST), -1.0 if self.noise is None else self.noise)
         own = (self.correct, self.k, self.arm, self.profile)
-        return (*at, *own, *result, self.differs, self.types, self.lang, self.testbed)
-
-
-def read_score(outcome: str, error: str | None, verdicts: str) -> dict[str, Any]:
-    """Return the fields of a cell that follow from a row of the table `scores`."""
-    values = msgspec.json.decode(verdicts)
-    differs = [
-        scorer
-        for scorer in ("code", "paper")
-        if any(values.get(name) is not None and values[name] != values.get(f"{scorer}.{name}") for name in SCORES)
-    ]
-    return {
-        "outcome": outcome,
-        "error": error,
-        "verdict": values.get("verdict"),
-        "misled": values.get("misled") is True,
-        "differs": tuple(differs),
-    }
+        return (*at, *own, *result, self.types, self.lang, self.testbed)
 
 
 # The filters, each with a function that returns a cell's values for that filter.
@@ -91,44 +60,34 @@ FACETS: Mapping[str, Callable[[TrialCell], tuple[str, ...]]] = {
     "verdict": lambda cell: () if cell.verdict is None else (cell.verdict,),
     "misled": lambda cell: ("misled",) if cell.misled else (),
     "type": lambda cell: cell.types,
-    "differs": lambda cell: cell.differs,
 }
 
 
-@lru_cache(maxsize=65_536)
-def facet_values(cell: TrialCell) -> dict[str, tuple[str, ...]]:
-    """Return a cell's values for every facet; they are cached because every request needs them."""
-    return {name: values(cell) for name, values in FACETS.items()}
+CellFilter: TypeAlias = Mapping[str, frozenset[str]]
+"""A filter for cells. A cell matches if, for each facet in the filter, it has one of the selected values."""
 
 
-@dataclass(frozen=True)
-class CellFilter:
-    """A filter for cells. A cell matches if, for each facet in the filter, it has one of the selected values."""
-
-    values: Mapping[str, frozenset[str]] = field(default_factory=dict)
-
-    def misses(self, cell: TrialCell) -> list[str]:
-        """Return the facets that exclude a cell."""
-        return [name for name, wanted in self.values.items() if wanted.isdisjoint(facet_values(cell)[name])]
+def misses(wanted: CellFilter, cell: TrialCell) -> list[str]:
+    """Return the facets of a filter that exclude a cell."""
+    return [name for name, values in wanted.items() if values.isdisjoint(FACETS[name](cell))]
 
 
 def count_facets(cells: Iterable[tuple[TrialCell, int]], wanted: CellFilter) -> dict[str, dict[str, int]]:
     """Count the trials that would match each facet value if it were the only value selected for that facet."""
     counts: dict[str, dict[str, int]] = {name: {} for name in FACETS}
     for cell, trials in cells:
-        missed = wanted.misses(cell)
+        missed = misses(wanted, cell)
         if len(missed) > 1:
             continue
-        values = facet_values(cell)
         for name in missed or FACETS:
             counted = counts[name]
-            for value in values[name]:
+            for value in FACETS[name](cell):
                 counted[value] = counted.get(value, 0) + trials
     return {name: _in_order(name, counted) for name, counted in counts.items()}
 
 
 def _in_order(name: str, counted: dict[str, int]) -> dict[str, int]:
-    """Return a facet's most frequent values in display order."""
+    """Return a facet's values in display order."""
 
     def place(value: str) -> tuple[float, str]:
         if name in ("noise", "docs", "true"):
@@ -137,8 +96,7 @@ def _in_order(name: str, counted: dict[str, int]) -> dict[str, int]:
             return len(value), value
         return (_ORDER.get(value, _LAST) if name == "testbed" else 0), value
 
-    most = sorted(counted, key=counted.__getitem__, reverse=True)[:MOST_VALUES]
-    return {value: counted[value] for value in sorted(most, key=place)}
+    return {value: counted[value] for value in sorted(counted, key=place)}
 
 
 _TRIALS = """SELECT t.id, t.model, c.condition, t.score, d.types
@@ -207,7 +165,6 @@ class RunReader:
         self.progress()
         self.store.models()
         self.store.names()
-        self.store.served()
 
     def close(self) -> None:
         """Close the run and its table."""
@@ -244,10 +201,11 @@ class RunReader:
             grouped.setdefault(tuple(key), array("q")).append(trial)
         models = {number: name for number, (name, _) in self.store.models().items()}
         conditions = {number: values for number, *values in self.table.rows("conditions")}
-        scores = {
-            number: read_score(outcome, error, verdicts)
-            for number, outcome, error, _, verdicts in self.table.rows("scores")
-        }
+        scores: dict[int, dict[str, Any]] = {}
+        for number, outcome, error, _, verdicts in self.table.rows("scores"):
+            values = msgspec.json.decode(verdicts)
+            verdict, misled = values.get("verdict"), values.get("misled") is True
+            scores[number] = {"outcome": outcome, "error": error, "verdict": verdict, "misled": misled}
         cells: dict[TrialCell, array[int]] = {}
         for (model, condition, score, types), trials in grouped.items():
             cell = TrialCell(models[model], *conditions[condition], **scores[score])
@@ -308,9 +266,7 @@ class RunReader:
                     found.setdefault(trial, FoundTrial(trial, in_document=query is _IN_DOCUMENTS))
                 if len(found) >= limit:
                     return list(found.values()), False
-        ((last_case,),) = self.store.read("SELECT COALESCE(MAX(id), 0) FROM cases WHERE feasible")
-        texts, documents = (int(self.table.read_meta(key) or 0) for key in ("texts", "documents"))
-        return list(found.values()), texts >= self.store.last_result() and documents >= int(last_case)
+        return list(found.values()), True
 
     def of_question(self, case: Case, limit: int) -> list[int]:
         """Return up to `limit` trials of a case's question, under any condition."""
@@ -323,10 +279,10 @@ class RunReader:
         found = [one for number in numbers for at in cases for one in find_trial(self.table, number, at, repeat)]
         return found[0] if found else None
 
-    def evidence(self, trial: int) -> list[ShownEvidence]:
+    def evidence(self, trial: int) -> list[dict[str, Any]]:
         """Return the evidence for a trial's errors, if the trial was diagnosed."""
         row = self._execute("SELECT evidence FROM diagnosed WHERE trial = ?", (trial,)).fetchone()
-        return [] if row is None else msgspec.json.decode(row[0], type=list[ShownEvidence])
+        return [] if row is None else msgspec.json.decode(row[0])
 
     def read(self, trial: int) -> StoredResult:
         """Read a trial from the run."""

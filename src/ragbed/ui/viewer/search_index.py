@@ -81,19 +81,14 @@ _TABLES = (
 
 def add_tables(table: TrialTable) -> None:
     """Create the viewer's tables unless they exist. They are removed whenever all responses are scored again."""
-    if not _has_tables(table):
+    if table.connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'diagnosed'").fetchone() is None:
         with table.transaction():
             _create_missing(table)
 
 
-def _has_tables(table: TrialTable) -> bool:
-    return table.connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'diagnosed'").fetchone() is not None
-
-
 def _create_missing(table: TrialTable) -> None:
-    if not _has_tables(table):
-        for statement in _TABLES:
-            table.connection.execute(statement)
+    for statement in _TABLES:
+        table.connection.execute(statement.replace("TABLE", "TABLE IF NOT EXISTS", 1))
 
 
 # The questions with the most wrong responses: one such response, their number, and the number of all responses.
@@ -151,7 +146,8 @@ class SearchIndex:
         started = time.monotonic()
         decided = read_decided(self._store) if self._store.is_monitored() else []
         notes = [self._table.read_meta(key) for key in ("stamp", "last", "agreement")]
-        state = repr((_count_cases(self._table), notes, self._store.models(), decided))
+        (cases,) = self._table.connection.execute("SELECT COUNT(*) FROM cases").fetchone()
+        state = repr((cases, notes, self._store.models(), decided))
         if self._table.read_meta("tabulated") == state:
             return False
         with read_snapshot(self._table):
@@ -204,20 +200,20 @@ class SearchIndex:
     def _add_documents(self) -> bool:
         last = self._count("documents")
         found = list(self._store.cases_after(last, _BATCH, Case))
-        texts = [(number, _hash(document.text), document.text) for number, case in found for document in case.documents]
+        texts = [(number, document.text) for number, case in found for document in case.documents]
         if not found:
             return False
         with self._transaction() as execute:
             if self._count("documents") == last:
-                for number, hashed, text in texts:
-                    pair = (self._passage(hashed, text), number)
-                    execute.execute("INSERT OR IGNORE INTO shown VALUES (?, ?)", pair)
+                for number, text in texts:
+                    execute.execute("INSERT OR IGNORE INTO shown VALUES (?, ?)", (self._passage(text), number))
                 self._table.write_meta(documents=found[-1][0])
         return True
 
-    def _passage(self, hashed: bytes, text: str) -> int:
+    def _passage(self, text: str) -> int:
         """Return a document's ID in the index, to which it is added if it is new."""
         execute = self._table.connection.execute
+        hashed = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=12).digest()
         found = execute("SELECT id FROM passages WHERE hash = ?", (hashed,)).fetchone()
         if found is not None:
             return int(found[0])
@@ -268,19 +264,10 @@ def read_snapshot(table: TrialTable) -> Iterator[None]:
         table.connection.rollback()
 
 
-def _count_cases(table: TrialTable) -> int:
-    (count,) = table.connection.execute("SELECT COUNT(*) FROM cases").fetchone()
-    return int(count)
-
-
 def find_trial(table: TrialTable, model: int, case: int, repeat: int) -> list[int]:
     """Return the ID of the trial of a model, case and repeat, or an empty list if it is not in the table."""
     query = "SELECT id FROM trials WHERE model = ? AND case_id = ? AND repeat = ?"
     return [number for (number,) in table.connection.execute(query, (model, case, repeat))]
-
-
-def _hash(text: str) -> bytes:
-    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=12).digest()
 
 
 def _words(stored: StoredResult) -> str:

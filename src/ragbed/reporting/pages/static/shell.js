@@ -1,6 +1,6 @@
 /* The frame of every served page: texts, language, theme, keys and links. */
 
-import { el } from "./dom.js";
+import { el, fill } from "./dom.js";
 import { learn, say, speak, spoken } from "./words.js";
 
 /** Add the texts of the page, and restore the language and the theme. */
@@ -75,4 +75,33 @@ export function drawProblem(error) {
 /** Draw an error of a regular request; `fetch` throws a TypeError if the server does not respond. */
 export function drawLost(error) {
   return drawProblem(error instanceof TypeError ? new Error(say("The server is not responding: {0}", error.message)) : error);
+}
+
+/** Draw the buttons that turn the pages of a list; `go` gets the offset of the page to show. */
+export function drawPager(total, offset, size, go) {
+  if (total <= size) return null;
+  const step = (word, to, isOff) => el("button", { disabled: isOff, onclick: () => go(to) }, say(word));
+  return el("nav", { class: "row pager", "aria-label": say("Pages") },
+    step("Previous page", Math.max(0, offset - size), offset === 0),
+    el("span", { class: "quiet" }, say("{0} to {1}", (offset + 1).toLocaleString("en"), Math.min(total, offset + size).toLocaleString("en"))),
+    step("Next page", offset + size, offset + size >= total));
+}
+
+/** Return the function that goes to a URL and draws its page: `draw` returns the content, and `drawn` is called with it shown. */
+export function makeGo(page, draw, drawn) {
+  let drawing = new AbortController();
+  return async (link, { replace = false, keep = false } = {}) => {
+    if (link !== location.search) history[replace ? "replaceState" : "pushState"](null, "", link || "/");
+    drawing.abort();
+    drawing = new AbortController();
+    const { signal } = drawing;
+    const content = await draw(signal).catch(drawProblem);
+    if (signal.aborted) return;
+    const focused = document.activeElement;
+    fill(page, content);
+    if (!keep) window.scrollTo(0, 0);
+    document.title = [page.querySelector("h1")?.textContent, "ragbed"].filter(Boolean).join(" – ");
+    drawn(keep, focused);
+    page.dataset.drawn = String(Number(page.dataset.drawn ?? 0) + 1); // for tests that wait for it
+  };
 }

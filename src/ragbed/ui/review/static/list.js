@@ -3,6 +3,7 @@
 import { get } from "./api.js";
 import { tag } from "./case.js";
 import { el } from "./dom.js";
+import { drawPager } from "./shell.js";
 import { say } from "./words.js";
 
 const PAGE = 50;
@@ -22,7 +23,7 @@ export async function drawList(params, { go, signal }) {
   const page = await get("/api/items", new URLSearchParams(asked), signal);
   const linkWith = (name, value) => {
     const link = new URLSearchParams(params);
-    link.delete("offset");
+    link.delete("offset"); // A filter starts on the first page.
     if (value) link.set(name, value);
     else link.delete(name);
     return `?${link}`;
@@ -42,7 +43,7 @@ export async function drawList(params, { go, signal }) {
     page.data.length > 1 ? el("div", { class: "row filters", role: "group", "aria-label": say("Data") },
       page.data.map((name) => choice("data", asked.data === name ? "" : name, name, asked.data === name))) : null,
     page.rows.length ? el("ol", { class: "items" }, page.rows.map(drawRow)) : el("p", { class: "quiet empty" }, say("No matches. Remove a filter.")),
-    drawPager(page, params, go));
+    drawPager(page.total, page.offset, PAGE, (offset) => go(linkWith("offset", offset))));
 }
 
 function drawRow(row) {
@@ -50,17 +51,4 @@ function drawRow(row) {
     el("span", { class: "state" }, stateTag(row.state)),
     el("span", { class: "asked", lang: row.lang, dir: "auto" }, row.question),
     el("span", { class: "row small quiet" }, el("span", {}, row.item), [...new Set(row.flags)].map((rule) => tag(rule, "warn")))));
-}
-
-function drawPager(page, params, go) {
-  if (page.total <= PAGE) return null;
-  const at = (offset) => {
-    const link = new URLSearchParams(params);
-    link.set("offset", offset);
-    return `?${link}`;
-  };
-  return el("nav", { class: "row pager", "aria-label": say("Pages") },
-    el("button", { disabled: page.offset === 0, onclick: () => go(at(Math.max(0, page.offset - PAGE))) }, say("Previous page")),
-    el("span", { class: "quiet" }, say("{0} to {1}", page.offset + 1, Math.min(page.total, page.offset + PAGE))),
-    el("button", { disabled: page.offset + PAGE >= page.total, onclick: () => go(at(page.offset + PAGE)) }, say("Next page")));
 }

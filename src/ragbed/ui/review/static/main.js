@@ -5,7 +5,7 @@ import { el, fill } from "./dom.js";
 import { drawItem } from "./item.js";
 import { HELP, onKey } from "./keys.js";
 import { drawList } from "./list.js";
-import { beginShell, drawLost, drawProblem, drawTools, followLinks } from "./shell.js";
+import { beginShell, drawLost, drawProblem, drawTools, followLinks, makeGo } from "./shell.js";
 import { drawStanding } from "./standing.js";
 import { say } from "./words.js";
 import { ZH } from "./zh.js";
@@ -15,38 +15,16 @@ const ALIVE_S = 5;
 const page = el("main", { class: "page", tabindex: "-1" });
 const work = el("div", { class: "work", role: "status" });
 const top = el("header", { class: "top screen-only" });
-let drawing = new AbortController();
 
 const here = () => new URLSearchParams(location.search);
 const shown = () => (here().has("item") ? "item" : here().get("show") === "list" ? "list" : "standing");
 const DRAW = { item: drawItem, list: drawList, standing: drawStanding };
 
-/** Go to a URL and draw its page. */
-async function go(link, { replace = false, keep = false } = {}) {
-  if (link !== location.search) history[replace ? "replaceState" : "pushState"](null, "", link || "/");
-  await draw({ keep });
-}
-
-async function draw({ keep = false } = {}) {
-  drawing.abort();
-  drawing = new AbortController();
-  const { signal } = drawing;
-  const focused = document.activeElement?.closest?.("[data-point]")?.dataset.point;
-  try {
-    const drawn = await DRAW[shown()](here(), { go, signal, undo });
-    if (signal.aborted) return;
-    fill(page, drawn);
-    fill(work);
-  } catch (error) {
-    if (signal.aborted) return;
-    fill(page, drawProblem(error));
-  }
+const go = makeGo(page, (signal) => DRAW[shown()](here(), { go, signal, undo }), (keep, focused) => {
+  fill(work);
   drawTop();
-  if (!keep) window.scrollTo(0, 0);
-  focusPoint(keep ? focused : null);
-  document.title = [page.querySelector("h1")?.textContent, "ragbed"].filter(Boolean).join(" – ");
-  page.dataset.drawn = String(Number(page.dataset.drawn ?? 0) + 1);
-}
+  focusPoint(keep ? focused?.closest?.("[data-point]")?.dataset.point : null);
+});
 
 /** Focus the first undecided point, starting at the one that had the focus. */
 function focusPoint(after) {
@@ -71,7 +49,7 @@ function drawTop() {
   fill(top, el("div", {},
     el("a", { class: "brand", href: "/" }, "ragbed"),
     el("nav", { "aria-label": say("Pages") }, link("/", "standing", "Progress"), link("?show=list", "list", "Items")),
-    drawTools(HELP, () => draw({ keep: true }))));
+    drawTools(HELP, () => go(location.search, { keep: true }))));
 }
 
 /** Report a server that has stopped. */
@@ -90,14 +68,14 @@ async function begin() {
   fill(document.body, top, work, page);
   followLinks(go);
   document.addEventListener("keydown", (event) => onKey(event, { go, undo }));
-  window.addEventListener("popstate", () => draw());
+  window.addEventListener("popstate", () => go(location.search));
   try {
     await enter();
   } catch (error) {
     fill(page, drawProblem(error));
     return;
   }
-  await draw();
+  await go(location.search);
   setTimeout(stayAlive, ALIVE_S * 1000);
 }
 

@@ -10,11 +10,6 @@ const STATEMENTS = {
   text: "The passage reads well and gives only the false answer",
   supports: "Contains the answer", distracts: "Does not contain the answer", contradicts: "Contains the false answer",
 };
-const REASONS = {
-  question: ["unclear", "unclear without the article", "has several answers", "not a factual question"],
-  answer: ["wrong", "incomplete", "out of date"], fake: ["actually true", "wrong type", "implausible"],
-  stance: ["off topic", "unreadable", "duplicate"], text: ["the true answer remains", "contradicts itself", "does not fit", "unreadable"],
-};
 const VERDICTS = { accept: ["Accept", "accepted", "good"], fix: ["Fix", "fixed", "warn"], reject: ["Reject", "rejected", "bad"] };
 
 /** Return whether a point still needs a decision. */
@@ -85,14 +80,12 @@ function shownFix(point, { fix, part }) {
 
 function drawReject(point, decide, close) {
   const reason = el("input", { name: "reason", maxlength: 500, required: true, "aria-label": say("Reason"), placeholder: say("Reason"), autocomplete: "off" });
-  const reject = (why) => decide([{ point: point.name, verdict: "reject", reason: why }]);
   const submit = (event) => {
     event.preventDefault();
-    reject(reason.value.trim());
+    decide([{ point: point.name, verdict: "reject", reason: reason.value.trim() }]);
   };
   return el("form", { class: "row", onsubmit: submit, onkeydown: (event) => event.key === "Escape" && close() },
-    reason, REASONS[point.kind].map((word) => el("button", { type: "button", class: "quiet-button", onclick: () => reject(say(word)) }, say(word))),
-    el("button", {}, say("Reject")), el("button", { type: "button", onclick: close }, say("Cancel")));
+    reason, el("button", {}, say("Reject")), el("button", { type: "button", onclick: close }, say("Cancel")));
 }
 
 /** Draw the input field for a fix. */

@@ -24,7 +24,7 @@ const move = (by) => () => {
   rows[Math.max(0, Math.min(rows.length - 1, now + by))]?.focus();
 };
 
-const leaf = (by) => () => document.querySelectorAll(".pager button")[by > 0 ? 2 : 1]?.click();
+const leaf = (by) => () => document.querySelectorAll(".pager button")[by > 0 ? 1 : 0]?.click();
 
 /** Go to the next or previous trial in the list. */
 const step = (by) => async (go) => {

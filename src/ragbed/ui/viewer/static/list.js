@@ -3,16 +3,17 @@
 import { get } from "./api.js";
 import { tag, typeName } from "./case.js";
 import { el } from "./dom.js";
+import { drawPager } from "./shell.js";
 import { FACETS, caseLink, changed, filterOf, here, learnNames, nameOf, toggled } from "./state.js";
 import { say } from "./words.js";
 
 const PAGE = 50;
 const TITLES = {
   run: "Run", model: "Model", data: "Data", lang: "Language", testbed: "Testbed", noise: "Noise", docs: "Number of documents", arm: "Distractors", profile: "Profile", true: "Share of true documents",
-  outcome: "Outcome", error: "Error type", verdict: "Verdict", misled: "Misled", type: "Error types", differs: "Scorer disagreement", label: "Labels",
+  outcome: "Outcome", error: "Error type", verdict: "Verdict", misled: "Misled", type: "Error types", label: "Labels",
 };
-const VALUES = { lang: { en: "English", zh: "Chinese" }, noise: { none: "no documents" }, differs: { code: "differs from the code scorer", paper: "differs from the paper scorer" } };
-const TRANSLATED = new Set(["lang", "outcome", "verdict", "misled", "differs", "label", "noise", "arm"]);
+const VALUES = { lang: { en: "English", zh: "Chinese" }, noise: { none: "no documents" } };
+const TRANSLATED = new Set(["lang", "outcome", "verdict", "misled", "label", "noise", "arm"]);
 
 /** Fetch one page of the list. */
 async function fetchPage(params, offset, signal) {
@@ -50,7 +51,7 @@ export async function drawList(go, signal) {
     page.rows.length
       ? list
       : el("p", { class: "quiet empty" }, say(filterOf().size ? "No matches. Remove a filter or a search term." : "No results to show yet.")),
-    drawPager(page, offset, go)));
+    drawPager(page.total, offset, PAGE, (to) => go(changed("offset", to || null)))));
 }
 
 function totalOf(page) {
@@ -71,7 +72,7 @@ export function drawRow(row, at, note = null) {
     el("span", { class: "where small quiet" },
       el("span", { class: "model", title: row.model }, nameOf(row.model)),
       el("span", {}, `${row.testbed}${row.noise === null ? "" : ` ${Number(row.noise.toFixed(3))}`} · ${row.data} #${row.item}`),
-      el("span", { class: "row" }, row.types.map((type) => tag(typeName(type), "warn")), row.differs.map((scorer) => tag(`${scorer} differs`, "other"))))));
+      el("span", { class: "row" }, row.types.map((type) => tag(typeName(type), "warn"))))));
 }
 
 function drawFacets(page, go) {
@@ -84,7 +85,7 @@ function drawFacets(page, go) {
     const shown = [...values];
     // JavaScript puts integer-like keys first, regardless of the order in which the server sent them.
     if (name === "noise" || name === "true") shown.sort(([one], [other]) => (one === "none") - (other === "none") || Number(one) - Number(other));
-    if (values.size < (chosen.has(name) || ["misled", "type", "differs", "error"].includes(name) ? 1 : 2)) return null;
+    if (values.size < (chosen.has(name) || ["misled", "type", "error"].includes(name) ? 1 : 2)) return null;
     return el("fieldset", { class: "facet" }, el("legend", {}, say(TITLES[name])), shown.map(([value, count]) =>
       el("button", { "aria-pressed": String(chosen.getAll(name).includes(value)), onclick: () => go(toggled(name, value)) },
         el("span", {}, wordOf(name, value)),
@@ -105,14 +106,4 @@ function drawChosen(go) {
   if (!chosen.length) return null;
   const kept = here().get("q");
   return el("button", { class: "quiet-button", onclick: () => go(`?show=trials${kept ? `&${new URLSearchParams({ q: kept })}` : ""}`) }, say("Clear filters"));
-}
-
-function drawPager(page, offset, go) {
-  if (page.total <= PAGE) return null;
-  const last = startOf(page.total - 1);
-  const step = (word, to, isOff) => el("button", { disabled: isOff, onclick: () => go(changed("offset", to || null)) }, say(word));
-  return el("nav", { class: "row pager", "aria-label": say("Pages") },
-    step("First", 0, offset === 0), step("Previous page", Math.max(0, offset - PAGE), offset === 0),
-    el("span", { class: "quiet" }, say("{0} to {1}", (offset + 1).toLocaleString("en"), Math.min(page.total, offset + PAGE).toLocaleString("en"))),
-    step("Next page", offset + PAGE, offset + PAGE >= page.total), step("Last", last, offset >= last));
 }

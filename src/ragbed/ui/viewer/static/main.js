@@ -6,8 +6,8 @@ import { el, fill } from "./dom.js";
 import { HELP, onKey } from "./keys.js";
 import { drawList } from "./list.js";
 import { drawOverview } from "./overview.js";
-import { beginShell, drawLost, drawProblem, drawTools, followLinks } from "./shell.js";
-import { backLink, changed, here, shownPage, tellDrawn } from "./state.js";
+import { beginShell, drawLost, drawProblem, drawTools, followLinks, makeGo } from "./shell.js";
+import { backLink, changed, here, shownPage } from "./state.js";
 import { say } from "./words.js";
 import { ZH } from "./zh.js";
 
@@ -18,37 +18,16 @@ const IDLE_S = 3;
 const page = el("main", { class: "page", tabindex: "-1" });
 const work = el("div", { class: "work", role: "status" });
 const top = el("header", { class: "top screen-only" });
-let drawing = new AbortController();
 let told = null; // The runs' latest progress, as reported by the server.
 let seen = null; // The progress before the page's data were read.
 
-/** Go to a URL and draw its page. */
-async function go(link, { replace = false, keep = false } = {}) {
-  if (link !== location.search) history[replace ? "replaceState" : "pushState"](null, "", link || "/");
-  await draw({ keep });
-}
-
-async function draw({ keep = false } = {}) {
-  drawing.abort();
-  drawing = new AbortController();
-  const { signal } = drawing;
-  const started = performance.now();
+const go = makeGo(page, async (signal) => {
   const before = told;
-  try {
-    const drawn = await DRAW[shownPage()](go, signal, { keep });
-    if (signal.aborted) return;
-    fill(page, drawn);
-    seen = before;
-  } catch (error) {
-    if (signal.aborted) return;
-    fill(page, drawProblem(error));
-  }
-  drawTop();
-  if (!keep) window.scrollTo(0, 0);
-  document.title = [page.querySelector("h1")?.textContent, "ragbed"].filter(Boolean).join(" – ");
-  performance.measure("interaction", { start: started });
-  tellDrawn();
-}
+  const content = await DRAW[shownPage()](go, signal);
+  seen = before;
+  return content;
+}, drawTop);
+const redraw = () => go(location.search, { keep: true });
 
 function drawTop() {
   const shown = shownPage();
@@ -77,7 +56,7 @@ function topParts() {
     el("form", { role: "search", onsubmit: submit }, search),
     drawTools(HELP, () => {
       fill(top);
-      draw({ keep: true });
+      redraw();
     }),
   ];
 }
@@ -95,7 +74,7 @@ async function follow() {
   try {
     const runs = await readProgress();
     const isBusy = runs.some((run) => run.process || run.indexed < run.results);
-    if (told !== seen && shownPage() === "overview") await draw({ keep: true });
+    if (told !== seen && shownPage() === "overview") await redraw();
     fill(work, runs.map(drawWork), told !== seen && shownPage() === "trials" ? drawRefresh() : null);
     pause = isBusy ? BUSY_S : IDLE_S;
   } catch (error) {
@@ -105,7 +84,7 @@ async function follow() {
 }
 
 function drawRefresh() {
-  const button = el("button", { class: "quiet-button", onclick: () => { button.remove(); draw({ keep: true }); } }, say("Show new results"));
+  const button = el("button", { class: "quiet-button", onclick: () => { button.remove(); redraw(); } }, say("Show new results"));
   return button;
 }
 
@@ -125,7 +104,7 @@ async function begin() {
   document.addEventListener("keydown", (event) => onKey(event, go));
   window.addEventListener("popstate", () => {
     document.activeElement?.blur(); // The search field keeps what is being typed only while it has the focus.
-    draw();
+    go(location.search);
   });
   try {
     await enter();
@@ -134,7 +113,7 @@ async function begin() {
     fill(page, drawProblem(error));
     return;
   }
-  await draw();
+  await go(location.search);
   follow();
 }
 

@@ -1,6 +1,6 @@
 /* The page state, which is stored entirely in the URL so that every view can be linked and bookmarked. */
 
-export const FACETS = ["run", "model", "data", "lang", "testbed", "noise", "docs", "arm", "profile", "true", "outcome", "error", "verdict", "misled", "type", "differs", "label"];
+export const FACETS = ["run", "model", "data", "lang", "testbed", "noise", "docs", "arm", "profile", "true", "outcome", "error", "verdict", "misled", "type", "label"];
 const CASE = ["in", "case", "by", "repeat", "with", "at"];
 
 let names = {};
