@@ -88,13 +88,6 @@ def test_each_condition_is_paired_with_given_documents_on_the_same_questions(tmp
     assert gap == pytest.approx({arm: rates[arm] - rate for arm, rate in given.items()})
 
 
-def test_an_agent_that_never_searches_stops_early_and_does_not_refuse(runs: dict[str, ragbed.Run]) -> None:
-    run = runs["search-never"]
-    assert set(_rates(run, "accuracy").values()) == set(_rates(run, "never_searched").values()) == {1}
-    assert set(_rates(run, "stopped_early").values()) == {1}
-    assert _rates(run, "refusal") == _rates(run, "fair_refusal") == {"withheld": 0}
-
-
 def test_an_endless_agent_ends_at_the_limit_and_repeats_its_query(runs: dict[str, ragbed.Run]) -> None:
     run = runs["search-endless"]
     assert set(run.outcomes) == {"truncated"}
@@ -111,14 +104,6 @@ def test_malformed_calls_end_with_their_own_outcome(runs: dict[str, ragbed.Run])
     assert set(_rates(run, "search_invalid").values()) == {1}
     found = {search["problem"] for trial in run.trials() for step in trial["steps"] for search in step["searches"]}
     assert found == {"bad-json", "unknown-tool", "bad-k"}
-
-
-def test_the_oracle_is_right_where_the_corpus_has_the_answer_and_refuses_where_not(runs: dict[str, ragbed.Run]) -> None:
-    run = runs["search-oracle"]
-    accuracy = _rates(run, "accuracy")
-    assert (accuracy["complete"], accuracy["spread"], accuracy["false=0"], accuracy["false=0.5"]) == (1, 1, 1, 1)
-    assert _rates(run, "refusal") == {"withheld": 1}
-    assert _rates(run, "search_recall")["spread"] == 1
 
 
 def test_a_gullible_agent_believes_false_passages(runs: dict[str, ragbed.Run]) -> None:
