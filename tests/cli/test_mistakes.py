@@ -339,8 +339,7 @@ OPTIONS = [
     ),
     Mistake(
         "diagnose good --show E99",
-        "unknown error type 'E99'. Did you mean 'E9'? Known: E1, E2, E3, E4, E5, E6, E7, E8, E9, E10, E11, E12, "
-        "unclassified.",
+        "unknown error type 'E99'. Did you mean 'E9'? Known: E1, E2, E3, E4, E5, E6, E8, E9, E11, E12, unclassified.",
     ),
     Mistake(
         "judge good -m scripted/oracle --criteria refused",

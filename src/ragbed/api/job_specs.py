@@ -335,16 +335,15 @@ class JudgeSpec(CallOptions, function="analysis.judge", keeps_parts=True):
 class DiagnoseSpec(Spec, function="analysis.diagnose"):
     """Classify the errors in a run and show the evidence.
 
-    Every wrong trial is assigned the error types that apply, with the evidence (a sentence, cue or difference) and the
+    Every wrong trial is assigned the error types that apply, with the evidence (a sentence or cue) and the
     source of the wrong answer. Errors that match no type are counted as unclassified. Diagnoses are written to
     RUN/diagnose/diagnosis.jsonl. No model is called.
 
     Types:
       E1 long-distance information   E2 evidence uncertainty     E3 concept confusion
       E4 merging                     E5 ignoring                 E6 misalignment
-      E7 noise error in integration  E8 over-trust of false documents
-      E9 false refusal               E10 data error              E11 generation failure
-      E12 evidence not found
+      E8 over-trust of false documents   E9 false refusal
+      E11 generation failure         E12 evidence not found
 
     Examples:
       ragbed diagnose runs/qwen
@@ -353,7 +352,7 @@ class DiagnoseSpec(Spec, function="analysis.diagnose"):
 
     run: RunLike = opt("The run: a `Run`, or its folder.", "RUN", is_argument=True, is_place=True, kw_only=False)
     show: str | None = opt(
-        "Print the errors of one type (E1 to E12, or unclassified) with their evidence.", "TYPE", default=None
+        "Print the errors of one type (e.g. E3, or unclassified) with their evidence.", "TYPE", default=None
     )
     progress: bool | Progress = True
 
