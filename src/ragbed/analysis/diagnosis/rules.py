@@ -108,7 +108,7 @@ def _far(terms: QuestionTerms, place: AnswerLocation) -> Evidence | None:
     if len(between) == len(earlier):  # no earlier sentence names the subject
         return None
     gap = sum(len(tokens(before.folded)) for before in between)
-    if gap <= FAR_TOKENS and len(between) + 1 < FAR_SENTENCES:
+    if gap <= FAR_TOKENS and len(between) + 1 < FAR_SENTENCES and not PRONOUN.search(sentence.folded):
         return None
     return Evidence(
         type="E1",
