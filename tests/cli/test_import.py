@@ -107,19 +107,6 @@ def test_a_ratio_that_has_no_short_decimal_is_read_from_the_file_name(data: Path
     assert (data.parent / "back" / third).is_file()
 
 
-def test_files_of_totals_next_to_the_result_files_are_left_out(data: Path) -> None:
-    path, lines = _predict(data)
-    for ending in ("_result", "_chatgptresult"):
-        path.with_name(f"{path.stem}{ending}.json").write_text('{\n    "all_rate": 1.0\n}', "utf-8")
-    totals = [str(other) for other in sorted(path.parent.glob("prediction_*.json"))]
-    done, out = _import(path, lines, data, "--from", "rgb", *totals)
-    assert (done.code, json.loads(done.out)["matched"]) == (0, 6), done.err
-    with open_store(out, create=False) as store:
-        assert [name for name in store.settings() if name.startswith("file ")] == [f"file {_NAME}"]
-    done = type_command("import", *totals, "--from", "rgb", "-d", str(data), "-o", str(data.parent / "other"))
-    assert (done.code, "contains the original code's totals, not its answers" in done.err) == (2, True), done.err
-
-
 def test_files_with_different_temperatures_belong_in_separate_runs(data: Path) -> None:
     path, lines = _predict(data)
     warmer = path.with_name(_NAME.replace("temp0.2", "temp0.7"))

@@ -16,7 +16,7 @@ import pytest
 
 import ragbed
 from ragbed.errors import RagbedError, UsageError
-from ragbed.models.providers.batches import OpenAIBatches
+from ragbed.models.providers.batches import BatchService
 from ragbed.runs import batch_loop
 from ragbed.runs.prices import cost_of, find_price
 from ragbed.runs.status import read_status
@@ -150,7 +150,7 @@ def test_the_budget_holds_at_half_the_price(model: str, tmp_path: Path, monkeypa
 
 
 def test_batches_are_split_at_the_limits_of_the_provider(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(OpenAIBatches, "max_lines", 8)
+    monkeypatch.setattr(BatchService, "max_lines", 8)
     with _serving(monkeypatch, delay_s=0) as url:
         assert _run(MODELS[0], tmp_path / "run", batch=True).outcomes == {"ok": CASES}
         assert _stats(url)["batches"] == 4
@@ -244,7 +244,7 @@ def test_batches_are_halved_until_the_provider_accepts_them(tmp_path: Path, monk
     monkeypatch.setattr(batch_loop, "_FULL_PAUSE_S", 0.01)
     with _serving(monkeypatch, max_enqueued=8, delay_s=0):
         assert _run(MODELS[0], tmp_path / "run", batch=True).outcomes == {"ok": CASES}
-    monkeypatch.setattr(OpenAIBatches, "max_lines", 1)
+    monkeypatch.setattr(BatchService, "max_lines", 1)
     rejected = pytest.raises(RagbedError, match="the provider rejected a batch")
     with _serving(monkeypatch, invalid=True, delay_s=0), rejected:
         _run(MODELS[0], tmp_path / "one", batch=True, limit=2)
@@ -254,7 +254,7 @@ def test_batches_are_halved_until_the_provider_accepts_them(tmp_path: Path, monk
 def test_a_small_batch_waits_if_other_batches_fill_the_queue(
     last: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(OpenAIBatches, "max_lines", CASES - last)
+    monkeypatch.setattr(BatchService, "max_lines", CASES - last)
     with _serving(monkeypatch, max_queued=CASES - last) as url:
         run = _run(MODELS[0], tmp_path / "run", batch=True)
         batches = _stats(url)["batches"]

@@ -72,7 +72,6 @@ def plan_run(spec: RunSpec, message: Callable[[str], None] = _LOGGER.warning) ->
     """
     from ragbed.runs.circuit_breaker import change_option
     from ragbed.runs.execution import Job
-    from ragbed.runs.lock import check_run_folder
     from ragbed.runs.sharding import parse_shard
     from ragbed.runs.store import open_scored
     from ragbed.runs.turns import EpisodeFactory
@@ -88,7 +87,6 @@ def plan_run(spec: RunSpec, message: Callable[[str], None] = _LOGGER.warning) ->
     sources = read_models(spec.model)
     check_request_options(sources, spec)
     folder = Path(spec.out) if spec.out else _new_folder(sources[0].label or sources[0].name)
-    check_run_folder(folder)
     names, settings = choose_own_rag(spec, sources, *read_layout(spec))
     settings = read_search(spec, names, settings)
     strategies = read_strategies(spec.strategies)

@@ -48,7 +48,7 @@ def evaluate(job: Job, shown: Progress, gates: Sequence[str] = ()) -> list[Condi
     """Run a job, and return the counts for each condition. If it stops early, show how to resume it."""
     from ragbed.analysis.overview import LiveTable
     from ragbed.runs.budget import BudgetSpent
-    from ragbed.runs.circuit_breaker import CircuitOpen, RequestsRejected
+    from ragbed.runs.circuit_breaker import CircuitOpen
 
     table, out = LiveTable(job.folder), option("out", quoted(job.folder))
     try:
@@ -56,9 +56,8 @@ def evaluate(job: Job, shown: Progress, gates: Sequence[str] = ()) -> list[Condi
     except (KeyboardInterrupt, Stopped):
         shown.message(f"Stopped. Finished cases are kept. To resume, rerun the same command with {out}")
         raise
-    except (BudgetSpent, CircuitOpen) as error:
-        resume = "" if isinstance(error, RequestsRejected) else f". To resume it, use {out}"
-        shown.message(f"The run is stored in {job.folder}{resume}")
+    except (BudgetSpent, CircuitOpen):
+        shown.message(f"The run is stored in {job.folder}. To resume it, use {out}")
         if gates:
             shown.message(_UNCHECKED)
         raise

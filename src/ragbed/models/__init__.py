@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -102,13 +103,9 @@ class ModelConfig(Struct, frozen=True):
         return ApiKey(value)
 
 
-def _compatible(name: str) -> Callable[[ModelConfig], Model]:
-    """Return a function that opens models from the named provider, which must be listed in `dialects.py`."""
-
-    def open_compatible(config: ModelConfig) -> Model:
-        return _open_compatible(config, COMPATIBLE[name], f"{name}/{config.model}", config.model)
-
-    return open_compatible
+def _compatible(name: str, config: ModelConfig) -> Model:
+    """Open a model of a provider that is listed in `dialects.py`."""
+    return _open_compatible(config, COMPATIBLE[name], f"{name}/{config.model}", config.model)
 
 
 def _openai_api(config: ModelConfig) -> Model:
@@ -217,7 +214,7 @@ def _replay(config: ModelConfig) -> Model:
 
 
 PROVIDERS: dict[str, Callable[[ModelConfig], Model]] = {
-    **{name: _compatible(name) for name in COMPATIBLE},
+    **{name: partial(_compatible, name) for name in COMPATIBLE},
     "anthropic": _anthropic,
     "openai-api": _openai_api,
     "llamacpp": _llamacpp,

@@ -228,7 +228,8 @@ async def _run_models(
         ]
         await _together(_run_model(loop, job, opened) for loop in loops)
     if job.rule is not None:
-        keep_decided(store, job.rule.decided())
+        with store.transaction():
+            keep_decided(store, job.rule.decided())
     if opened:
         raise opened[0]
     if job.budget is not None:

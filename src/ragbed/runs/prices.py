@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from decimal import Decimal, InvalidOperation
-from importlib.util import find_spec
 from typing import TypeAlias
 
 from ragbed.errors import UsageError, option
@@ -110,13 +109,9 @@ def need_price(model: str, own: str | None = None) -> Price:
     """
     price = find_price(model) if own is None else own_price(own)
     if price is None:
-        if _is_listed(_split_model(model)[0]) and find_spec("genai_prices") is None:
-            raise UsageError(
-                f"{option('budget')} requires the price list, which is not installed: pip install 'ragbed[prices]'."
-            )
         raise UsageError(
-            f"{option('budget')}: the price of {model} is unknown, because the model is not on the price list. Set its "
-            "price in dollars per million input and output tokens, e.g. "
+            f"{option('budget')}: the price of {model} is unknown, because the model is not on the price list (pip "
+            "install 'ragbed[prices]'). Set its price in dollars per million input and output tokens, e.g. "
             f"{option('price', '0.15,0.6')} (or {option('price', '0,0')} if it is free), or omit {option('budget')}."
         )
     return price
@@ -135,9 +130,8 @@ def own_price(amounts: str) -> Price:
         is_valid = False
     if not is_valid:
         raise UsageError(
-            f"{option('price', repr(amounts))} does not have the form IN,OUT, e.g. 0.15,0.6 for 0.15 dollars per "
-            "million input tokens "
-            "and 0.6 dollars per million output tokens."
+            f"{option('price', repr(amounts))} does not have the form IN,OUT, e.g. 0.15,0.6, in dollars per million "
+            "input and output tokens."
         )
     return lambda usage: (usage.get("in", 0) * dollars_in + usage.get("out", 0) * dollars_out) / 1_000_000
 
