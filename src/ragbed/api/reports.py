@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -16,7 +15,6 @@ from ragbed.api.places import run_folder, several
 from ragbed.api.specification import takes
 from ragbed.errors import UsageError, option
 from ragbed.io.jsonl import make_folder, write_file
-from ragbed.io.locations import read_regular
 from ragbed.reporting.table import Result, Table
 from ragbed.text import counted
 
@@ -264,7 +262,7 @@ def _draw(report: Report, ending: str, locale: Lang, folder: Path) -> list[Path]
 
 
 def _write_site(runs: Mapping[str, Path], scorer: str, locale: Lang | None, site: Path) -> Result:
-    """Write a leaderboard of all runs, with a report on each of them, and remove the reports of earlier runs."""
+    """Write a leaderboard of all runs, with a report on each of them."""
     from ragbed.reporting.html import SiteEntry, write_board
     from ragbed.reporting.pages.charts.layout import safe_name
     from ragbed.runs.display_names import read_row_names
@@ -277,20 +275,9 @@ def _write_site(runs: Mapping[str, Path], scorer: str, locale: Lang | None, site
     make_folder(site)
     for entry in entries:
         write_report_page(entry.report, [runs[entry.name]], locale, site / entry.page, models)
-    for page in _linked_reports(index).difference(entry.page for entry in entries):
-        (site / page).unlink(missing_ok=True)
     write_file(index, write_board(entries, scorer, locale).encode())
     paths = [index, *(site / entry.page for entry in entries)]
     reports = [entry.report for entry in entries]
     note = f"Leaderboard of {counted(len(entries), 'run')} written to {index}."
     cells = Table([row for report in reports for row in report.records()], "Cells")
     return Result([], [note], {"reports": reports, "paths": paths}, main=cells)
-
-
-def _linked_reports(index: Path) -> set[str]:
-    """Return the file names of the reports that a site's start page links to; other files are never removed."""
-    try:
-        text = read_regular(index).decode(errors="replace")
-    except OSError:  # the site does not exist yet
-        return set()
-    return set(re.findall(r'href="(run-[A-Za-z0-9_.-]+\.html)"', text))
