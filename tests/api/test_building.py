@@ -91,6 +91,4 @@ def test_the_installation_and_the_cache_are_inspected(tmp_path: Path, monkeypatc
     assert ragbed.doctor()["models"]["scripted"].works
     assert ragbed.doctor()["cache"]["entries"] == 0
     ragbed.run("scripted/oracle", "ragbed-mini-en_base", testbeds="noise", noise=0, limit=2, out=tmp_path / "run")
-    assert ragbed.doctor(prune_cache="1d")["cache"]["entries"] == 2
-    pruned = ragbed.doctor(prune_cache="0d")["cache"]
-    assert (pruned["removed"], pruned["entries"]) == (2, 0)
+    assert ragbed.doctor()["cache"]["entries"] == 2

@@ -77,14 +77,6 @@ def test_without_the_weights_the_baseline_stands_in_and_its_run_is_stored(
     assert sorted(path.name for path in (tmp_path / "demo").iterdir()) == ["baseline", "report.html"]
 
 
-def test_a_language_can_be_chosen(tmp_path: Path) -> None:
-    done = type_command("demo", "--lang", "zh", "--out", str(tmp_path / "demo"))
-    assert "Annie Ernaux" not in done.out
-    assert "ragbed-mini-zh_base" in done.out
-    assert "on ragbed-mini-en_base" not in done.out
-    assert type_command("demo", "--lang", "xx").code == 2
-
-
 def test_missing_weights_are_downloaded_and_a_server_that_is_down_is_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

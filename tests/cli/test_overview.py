@@ -95,13 +95,6 @@ def test_the_upper_bound_of_the_accuracy_is_the_one_in_reports(
         assert "* (at most 100.0)" in row
 
 
-def test_the_mark_for_few_cases_is_explained_if_few_cases_can_be_scored(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    _write_unsure(tmp_path / "run", 40)
-    assert "* fewer than 30 questions" in "\n".join(_overview(tmp_path / "run", capsys))
-
-
 @pytest.mark.parametrize("questions", [29, 30])
 def test_the_mark_and_its_column_count_questions_and_not_cases(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], questions: int
@@ -151,18 +144,6 @@ def test_rows_of_different_arms_and_sizes_can_be_told_apart(tmp_path: Path) -> N
     assert len(set(rows)) == len(rows)
 
 
-def test_rows_of_different_shares_of_true_documents_can_be_told_apart(tmp_path: Path) -> None:
-    words = ("-d", "ragbed-mini-en_fact", "--testbeds", "counterfactual", "--noise", "0", "--true-ratio", "0,0.4,1")
-    header, rows = _header_and_rows(tmp_path / "run", *words)
-    assert header == ["testbed", "true", "noise"]
-    assert rows == [f"counterfactual {true} 0" for true in ("0", "0.4", "1")]
-
-
-def test_what_does_not_vary_has_no_column(tmp_path: Path) -> None:
-    words = ("-d", "ragbed-mini-en_base", "--testbeds", "noise,closed-book", "--noise", "0,0.8")
-    assert _header_and_rows(tmp_path / "run", *words)[0] == ["testbed", "noise"]
-
-
 def test_where_scorers_disagree_every_reply_is_named_with_its_grounds(tmp_path: Path) -> None:
     run(make_job(tmp_path / "run", 4, TalkingModel(_say)), ask_nobody)
     done = type_command("report", str(tmp_path / "run"), "--disagreements", "code", "-f", "json")
@@ -185,13 +166,6 @@ def test_truncated_responses_that_only_the_original_code_credits_are_disagreemen
     assert [found[name] for name in ("score", "credit", "reply", "verdict")] == [
         *("correct", "false", "gold-1", "truncated")
     ]
-
-
-def test_the_list_for_people_says_how_many_there_are_of_each_kind(tmp_path: Path) -> None:
-    run(make_job(tmp_path / "run", 4, TalkingModel(_say)), ask_nobody)
-    shown = type_command("report", str(tmp_path / "run"), "--disagreements", "paper").out
-    assert "False credit of the paper scorer: 1" in shown
-    assert "Missed credit of the paper scorer: 2" in shown
 
 
 def test_disagreements_are_not_written_in_formats_for_tables(tmp_path: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -16,7 +15,6 @@ from ragbed.api.places import run_folder, several
 from ragbed.api.specification import takes
 from ragbed.errors import UsageError, option
 from ragbed.io.jsonl import make_folder, write_file
-from ragbed.io.locations import read_regular
 from ragbed.reporting.table import Result, Table
 from ragbed.text import counted
 
@@ -194,7 +192,6 @@ def read_report(runs: Sequence[Path], names: Sequence[str], scorer: str, models:
     from ragbed.analysis.causes import read_causes
     from ragbed.analysis.diagnosis.summary import read_diagnoses
     from ragbed.analysis.judging.rates import read_judged_cells
-    from ragbed.analysis.judging.validation import read_corrected_cells
     from ragbed.analysis.run_cells import conditions_in, count_results, is_monitored, read_published, read_report_cells
     from ragbed.analysis.trials.columns import SCORERS
     from ragbed.reporting.tables import make_report
@@ -205,7 +202,6 @@ def read_report(runs: Sequence[Path], names: Sequence[str], scorer: str, models:
     models = read_row_names(runs) if models is None else models
     scorers = list(dict.fromkeys([*SCORERS, scorer]))
     cells = [*read_report_cells(runs, scorers, names=models), *read_judged_cells(runs, models.labels)]
-    cells += read_corrected_cells(runs, models.labels)
     diagnoses, published = read_diagnoses(runs, models.labels), read_published(runs, models.labels)
     report = make_report(names, cells, scorer, diagnoses, models.shown, published)
     conditions = tuple(
@@ -266,7 +262,7 @@ def _draw(report: Report, ending: str, locale: Lang, folder: Path) -> list[Path]
 
 
 def _write_site(runs: Mapping[str, Path], scorer: str, locale: Lang | None, site: Path) -> Result:
-    """Write a leaderboard of all runs, with a report on each of them, and remove the reports of earlier runs."""
+    """Write a leaderboard of all runs, with a report on each of them."""
     from ragbed.reporting.html import SiteEntry, write_board
     from ragbed.reporting.pages.charts.layout import safe_name
     from ragbed.runs.display_names import read_row_names
@@ -279,20 +275,9 @@ def _write_site(runs: Mapping[str, Path], scorer: str, locale: Lang | None, site
     make_folder(site)
     for entry in entries:
         write_report_page(entry.report, [runs[entry.name]], locale, site / entry.page, models)
-    for page in _linked_reports(index).difference(entry.page for entry in entries):
-        (site / page).unlink(missing_ok=True)
     write_file(index, write_board(entries, scorer, locale).encode())
     paths = [index, *(site / entry.page for entry in entries)]
     reports = [entry.report for entry in entries]
     note = f"Leaderboard of {counted(len(entries), 'run')} written to {index}."
     cells = Table([row for report in reports for row in report.records()], "Cells")
     return Result([], [note], {"reports": reports, "paths": paths}, main=cells)
-
-
-def _linked_reports(index: Path) -> set[str]:
-    """Return the file names of the reports that a site's start page links to; other files are never removed."""
-    try:
-        text = read_regular(index).decode(errors="replace")
-    except OSError:  # the site does not exist yet
-        return set()
-    return set(re.findall(r'href="(run-[A-Za-z0-9_.-]+\.html)"', text))

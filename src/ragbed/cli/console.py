@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ragbed.text import printable, storable_name
+from ragbed.text import printable
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -37,12 +37,14 @@ def print_text(text: str, *, to_stderr: bool = False) -> None:
 
 def print_json(summary: object) -> None:
     """Print a machine-readable summary to standard output as a single line, always in UTF-8."""
+    import json
+
     import msgspec
 
     try:
         encoded = msgspec.json.encode(summary, enc_hook=_plain)
     except UnicodeEncodeError:  # file names are not necessarily valid UTF-8
-        encoded = msgspec.json.encode(_with_storable_names(msgspec.to_builtins(summary, enc_hook=_plain)))
+        encoded = json.dumps(msgspec.to_builtins(summary, enc_hook=_plain)).encode()
     sys.stdout.flush()
     sys.stdout.buffer.write(encoded + b"\n")
     sys.stdout.buffer.flush()
@@ -51,14 +53,6 @@ def print_json(summary: object) -> None:
 def _plain(value: object) -> object:
     """Return a table as a list of rows, and a path as text."""
     return list(value) if isinstance(value, Sequence) else str(value)
-
-
-def _with_storable_names(value: object) -> object:
-    if isinstance(value, str):
-        return storable_name(value)
-    if isinstance(value, dict):
-        return {storable_name(key): _with_storable_names(inner) for key, inner in value.items()}
-    return [_with_storable_names(inner) for inner in value] if isinstance(value, list | tuple) else value
 
 
 def console(*, to_stderr: bool = False) -> Console:
