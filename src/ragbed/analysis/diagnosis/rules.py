@@ -65,7 +65,6 @@ _HEDGES_ZH = (
 _HEDGE = re.compile(rf"\b{any_of(_HEDGES_EN)}\b|{_HEDGES_ZH}")
 
 _NAME = re.compile(r"(?<=[a-z0-9,] )[A-Z][a-z]\w*")  # a capitalised word within a sentence; Chinese has no capitals
-_CLAUSE = re.compile(r"[,;:、。]|\band\b|\bwhile\b|而")
 
 
 def find_distance(trial: TrialContext) -> Iterator[Evidence]:
@@ -109,13 +108,12 @@ def _far(terms: QuestionTerms, place: AnswerLocation) -> Evidence | None:
     if len(between) == len(earlier):  # no earlier sentence names the subject
         return None
     gap = sum(len(tokens(before.folded)) for before in between)
-    pronoun = PRONOUN.search(sentence.folded)
-    if gap <= FAR_TOKENS and len(between) + 1 < FAR_SENTENCES and pronoun is None:
+    if gap <= FAR_TOKENS and len(between) + 1 < FAR_SENTENCES and not PRONOUN.search(sentence.folded):
         return None
     return Evidence(
         type="E1",
         **place.fields,
-        cue=", ".join([*terms.names_in(earlier[-len(between) - 1].folded), *([pronoun[0]] if pronoun else [])]),
+        cue=", ".join(terms.names_in(earlier[-len(between) - 1].folded)),
     )
 
 
@@ -152,25 +150,12 @@ def _other_year(terms: QuestionTerms, place: AnswerLocation) -> str | None:
     """Return the question's year and the sentence's, if they differ."""
     if not terms.years:
         return None
-    start = place.sentence.folded.find(place.answer)
-    year = _year_for(_without_answer(place), start, start + len(place.answer))
-    for earlier in reversed(place.page.sentences[: place.sentence.number]):
-        if year is None:
-            year = _year_for(earlier.folded, len(earlier.folded), len(earlier.folded))
+    sentence, start = place.sentence.number, place.sentence.folded.find(place.answer)
+    # The last year before the answer or, if there is none, the first one after it or the last one in earlier sentences.
+    years = [YEAR.findall(_without_answer(place), 0, start)[-1:], YEAR.findall(_without_answer(place), start)]
+    years += [YEAR.findall(earlier.folded)[-1:] for earlier in reversed(place.page.sentences[:sentence])]
+    year = next((found[0] for found in years if found), None)
     return None if year is None or year in terms.years else f"{', '.join(sorted(terms.years))} → {year}"
-
-
-def _year_for(folded: str, start: int, end: int) -> str | None:
-    """Return the nearest year in a span's clause, otherwise the last year before the span, otherwise the first year."""
-    years = list(YEAR.finditer(folded))
-    borders = [match.span() for match in _CLAUSE.finditer(folded)]
-    first = max((after for _, after in borders if after <= start), default=0)
-    last = min((before for before, _ in borders if before >= end), default=len(folded))
-    inside = [year for year in years if first <= year.start() and year.end() <= last]
-    before = [year for year in years if year.end() <= start]
-    if inside:
-        return min(inside, key=lambda year: abs(year.start() - start))[0]
-    return before[-1][0] if before else years[0][0] if years else None
 
 
 def _other_ordinal(terms: QuestionTerms, place: AnswerLocation) -> str | None:
