@@ -105,11 +105,22 @@ def test_export_writes_to_standard_output_too(data: Path) -> None:
 def test_no_number_is_lost_in_a_narrow_terminal_or_a_pipe(data: Path) -> None:
     name = "n" * 64
     piped = _run("export", f"{name}={data}", "--to", "jsonl", "--testbeds", "noise").stdout.decode()
-    assert name in piped
-    rows = [line.split()[-5:] for line in piped.splitlines() if line.startswith("n")]
-    assert rows == [[noise, noise, "5", "300", "0"] for noise in ("0", "0.2", "0.4", "0.6", "0.8")]
-    narrow = type_command("export", f"{name}={data}", "--to", "jsonl", "--testbeds", "noise", env={"COLUMNS": "60"}).out
-    assert [line.split()[-5:] for line in narrow.splitlines() if " noise " in line and " en " in line] == rows
+    narrow = type_command("export", f"{name}={data}", "--to", "jsonl", "--testbeds", "noise", env={"COLUMNS": "50"}).out
+    for shown in (piped, narrow):
+        above, _, below = shown.partition("───")
+        assert f"data {name} · lang en" in above  # The name, which is the same in all rows, is above the table.
+        assert [line.split() for line in below.splitlines()[1:6]] == [
+            ["noise", noise, noise, "5", "300", "0"] for noise in ("0", "0.2", "0.4", "0.6", "0.8")
+        ]
+
+
+def test_names_are_broken_in_a_narrow_terminal_and_numbers_are_not(data: Path) -> None:
+    words = ("export", "--to", "jsonl", f"{'a' * 30}={data}", f"{'b' * 30}={data}", "--testbeds", "noise,closed-book")
+    lines = type_command(*words, env={"COLUMNS": "54"}).out.splitlines()
+    assert max(map(len, lines[1:])) <= 54
+    assert "".join(line.split()[0] for line in lines if line.startswith("a")) == "a" * 30 * 6
+    found = [[word for word in line.split() if word.startswith("0.")] for line in lines if line.startswith("a")]
+    assert [ratios for ratios in found if ratios] == [[noise, noise] for noise in ("0.2", "0.4", "0.6", "0.8")]
 
 
 def test_ctrl_c_while_modules_are_loaded_ends_in_one_line(tmp_path: Path) -> None:
