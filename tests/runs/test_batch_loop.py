@@ -23,8 +23,7 @@ from ragbed.runs.status import read_status
 from ragbed.runs.store import open_store
 from ragbed.runs.writer import Writer
 from ragbed.text import estimate_tokens
-from tests.cli.typed import type_command
-from tests.runs.harness import WORDS, canonical
+from tests.runs.harness import canonical
 from tests.servers.mock_batches import BatchBehaviour, batches_in_thread
 
 DATA = "ragbed-mini-en_base"
@@ -417,16 +416,3 @@ def test_a_batch_of_a_killed_session_that_is_listed_late_is_not_created_twice(
         assert _stats(url)["batches"] == 1
         assert _run(model, tmp_path / "run", batch=True).outcomes == {"ok": CASES}
         assert _stats(url)["batches"] == 1
-
-
-@pytest.mark.parametrize("model", MODELS)
-@pytest.mark.parametrize("failed", [1.0, 0.5])
-def test_the_fix_is_named_only_if_every_request_in_a_batch_is_rejected(
-    model: str, failed: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    words = ("run", "-m", model, *WORDS, "--limit", "15")
-    with _serving(monkeypatch, delay_s=0, failed=failed):
-        done = type_command(*words, "--batch", "--out", str(tmp_path / "run"))
-    fix = f"{model}: The server rejects every request, so the same command would fail again. Check the key"
-    assert (done.code, done.err.count(fix)) == (3, int(failed == 1.0))
-    assert ("e.g. --thinking, --reasoning-effort or --extra-body" in done.err) == (failed == 1.0)

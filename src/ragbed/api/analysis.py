@@ -149,16 +149,10 @@ def judge(spec: JudgeSpec) -> Result:
             if any(counts.counts["failed"] for counts in part.counts):
                 _tell_error(plan.folder, names, shown)
     if people is not None:
-        units = {part.scope.unit(stored) for part in judged for stored in part.replies}
-        people.keep(units, {part.scope.criterion.name for part in judged})
+        people.keep({unit for part in judged for unit in part.units}, {part.scope.criterion.name for part in judged})
     asks = {part.scope.criterion.name: part.scope.criterion.asks for part in judged}
     models, judges = read_names([folder]), short_names({name: None for part in judged for name in part.judges})
-    rows = [
-        counts.as_json()
-        for part in judged
-        for counts in sorted(part.counts, key=lambda one: part.judges.index(one.judge))
-    ]
-    cells = analysis_tables.tabulate_rates(rows, asks, models, judges)
+    cells = analysis_tables.tabulate_rates([row for part in judged for row in part.rates()], asks, models, judges)
     tables, notes = [cells], []
     values: dict[str, Any] = {"run": str(folder), "cells": cells}
     if people is not None:

@@ -146,6 +146,7 @@ def read_report(runs: Sequence[Path], names: Sequence[str], scorer: str, models:
     from ragbed.analysis.causes import read_causes
     from ragbed.analysis.diagnosis.summary import read_diagnoses
     from ragbed.analysis.judging.rates import read_judged_cells
+    from ragbed.analysis.judging.validation import read_corrected_cells
     from ragbed.analysis.run_cells import conditions_in, count_results, is_monitored, read_published, read_report_cells
     from ragbed.analysis.trials.columns import SCORERS
     from ragbed.reporting.tables import make_report
@@ -156,6 +157,7 @@ def read_report(runs: Sequence[Path], names: Sequence[str], scorer: str, models:
     models = read_row_names(runs) if models is None else models
     scorers = list(dict.fromkeys([*SCORERS, scorer]))
     cells = [*read_report_cells(runs, scorers, names=models), *read_judged_cells(runs, models.labels)]
+    cells += read_corrected_cells(runs, models.labels)
     diagnoses, published = read_diagnoses(runs, models.labels), read_published(runs, models.labels)
     report = make_report(names, cells, scorer, diagnoses, models.shown, published)
     conditions = tuple(

@@ -11,7 +11,7 @@ from ragbed.analysis.causes import CauseSummary, describe_causes
 from ragbed.analysis.diagnosis.summary import ErrorRow, RunDiagnosis, read_error_rows
 from ragbed.analysis.locale import Locale, read_words
 from ragbed.analysis.metrics import METRICS
-from ragbed.analysis.metrics.cells import JUDGED, ONE_SUPPORTING, Cell
+from ragbed.analysis.metrics.cells import JUDGED, ONE_SUPPORTING, RULES, Cell
 from ragbed.analysis.metrics.length import PARTS
 from ragbed.analysis.paper.tables import INFERRED, PaperTable, read_tables
 from ragbed.analysis.trials.columns import TrialGroup
@@ -460,6 +460,10 @@ def _arrange_judged(cells: Sequence[Cell]) -> ReportTable:
 
 def _judged_condition(cell: Cell, judges: Mapping[str, str]) -> _Condition:
     judge, testbed = cell.scorer.removeprefix(JUDGED), ("testbed", cell.table)
+    if judge.startswith(RULES):
+        labels = judge.removeprefix(RULES)
+        name = "few_labels" if labels and cell.estimate.value is None else "labels" if labels else "rules"
+        return testbed, (name, labels)
     noise, true, arm = cell.place.get("noise"), cell.place.get("correct"), cell.place.get("arm")
     shown = [] if noise is None else [("noise", f"{noise:.3g}")]
     shown += [("true", f"{true:.3g}")] if true else []

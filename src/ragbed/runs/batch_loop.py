@@ -267,14 +267,13 @@ class BatchLoop(CallLoop):
 
     async def _resume(self, stored: StoredBatch) -> None:
         """Reopen a batch from an earlier session, or create it now if it was never submitted."""
-        requests = []
+        requests, done = [], self.session.store.done(self.number)
         for number, repeat in stored.calls:
             found = next(self.session.store.cases_after(number - 1, 1, Case), None)
             if found is None or found[0] != number:
                 raise self.session.store.damaged(f"batch {stored.key}")
             requests.append(CallRequest(self.number, number, repeat, found[1]))
-            if self.session.store.has_response(self.number, number, repeat):  # stored in an earlier session
-                self._ended.add((number, repeat))
+        self._ended |= done.intersection(stored.calls)  # stored in an earlier session
         batch = _OpenBatch(stored, requests)
         for sent in self._sent(batch):
             self._reserve(stored.key, sent.body, is_sent=True)

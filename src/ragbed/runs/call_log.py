@@ -46,10 +46,8 @@ class CallLog:
             self._writer.put(NOTE, (f"served.{self._model.name}", msgspec.json.encode(self._served).decode()))
             if len(self._served) > 1:
                 source = "some cached responses are from" if cached else "the server now serves"
-                self._tell(
-                    f"Warning: for {self._model.name}, {source} {served}, but earlier responses are from "
-                    f"{self._served[-2]}."
-                )
+                earlier = f"but earlier responses are from {self._served[-2]}."
+                self._tell(f"Warning: for {self._model.name}, {source} {served}, {earlier}")
         if cached:
             return
         negotiated: str = getattr(self._model, "negotiated", "")

@@ -49,8 +49,8 @@ def find_price(model: str, at: datetime | None = None) -> Price | None:
         model: The model string.
         at: The time of the calls, or None for the current time.
     """
-    provider, name = _split_model(model)
-    if not _is_listed(provider):
+    provider, _, name = model.removeprefix("openai-api/").partition("/")
+    if not any(part in provider.lower() for part in _LISTED):
         return None
     try:
         from genai_prices import Usage, calc_price  # noqa: PLC0415 - takes half a second to load
@@ -79,16 +79,6 @@ def find_price(model: str, at: datetime | None = None) -> Price | None:
     except LookupError:
         return None
     return price
-
-
-def _split_model(model: str) -> tuple[str, str]:
-    """Return the provider and the name in a model string."""
-    provider, _, name = model.removeprefix("openai-api/").partition("/")
-    return provider, name
-
-
-def _is_listed(provider: str) -> bool:
-    return any(part in provider.lower() for part in _LISTED)
 
 
 def _consistent(usage: TokenUsage) -> dict[str, int]:

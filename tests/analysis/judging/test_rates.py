@@ -7,12 +7,15 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from msgspec.structs import replace
 
 from ragbed.analysis.judging.criteria import CRITERIA
 from ragbed.analysis.judging.judge_run import Scope, judge_case, needs_judge, read_judgements
+from ragbed.analysis.judging.labels import Label
 from ragbed.analysis.judging.rates import read_judged_cells, tabulate
+from ragbed.analysis.judging.validation import MIN_QUESTIONS, read_corrected_cells
 from ragbed.analysis.locale import read_words
 from ragbed.api.reports import read_report
 from ragbed.models.base import Sampling
@@ -177,3 +180,31 @@ def test_a_judge_that_was_killed_while_its_file_was_created_is_skipped(run: Path
     with open_store(run, create=False) as store:
         assert read_votes(run, next(iter(store.results()))) == []
     assert type_command("report", str(run)).code == 0
+
+
+@pytest.mark.parametrize(
+    ("labels", "row"), [(40, "rules, corrected by 40 labels"), (8, "rules, 8 labels (a correction")]
+)
+def test_labels_correct_the_rates_of_the_rules_in_a_report(labels: int, row: str, tmp_path: Path) -> None:
+    """People find that half of the responses that the rules call wrong are right."""
+    run, cases = tmp_path / "run", [make_case(number) for number in range(60)]
+    replies = [said(f"It is gold-{number}." if number % 3 == 0 else "It is lead.") for number in range(60)]
+    write_run(run, cases, {"made/up": replies})
+    lines = [
+        Label(criterion="correct", model="made/up", case=case.case, label=number % 3 == 0 or number % 2 == 0)
+        for number, case in enumerate(cases[:labels])
+    ]
+    (run / "labels.jsonl").write_bytes(b"\n".join(map(msgspec.json.encode, lines)) + b"\n")
+    plain, corrected = (cell.estimate for cell in read_corrected_cells([run]))
+    assert plain.value == pytest.approx(20 / 60)
+    assert plain.low is not None
+    if labels < MIN_QUESTIONS:
+        assert (corrected.value, corrected.low) == (None, None)
+    else:
+        assert corrected.low is not None
+        assert corrected.high is not None
+        assert (plain.value or 0) < corrected.low < 0.67 < corrected.high
+    told = type_command("report", str(run), "-f", "md").out
+    assert "rules, all conditions" in told
+    assert row in told
+    assert f"{labels} 个" in read_report([run], ["run"], "robust").tables[-1].rows[-1].tell_data(read_words("zh"))

@@ -12,16 +12,23 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from ragbed.analysis.judging.criteria import Verdict
-from ragbed.analysis.judging.judge_run import Scope, needs_judge, read_judgements, verdict_on
-from ragbed.analysis.judging.labels import AgreedLabel, Labels, check_unlabelled, draw_sample
+from ragbed.analysis.judging.criteria import CRITERIA, Verdict
+from ragbed.analysis.judging.judge_run import LabelledUnit, Scope, needs_judge, read_judgements, verdict_on
+from ragbed.analysis.judging.labels import AgreedLabel, Labels, check_unlabelled, draw_sample, read_labels
 from ragbed.analysis.judging.rates import JudgedCounts, tabulate
+from ragbed.analysis.metrics.cells import JUDGED, RULES, Cell, CellKey
 from ragbed.analysis.statistics.labels import Agreement, Corrected, agreement, prediction_powered
-from ragbed.analysis.statistics.rates import Interval, clustered_wilson
+from ragbed.analysis.statistics.rates import UNDEFINED, Interval, clustered_wilson
+from ragbed.analysis.trials.columns import TrialGroup
+from ragbed.analysis.trials.table import TrialTable
 from ragbed.io.jsonl import write_whole
+from ragbed.io.locations import check_regular, place_inside
 from ragbed.runs.condition import Condition, condition_of
 from ragbed.runs.store import StoredResult
+from ragbed.schema import Estimate
 
+LABELS = "labels.jsonl"  # the file in a run's folder with the labels that people give in the viewer
+_RULES = ("correct", "refused", "flagged")  # scores that labels correct
 TRUSTED = 0.8  # minimum lower confidence bound of Cohen's kappa for reporting a judge's rates without correction
 # Minimum number of labelled questions for a corrected rate. With ten labels, the interval spans half of the scale.
 MIN_QUESTIONS = 30
@@ -105,16 +112,18 @@ def join_labels(
     scope: Scope, replies: Iterable[StoredResult], judgements: Mapping[str, Verdict], labels: Labels
 ) -> list[JudgedResult]:
     """Return the results with a judge's verdicts and the human labels."""
-    return [
-        JudgedResult(
-            condition_of(stored.model, stored.case),
-            (stored.case.data, stored.case.event or f"item {stored.case.item}"),
-            verdict_on(scope.criterion, stored, judgements),
-            labels.agreed.get(scope.unit(stored)),
-            is_settled=not needs_judge(scope.criterion, stored),
-        )
-        for stored in replies
-    ]
+    return [_join(scope, stored, verdict_on(scope.criterion, stored, judgements), labels) for stored in replies]
+
+
+def _join(scope: Scope, stored: StoredResult, verdict: Verdict, labels: Labels) -> JudgedResult:
+    case = stored.case
+    return JudgedResult(
+        condition_of(stored.model, case),
+        (case.data, case.event or f"item {case.item}"),
+        verdict,
+        labels.agreed.get(scope.unit(stored)),
+        is_settled=not needs_judge(scope.criterion, stored),
+    )
 
 
 def validate_judge(judge: str, criterion: str, results: Iterable[JudgedResult]) -> list[JudgeValidation]:
@@ -153,6 +162,53 @@ def correct_rates(results: Iterable[JudgedResult]) -> dict[RateGroup, CorrectedR
             corrected = _correct(group, labelled) if questions >= MIN_QUESTIONS else None
             rates[key] = CorrectedRate(len(group), plain, len(labelled), questions, corrected)
     return rates
+
+
+def read_corrected_cells(runs: Sequence[Path], names: Mapping[tuple[Path, str], str] | None = None) -> list[Cell]:
+    """Return the rule-based rates of runs with labels: as they are, and corrected by the labels.
+
+    The rates are pooled over the conditions of each testbed. A rate with too few labels has no corrected value.
+
+    Args:
+        runs: Folders of the runs.
+        names: The models' labels by run and model string; by default, the model strings.
+    """
+    cells: list[Cell] = []
+    for run in runs:
+        path = place_inside(run, LABELS)
+        check_regular(path)
+        if not path.exists():
+            continue
+        labels = read_labels(path)
+        labelled = {unit.criterion for unit in labels.agreed}
+        criteria = [CRITERIA[name] for name in CRITERIA if name in labelled and CRITERIA[name].rule in _RULES]
+        with TrialTable(run) as table:
+            scored, is_monitored = list(table.scored()) if criteria else [], table.store.is_monitored()
+        for criterion in criteria:
+            scope = Scope(run, criterion)
+            results = [
+                _join(scope, stored, bool((values or {}).get(criterion.rule or "")), labels)
+                for stored, values in scored
+                if criterion.applies(stored.case)
+            ]
+            for group, rate in correct_rates(results).items():
+                model = (names or {}).get((run, group.model), group.model)
+                cells += _corrected_cells(criterion.name, group._replace(model=model), rate, is_monitored=is_monitored)
+    return cells
+
+
+def _corrected_cells(metric: str, group: RateGroup, rate: CorrectedRate, *, is_monitored: bool) -> Iterator[Cell]:
+    """Yield the plain and the corrected rate, without intervals if the number of questions was not fixed."""
+    key = TrialGroup(group.model, group.data, group.lang, group.profile)
+    corrected = UNDEFINED if rate.corrected is None else rate.corrected.rate
+    for interval, labels in ((rate.plain, ""), (corrected, str(rate.labels))):
+        value = float(interval.value) if math.isfinite(interval.value) else None
+        low, high = (None, None) if is_monitored else interval.bounds
+        estimate = Estimate(
+            metric=metric, value=value, low=low, high=high, n=rate.n, questions=rate.questions, asked=rate.n, errors=0,
+            infeasible=0,
+        )  # fmt: skip
+        yield Cell(group.testbed, key, f"{JUDGED}{RULES}{labels}", "all", estimate, CellKey())
 
 
 def _labelled(results: Iterable[JudgedResult]) -> Iterator[tuple[JudgedResult, AgreedLabel, float]]:
@@ -234,14 +290,33 @@ class CriterionJudgements:
             for judge, verdicts in self.judgements.items()
         }
 
+    @property
+    def units(self) -> set[LabelledUnit]:
+        """The responses that a label can refer to."""
+        return {self.scope.unit(stored) for stored in self.replies}
+
+    def rates(self) -> Iterator[dict[str, Any]]:
+        """Yield the counts and rate for each judge and condition."""
+        for judge in self.judgements:
+            yield from (cell.as_json() for cell in self.counts if cell.judge == judge)
+
     def corrected_rates(self) -> Iterator[dict[str, Any]]:
         """Yield each judge's rates by testbed, pooled over conditions and corrected by the labels."""
         for judge, judged in self.labelled.items():
             for group, rate in correct_rates(judged).items():
-                corrected = (None, None, None) if rate.corrected is None else map(float, rate.corrected.rate)
-                counts = {"n": rate.n, "rate": rate.plain.value, "labels": rate.labels, "questions": rate.questions}
-                named = {"judge": judge, "criterion": self.scope.criterion.name} | group._asdict()
-                yield named | counts | dict(zip(("corrected", "low", "high"), corrected, strict=True))
+                value, low, high = (None, None, None) if rate.corrected is None else map(float, rate.corrected.rate)
+                yield {
+                    "judge": judge,
+                    "criterion": self.scope.criterion.name,
+                    **group._asdict(),
+                    "n": rate.n,
+                    "rate": rate.plain.value,
+                    "labels": rate.labels,
+                    "questions": rate.questions,
+                    "corrected": value,
+                    "low": low,
+                    "high": high,
+                }
 
     def validations(self) -> Iterator[dict[str, Any]]:
         """Yield each judge's agreement with human labels, by language."""

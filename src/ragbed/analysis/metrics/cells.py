@@ -27,6 +27,7 @@ Scope: TypeAlias = Literal["all", "known", "unknown", "unsure"]
 # distractors, so that they share no number of documents.
 ONE_SUPPORTING = 0
 JUDGED = "judge "  # the name of a judge's scorer is this prefix followed by the judge's name
+RULES = "rules "  # in place of a judge's name: the rules, followed by the number of labels that correct them, if any
 
 
 class CellKey(TypedDict, total=False):
