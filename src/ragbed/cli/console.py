@@ -38,13 +38,15 @@ def print_text(text: str, *, to_stderr: bool = False) -> None:
 def print_json(summary: object) -> None:
     """Print a machine-readable summary to standard output as a single line, always in UTF-8."""
     import json
+    import re
 
     import msgspec
 
     try:
         encoded = msgspec.json.encode(summary, enc_hook=_plain)
     except UnicodeEncodeError:  # file names are not necessarily valid UTF-8
-        encoded = json.dumps(msgspec.to_builtins(summary, enc_hook=_plain)).encode()
+        text = json.dumps(msgspec.to_builtins(summary, enc_hook=_plain), ensure_ascii=False)
+        encoded = re.sub(r"[\ud800-\udfff]", lambda found: rf"\\u{ord(found[0]):x}", text).encode()
     sys.stdout.flush()
     sys.stdout.buffer.write(encoded + b"\n")
     sys.stdout.buffer.flush()
