@@ -101,6 +101,12 @@ def test_a_run_whose_folder_was_deleted_can_be_shown(tmp_path: Path) -> None:
     assert repr(run) == f"Run({str(run.folder)!r}: cannot be read)"
 
 
+def test_figures_show_the_names_that_the_user_gave_to_models(tmp_path: Path) -> None:
+    run = ragbed.run("mine=scripted/oracle", "ragbed-mini-en_base", limit=3, testbeds="noise", out=tmp_path / "run")
+    assert ">mine" in run.figures()[0].svg
+    assert "scripted/oracle" not in run.figures()[0].svg
+
+
 def test_status_and_outcomes_count_the_cases(tmp_path: Path) -> None:
     run = _run(tmp_path)
     (model,) = run.status().models
@@ -238,6 +244,21 @@ def test_a_forecast_stores_nothing(tmp_path: Path) -> None:
     assert not (tmp_path / "run").exists()
 
 
+def test_a_forecast_makes_at_most_as_many_calls_at_once_as_allowed() -> None:
+    running, most = 0, 0
+
+    async def answer(prompt: str) -> str:
+        nonlocal running, most
+        running += 1
+        most = max(most, running)
+        await asyncio.sleep(0.01)
+        running -= 1
+        return "?"
+
+    ragbed.forecast(answer, DATA, testbeds="noise", noise=0, max_connections=1)
+    assert most == 1
+
+
 def test_a_forecast_with_a_function_that_fails_has_the_traceback_in_a_note() -> None:
     def fails(prompt: str) -> str:
         raise ValueError("no key")
@@ -246,6 +267,39 @@ def test_a_forecast_with_a_function_that_fails_has_the_traceback_in_a_note() -> 
         ragbed.forecast(fails, DATA, testbeds="noise", noise=0)
     assert str(caught.value).endswith("probe cases: exception: ValueError: no key.")
     assert "in fails" in caught.value.__notes__[0]
+
+
+def test_a_forecast_for_a_shard_without_questions_is_zero(tmp_path: Path) -> None:
+    options: dict[str, Any] = {"testbeds": "noise", "noise": 0, "limit": 1, "out": tmp_path / "run"}
+    rows = [ragbed.forecast("scripted/oracle", DATA, shard=f"{part}/2", **options)[0] for part in (1, 2)]
+    assert sorted((row["calls"], row["minutes"] >= 0) for row in rows) == [(0, True), (1, True)]
+
+
+def test_values_may_come_from_an_iterator(tmp_path: Path) -> None:
+    lists: dict[str, list[Any]] = {"fail_under": ["noise.accuracy@0=0.6"], "noise": [0, 0.4]}
+    iterators: dict[str, Any] = {name: iter(values) for name, values in lists.items()}
+    one, other = (
+        ragbed.run("scripted/refuser", DATA, out=tmp_path / name, testbeds="noise", limit=3, **options)
+        for name, options in (("1", iterators), ("2", dict[str, Any](lists)))
+    )
+    assert list(one.gates) == list(other.gates)
+    assert one.outcomes == other.outcomes == {"ok": 6}
+
+
+def test_an_exception_in_a_progress_callback_is_raised_as_it_is(tmp_path: Path) -> None:
+    class Failing(ragbed.Progress):
+        def calls(self, model: str, state: object) -> None:
+            raise ValueError("no display")
+
+    with pytest.raises(ValueError, match="no display"):
+        _run(tmp_path, progress=Failing())
+    assert _run(tmp_path).outcomes == {"ok": 24}
+
+
+def test_whole_numbers_are_the_same_settings_as_decimals(tmp_path: Path) -> None:
+    options: dict[str, Any] = {"testbeds": "noise", "noise": 0, "limit": 2, "out": tmp_path / "run"}
+    ragbed.run("scripted/oracle", DATA, **options)
+    assert ragbed.run("scripted/oracle", DATA, temperature=0, top_p=1, **options).outcomes == {"ok": 2}
 
 
 def test_a_run_that_cannot_go_on_names_its_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

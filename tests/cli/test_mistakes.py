@@ -348,6 +348,10 @@ OPTIONS = [
     ),
     Mistake("judge good -m scripted/oracle --testbeds noises", "unknown testbed 'noises'. Did you mean 'noise'? <any>"),
     Mistake("judge good -m scripted/oracle --sample 20", "--sample N and --out FILE must be given together."),
+    Mistake(
+        "report good --disagreements robust",
+        "--disagreements 'robust' is not one of code, paper.",
+    ),
     Mistake("lint DATA --only recrd", "unknown rule 'recrd'. Did you mean 'record'? Known: record, <any>"),
     Mistake(
         "synth -o news --perturbations hedges",

@@ -1,7 +1,8 @@
-"""The overview that `ragbed run` prints, and disagreements between scorers."""
+"""The overview that `ragbed run` prints, and `ragbed report --disagreements`."""
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from unittest.mock import patch
 
@@ -145,14 +146,16 @@ def test_rows_of_different_arms_and_sizes_can_be_told_apart(tmp_path: Path) -> N
 
 def test_where_scorers_disagree_every_reply_is_named_with_its_grounds(tmp_path: Path) -> None:
     run(make_job(tmp_path / "run", 4, TalkingModel(_say)), ask_nobody)
-    told = list(open_run(tmp_path / "run").disagreements("code"))
+    done = type_command("report", str(tmp_path / "run"), "--disagreements", "code", "-f", "json")
+    told = json.loads(done.out)
     found = [(one["case"].split("/")[1], one["score"], one["credit"], one["verdict"]) for one in told]
     assert found == [
         ("1", "correct", "false", "incorrect"),
         ("2", "correct", "missed", "correct"),
         ("3", "refused", "missed", "refused"),
     ]
-    assert told[0]["evidence"] == (("answer.name.denied", 10, 16, "gold-1"),)
+    assert told[0]["evidence"] == [["answer.name.denied", 10, 16, "gold-1"]]
+    assert {one["run"] for one in told} == {str(tmp_path / "run")}
 
 
 def test_truncated_responses_that_only_the_original_code_credits_are_disagreements(tmp_path: Path) -> None:
@@ -163,3 +166,9 @@ def test_truncated_responses_that_only_the_original_code_credits_are_disagreemen
     assert [found[name] for name in ("score", "credit", "reply", "verdict")] == [
         *("correct", "false", "gold-1", "truncated")
     ]
+
+
+def test_disagreements_are_not_written_in_formats_for_tables(tmp_path: Path) -> None:
+    run(make_job(tmp_path / "run", 1, TalkingModel(_say)), ask_nobody)
+    done = type_command("report", str(tmp_path / "run"), "--disagreements", "code", "-f", "md")
+    assert (done.code, "Use --format text or --format json" in done.err) == (2, True)

@@ -154,6 +154,7 @@ class ReportSpec(RunsSpec, function="reports.report", prints_json=False):
       ragbed report runs/qwen -f html -o report.html
       ragbed report runs/qwen -f pdf -o figures --locale zh
       ragbed report runs -f site -o site
+      ragbed report runs/qwen --disagreements code
     """
 
     format: ReportFormat = opt(
@@ -175,6 +176,11 @@ class ReportSpec(RunsSpec, function="reports.report", prints_json=False):
         default=None,
     )
     rescore: bool = opt("Score runs again that another version of the scorer has scored.", default=False)
+    disagreements: Literal["code", "paper"] | None = opt(
+        "Instead of the tables, list the responses that this scorer scores differently from the robust scorer. "
+        "Formats: text and json.",
+        default=None,
+    )
 
 
 class StatusSpec(Spec, function="run_status.status"):

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from msgspec import structs
 
@@ -24,6 +24,10 @@ if TYPE_CHECKING:
     from ragbed.schema import Lang
 
 
+_MOST_DISAGREEMENTS = 20  # Maximum number of disagreements of each kind to show; the values contain all of them.
+_LONGEST_REPLY = 80  # Maximum number of characters of a response to show.
+
+
 @takes(ReportSpec)
 def report(spec: ReportSpec) -> Result:
     """Write tables, figures and a summary of one or more runs, with the paper's values for comparison.
@@ -39,6 +43,8 @@ def report(spec: ReportSpec) -> Result:
     from ragbed.reporting.pages.charts.layout import PICTURES
     from ragbed.ui.viewer.find_runs import need_runs, runs_in
 
+    if spec.disagreements is not None:
+        return _list_disagreements(spec, spec.disagreements)
     named = [run_folder(run, "runs") for run in several(spec.runs, "runs")]
     if spec.out is None and (spec.format == "site" or spec.format in PICTURES):
         raise UsageError(
@@ -132,6 +138,46 @@ def describe_report(report: Report, only: tuple[str, ...] = ("",)) -> tuple[list
         elif only == ("",):
             parts.append(": ".join(filter(None, (part.lead, part.text))) + "\n")
     return parts, [" ".join(notes[:2]), *notes[2:]]
+
+
+def _list_disagreements(spec: ReportSpec, scorer: Literal["code", "paper"]) -> Result:
+    """List the responses that a scorer scores differently from the robust scorer.
+
+    False credit means that only the scorer gives credit; missed credit means that only the robust scorer does.
+    """
+    from ragbed.api.results import Run
+    from ragbed.reporting.table import write_json
+    from ragbed.ui.viewer.find_runs import runs_in
+
+    if spec.format not in ("text", "json") or spec.out is not None:
+        raise UsageError(
+            f"{option('disagreements')} writes text or JSON to standard output. Use {option('format', 'text')} or "
+            f"{option('format', 'json')}, without {option('out')}."
+        )
+    folders = runs_in([run_folder(run) for run in several(spec.runs)])
+    found = [{"run": str(folder), **row} for folder in folders for row in Run(folder).disagreements(scorer)]
+    if spec.format == "json":
+        return Result([write_json(found).removesuffix("\n")], main=Table(found))
+    parts: list[Table | str] = []
+    names = {"case": "case", "model": "model", "score": "score", "verdict": "robust verdict"}
+    for credit in ("false", "missed"):
+        some = [row for row in found if row["credit"] == credit]
+        title = f"{credit.capitalize()} credit of the {scorer} scorer: {len(some):,}"
+        rows = [
+            {heading: row[name] for name, heading in names.items()} | {"reply": _shorten(row["reply"])}
+            for row in some[:_MOST_DISAGREEMENTS]
+        ]
+        parts.append(Table(rows, title) if rows else f"{title}.")
+        if len(some) > _MOST_DISAGREEMENTS:
+            parts.append(
+                f"… and {len(some) - _MOST_DISAGREEMENTS:,} more ({option('format', 'json')} lists all of them)"
+            )
+    return Result(parts, main=Table(found))
+
+
+def _shorten(reply: str) -> str:
+    line = " ".join(reply.split())
+    return line if len(line) <= _LONGEST_REPLY else line[: _LONGEST_REPLY - 1] + "…"
 
 
 def read_report(runs: Sequence[Path], names: Sequence[str], scorer: str, models: RowNames | None = None) -> Report:
