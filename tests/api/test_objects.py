@@ -142,6 +142,11 @@ def test_a_wrong_response_is_an_error_of_that_case(value: object, message: str, 
     assert message in run.errors[0]["message"]
 
 
+def test_an_option_of_requests_has_no_effect_on_a_function(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"`temperature` has no effect on Python objects \(function/str.upper\)"):
+        _evaluate(str.upper, tmp_path, temperature=0)
+
+
 def test_a_function_with_unknown_parameters_is_refused_with_a_correct_one() -> None:
     def answer(query: str, texts: list[str]) -> str:
         return "?"

@@ -24,7 +24,7 @@ _ALL = {
     "Prompting and sampling": {"--repeats", "--top-p", "--thinking", "--extra-body", "--header"},
     "Requests and cost": {"--rpm", "--timeout", "--max-calls", "--price", "--cache"},
     "Distributed": {"--engine", "--cluster", "--replicas", "--gpus-per-replica", "--cpus-per-replica", "--shard"},
-    "CI and output": {"--junit", "--trust-remote-code"},
+    "CI and output": {"--junit", "--config", "--trust-remote-code"},
 }
 _MOST_OPTIONS = 24
 

@@ -7,6 +7,7 @@ import io
 import json
 import sys
 from contextlib import redirect_stdout
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -55,10 +56,12 @@ def test_a_field_is_a_parameter_with_a_check_and_a_description() -> None:
         measure(sise=3)  # type: ignore[call-arg]  # wrong on purpose
 
 
-def test_the_same_field_is_an_option_and_a_variable(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+def test_the_same_field_is_an_option_a_variable_and_a_key_of_a_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    (tmp_path / "options.toml").write_text("size = 5\n")
     assert _type("--size", "3") == 3
+    assert _type("--config", str(tmp_path / "options.toml")) == 5
     with pytest.raises(UsageError, match=r"^--size 0 is out of range\. Use an integer of at least 1\.$"):
         _type("--size", "0")
     monkeypatch.setenv("RAGBED_SIZE", "4")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -9,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from ragbed import __version__
+from ragbed.cli.renames import REMOVED_COMMANDS
 from tests.cli.typed import type_command
 
 _HEAVY = ("aiohttp", "rich", "asyncio", "ragbed.testbeds", "ragbed.analysis.linting", "ragbed.builder.web")
@@ -39,3 +41,11 @@ def test_a_run_that_may_open_few_files_manages_or_says_so(tmp_path: Path, files:
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
     assert done.returncode == 0 or done.stderr.splitlines()[-1].startswith("ragbed: ")
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(("old", "new"), REMOVED_COMMANDS.items())
+def test_a_removed_command_names_its_successor(old: str, new: str) -> None:
+    done = type_command(old, "--help")
+    assert (done.code, done.err) == (2, f"ragbed: `ragbed {old}` was replaced by {new}.\n")
+    if command := re.match(r"`ragbed (\w+)", new):
+        assert type_command(command[1], "--help").code == 0

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as some
 
 from ragbed.errors import RagbedError
-from ragbed.runs.cache import key_of, look, open_cache
+from ragbed.runs.cache import key_of, look, open_cache, prune
 from ragbed.runs.database import seal_of
 from ragbed.runs.execution import run
 from ragbed.runs.status import read_status
@@ -189,11 +189,11 @@ def test_a_damaged_entry_is_called_again_and_replaced(tmp_path: Path) -> None:
     assert not _ask(tmp_path / "c", tmp_path / "cache", TalkingModel(agree)), "the damaged entries are replaced"
 
 
-def test_another_file_is_no_cache(tmp_path: Path) -> None:
+def test_another_file_is_no_cache_to_be_pruned(tmp_path: Path) -> None:
     path = tmp_path / "replies.db"
     path.write_text("junk" * 1_000)
     with pytest.raises(RagbedError, match=r"file is not a database\. .* If the file is damaged, delete it\."):
-        look(path)
+        prune(path, 0)
 
 
 def test_twelve_processes_start_one_cache_and_none_is_locked_out(tmp_path: Path) -> None:

@@ -727,5 +727,11 @@ class DoctorSpec(Spec, function="setup.doctor"):
 
     Examples:
       ragbed doctor
-      ragbed doctor --json
+      ragbed doctor --prune-cache 30d
     """
+
+    prune_cache: str | None = opt(
+        "Remove cached responses that are older than this age first, e.g. 12h, 30d or 8w; 0d removes all.",
+        "AGE",
+        default=None,
+    )

@@ -14,6 +14,7 @@ from msgspec import structs
 
 from ragbed.api.calling import (
     check_models,
+    check_request_options,
     open_engine,
     open_model,
     read_budget,
@@ -84,6 +85,7 @@ def plan_run(spec: RunSpec, message: Callable[[str], None] = _LOGGER.warning) ->
         open_scored(Path(spec.baseline)).connection.close()  # a baseline that is not a run is refused first
     conditions = _read_conditions(spec, floors)
     sources = read_models(spec.model)
+    check_request_options(sources, spec)
     folder = Path(spec.out) if spec.out else _new_folder(sources[0].label or sources[0].name)
     names, settings = choose_own_rag(spec, sources, *read_layout(spec))
     settings = read_search(spec, names, settings)

@@ -16,7 +16,8 @@ import click
 from ragbed import __version__
 from ragbed.cli.console import say
 from ragbed.cli.options import Command, write_sections
-from ragbed.errors import RagbedError, explain_failed_write
+from ragbed.cli.renames import REMOVED_COMMANDS
+from ragbed.errors import RagbedError, UsageError, explain_failed_write
 
 GROUPS: dict[str, dict[str, str | dict[str, str]]] = {
     "Evaluate": {
@@ -71,6 +72,14 @@ class _Group(click.Group):
             return Command(getattr(job_specs, found), cmd_name)
         commands: list[click.Command] = [Command(getattr(job_specs, spec), name) for name, spec in found.items()]
         return click.Group(cmd_name, commands, help=inspect.cleandoc(_HELP[cmd_name]))
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find a command; for a removed one, name what replaced it."""
+        if successor := REMOVED_COMMANDS.get(args[0]):
+            raise UsageError(f"`ragbed {args[0]}` was replaced by {successor}.")
+        return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the list of commands, with one section per group."""

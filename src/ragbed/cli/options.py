@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from dataclasses import fields
 from functools import cached_property
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 
 import click
@@ -17,7 +18,7 @@ from click.core import ParameterSource
 
 from ragbed.api.specification import GROUPS, OUTPUT, Opt, OptionField, Spec, fields_of
 from ragbed.cli.console import say
-from ragbed.errors import INTERFACE, Interface, Stopped, UsageError
+from ragbed.errors import INTERFACE, Interface, Stopped, UsageError, did_you_mean
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -140,7 +141,7 @@ class Command(click.Command):
     def params(self) -> list[click.Parameter]:  # type: ignore[override]  # it is never set
         """The options and arguments."""
         options = [*fields_of(self._spec).values(), *([_JSON] if self._spec.prints_json else [])]
-        return [*map(_param, options), *_help_all(options)]
+        return [*map(_param, options), _config_option(), *_help_all(options)]
 
     def _call(self, **typed: Any) -> None:  # noqa: ANN401 - values as click returns them
         from ragbed.cli.console import print_result, serve
@@ -176,7 +177,8 @@ class Command(click.Command):
         for param in self.get_params(ctx):
             record = None if isinstance(param, click.Argument) else param.get_help_record(ctx)
             opt = param.field.opt if isinstance(param, _Option) else None
-            if record is not None and (shows_all or opt is None or not opt.is_rare):
+            is_rare = opt.is_rare if opt is not None else param.name == "config"
+            if record is not None and (shows_all or not is_rare):
                 sections[OUTPUT if opt is None else opt.group].append(record)
         write_sections(formatter, sections)
 
@@ -215,7 +217,7 @@ def _param(field: OptionField) -> click.Parameter:
 
 
 def _is_set(field: OptionField) -> bool:
-    """Return whether the user has set an option on the command line or in the environment."""
+    """Return whether the user has set an option on the command line, in the environment or in a configuration file."""
     source = click.get_current_context().get_parameter_source(field.name)
     return source not in (None, ParameterSource.DEFAULT)
 
@@ -232,6 +234,18 @@ def _read(field: OptionField, typed: Any) -> Any:  # noqa: ANN401 - a value as c
             except ValueError:
                 continue
     return typed
+
+
+def _config_option() -> click.Option:
+    return click.Option(
+        ["--config"],
+        metavar="FILE",
+        envvar="RAGBED_CONFIG",
+        is_eager=True,
+        expose_value=False,
+        callback=_read_config,
+        help="TOML file with option values, keyed by long option name.",
+    )
 
 
 def _help_all(fields: list[OptionField]) -> list[click.Option]:
@@ -255,3 +269,47 @@ def _help_all(fields: list[OptionField]) -> list[click.Option]:
             help="Show all options and exit.",
         )
     ]
+
+
+def _read_config(context: click.Context, _: click.Parameter, path: str | None) -> None:
+    """Use the options in a TOML file, keyed by long name, as defaults.
+
+    Raises:
+        UsageError: The file cannot be read, or it contains an unknown option or an invalid value.
+    """
+    if path is None:
+        return
+    import tomllib
+
+    from ragbed.io.locations import read_regular
+
+    try:
+        options = tomllib.loads(read_regular(Path(path)).decode())
+    except OSError as error:
+        raise UsageError(f"--config {path} cannot be read: {error.strerror}. Check the path.") from error
+    except (ValueError, RecursionError) as error:  # invalid TOML, integers that are too long, or deeply nested lists
+        raise UsageError(f"--config {path} is not valid TOML: {error}.") from error
+    params = [param for param in context.command.params if isinstance(param, _Option)]
+    known = {max(param.opts, key=len).removeprefix("--"): param for param in params}
+    for name in options:
+        if name not in known:
+            raise UsageError(
+                f"--config {path}: {name!r} is not an option of this command.{did_you_mean(name, known)} "
+                f"`{context.command_path} --help` lists the options."
+            )
+    context.default_map = {
+        str(known[name].name): _as_typed(known[name], value, f"--config {path}: {name}")
+        for name, value in options.items()
+    }
+
+
+def _as_typed(option: click.Option, value: object, place: str) -> object:
+    """Return a value as a user would type it, so that it is checked like typed input. Lists are comma-separated."""
+    if option.is_flag:
+        if isinstance(value, bool):
+            return value
+        raise UsageError(f"{place} must be true or false.")
+    values = value if isinstance(value, list) else [value]
+    if not all(isinstance(part, str | int | float) and not isinstance(part, bool) for part in values):
+        raise UsageError(f"{place} must be a string, a number, or a list of these.")
+    return [str(part) for part in values] if option.multiple else ",".join(map(str, values))

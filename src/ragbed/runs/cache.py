@@ -135,3 +135,15 @@ def look(path: Path) -> CacheSize:
     with _explained(path), closing(open_cache(path)) as connection:
         entries, size = connection.execute(query).fetchone()
     return CacheSize(str(path), entries, size / 1e6)
+
+
+def prune(path: Path, older_than_s: float) -> int:
+    """Remove responses of at least the given age (0 removes all), and return the number removed."""
+    if not path.is_file():
+        return 0
+    with _explained(path), closing(open_cache(path)) as connection:
+        before = time.time() - older_than_s if older_than_s else math.inf
+        removed = connection.execute("DELETE FROM responses WHERE at <= ?", (before,)).rowcount
+        connection.execute("VACUUM")
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    return removed
