@@ -21,6 +21,7 @@ import threading
 import time
 from collections.abc import Iterator
 from datetime import date
+from functools import cache
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -32,7 +33,7 @@ from ragbed.builder.pipeline import Done, run_steps
 from ragbed.builder.recipe import Recipe as BuildRecipe
 from ragbed.builder.recipe import RecipeCounts, RecipePools, RecipeQuestions, RecipeRanking, RecipeSource
 from ragbed.runs.engines.local import LocalEngine
-from ragbed.schema import Case, Completion, Item, Lang
+from ragbed.schema import Case, Completion, Lang
 from ragbed.synth import SynthSpec, make_items
 from ragbed.text import split_sentences
 
@@ -122,11 +123,17 @@ def _page(lang: Lang, text: str, day: str) -> str:
     return f"<!doctype html><html><head>{head}</head><body>{body}</body></html>"
 
 
+@cache  # so that the time to generate the items again is not part of the build's
+def _know(lang: Lang, number: int) -> tuple[str, tuple[str, ...]]:
+    (item,) = make_items(_recipe(lang), "base", number, number + 1)
+    return item.question, item.answer[0]
+
+
 class _Generator:
     """A stand-in for a model that knows the synthetic data and answers every prompt in a build."""
 
     def __init__(self) -> None:
-        self._asked: dict[str, Item] = {}  # items by question
+        self._asked: dict[str, tuple[str, ...]] = {}  # answers by question
 
     def ask(self, request: Request) -> dict[str, Completion]:
         """Return the responses to all prompts; see `Ask`."""
@@ -139,7 +146,7 @@ class _Generator:
         if task in ("clear", "states"):
             return "yes"
         if task == "reader":
-            aliases = self._asked[case.question].answer[0]
+            aliases = self._asked[case.question]
             return next((alias for alias in aliases if alias in prompt), "不详" if zh else "unknown")
         if task == "combinations":
             first, second = sorted((one for one in self._asked if one in prompt), key=prompt.index)
@@ -148,16 +155,16 @@ class _Generator:
 
     def _question(self, lang: Lang, prompt: str) -> str:
         (number,) = _FILED[lang].findall(prompt)
-        (item,) = make_items(_recipe(lang), "base", int(number), int(number) + 1)
-        spelled = next((alias for alias in item.answer[0] if alias in prompt), None)
+        question, aliases = _know(lang, int(number))
+        spelled = next((alias for alias in aliases if alias in prompt), None)
         if spelled is None:
             return "无" if lang == "zh" else "none"
-        self._asked[item.question] = item
+        self._asked[question] = aliases
         sentences = (prompt[start:end].strip() for start, end in split_sentences(prompt))
         sentence = next(sentence for sentence in sentences if spelled in sentence)
         if lang == "zh":
-            return f"问题：{item.question}\n答案：{spelled}\n原句：{sentence}"
-        return f"Question: {item.question}\nAnswer: {spelled}\nSentence: {sentence}"
+            return f"问题：{question}\n答案：{spelled}\n原句：{sentence}"
+        return f"Question: {question}\nAnswer: {spelled}\nSentence: {sentence}"
 
 
 class _Watch:

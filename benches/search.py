@@ -27,7 +27,7 @@ _CONDITIONS, _ITEMS = 5, 60
 _MAX_RUN_S = 60
 _TARGETS = {"s": 600, "MB": 1_024, "ms": 20}
 _TITLES = {"s": "time to index", "MB": "peak memory", "ms": "median query"}
-_AGENTS = ("search-once", "search-never", "search-endless", "search-malformed", "search-oracle", "search-gullible")
+_AGENTS = ("search-once", "search-endless", "search-malformed", "search-gullible")
 
 
 def main() -> None:

@@ -7,18 +7,32 @@ from fractions import Fraction
 from importlib.resources import files
 
 from ragbed.builder.pipeline import STEPS
-from ragbed.cli.examples import TITLES, expected_answer
 from ragbed.data.catalog import open_data
 from ragbed.reporting.pages.charts.layout import WIDTH, Chart, Grid, measure, sheet
 from ragbed.reporting.pages.markup import Node, el
 from ragbed.schema import Case, Lang
 from ragbed.testbeds import TESTBEDS
+from ragbed.testbeds.prompts import FLAG, REFUSAL
 from ragbed.testbeds.settings import Settings
 
 _LINE = 17
 _LETTER = 6.2  # width of a letter in 12-pixel text, slightly overestimated so that lines fit into their boxes
 _MARKS = {"supports": ("✓", "s3"), "distracts": ("·", "s8"), "contradicts": ("✗", "s2")}
 _NEVER_FIRST = "，。、；：？！》）”"
+_TITLES: dict[Lang, dict[str, tuple[str, str]]] = {
+    "en": {
+        "noise": ("Noise robustness", "one document contains the answer, the other is only related"),
+        "rejection": ("Negative rejection", "no document contains the answer, and the model should say so"),
+        "integration": ("Information integration", "the answer has two parts, each in a different document"),
+        "counterfactual": ("Counterfactual robustness", "the documents contradict what the model knows"),
+    },
+    "zh": {
+        "noise": ("噪声鲁棒性", "一篇文档含有答案，另一篇只是相关"),
+        "rejection": ("拒答能力", "所有文档都不含答案，模型应当说明"),
+        "integration": ("信息整合", "答案分为两部分，出自不同文档"),
+        "counterfactual": ("反事实鲁棒性", "文档与模型已知的事实相矛盾"),
+    },
+}
 _NOISE = {"noise": Fraction(1, 2), "rejection": Fraction(1)}
 
 
@@ -40,8 +54,8 @@ def write_figures(note: str) -> str:
 _ABILITIES = """
 ## Figure 1: four abilities
 
-The bundled `figure1` dataset contains one example per ability, in our own words. `ragbed demo` prints the examples, and
-`ragbed run -d figure1 --num-docs 2` evaluates a model on them.
+The bundled `figure1` dataset contains one example per ability, in our own words. `ragbed run -d figure1
+--num-docs 2` evaluates a model on them.
 
 ![The four abilities: a question, two documents, and what is expected](../images/figure1-en.svg)
 
@@ -88,13 +102,23 @@ def _cases(dataset: object, name: str, lang: Lang) -> Iterator[Case]:
     return TESTBEDS[name].cases(dataset, settings)  # type: ignore[arg-type]
 
 
+def _expected_answer(case: Case) -> str:
+    """Return a perfect model's response, worded as the instruction prescribes."""
+    gold = (" and " if case.lang == "en" else "、").join(aliases[0] for aliases in case.answer)
+    if case.expect == "refuse":
+        return REFUSAL[case.lang]
+    if case.expect == "correct":
+        return f"{FLAG[case.lang]} {gold}"
+    return gold
+
+
 def _panel(lang: Lang, name: str, case: Case, width: float) -> tuple[list[Node], float]:
     """Return the nodes of a panel and its height."""
-    title, meaning = TITLES[lang][name]
+    title, meaning = _TITLES[lang][name]
     texts: list[tuple[str, str, tuple[str, str] | None]]
     texts = [("strong", title, None), ("note", meaning, None), ("strong", case.question, None)]
     texts += [("", document.text, _MARKS[document.stance or "distracts"]) for document in case.documents]
-    texts.append(("strong", expected_answer(case), ("→", "strong")))
+    texts.append(("strong", _expected_answer(case), ("→", "strong")))
     nodes, y = [], 6.0
     for kind, text, marked in texts:
         if marked is not None:  # drawn separately, because a missing glyph would change the font of the whole text

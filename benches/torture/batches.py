@@ -34,11 +34,11 @@ _LONGEST_S = 120.0  # maximum duration of a session
 _SCRIPT = """
 import sys
 import ragbed
-from ragbed.models.providers.batches import AnthropicBatches, OpenAIBatches
+from ragbed.models.providers.batches import AnthropicBatches, BatchService
 from ragbed.runs import batch_loop
 
 batch_loop._LISTED_AFTER_S = 0.0  # the mock server lists a batch at once
-AnthropicBatches.max_lines = OpenAIBatches.max_lines = int(sys.argv[3])
+AnthropicBatches.max_lines = BatchService.max_lines = int(sys.argv[3])
 options = {"testbeds": "noise", "limit": 20, "cache": "off", "progress": False, "batch": sys.argv[4] == "batch"}
 ragbed.run(sys.argv[1], "ragbed-mini-en_base", out=sys.argv[2], **options)
 """

@@ -5,7 +5,6 @@
     ├── DownloadError      a download failed or does not match its pin    exit 1
     ├── PluginFailed       a plug-in cannot be used                       exit 1
     ├── Stopped            the process was stopped by SIGTERM             exit 143
-    ├── GateFailed         a requested threshold was not reached          exit 4
     └── UsageError         an option or argument is invalid               exit 2
         ├── NoSuchFile     a file does not exist                          exit 2
         └── UnknownName    a name is unknown                              exit 2
@@ -118,12 +117,6 @@ class Stopped(RagbedError):
     """The process was stopped by SIGTERM; all results are kept."""
 
     exit_code = 143
-
-
-class GateFailed(RagbedError):
-    """The command succeeded, but a requested threshold was not reached."""
-
-    exit_code = 4
 
 
 class UsageError(RagbedError):

@@ -52,9 +52,7 @@ def _ranked_side(model: str, scores: dict[ComparedCondition, list[float]], run: 
         condition: {ComparedQuestion(f"q{at}", f"Q{at}?", ((f"a{at}",),)): score for at, score in enumerate(values)}
         for condition, values in scores.items()
     }
-    failures = {
-        one: Counter((question, "error") for question in found[one] if question.item in failed.split()) for one in found
-    }
+    failures = {one: Counter(question for question in found[one] if question.item in failed.split()) for one in found}
     return Side(Path(run), model, found, failures)
 
 
@@ -92,7 +90,7 @@ def test_only_shared_conditions_and_questions_are_ranked() -> None:
     second = _ranked_side("b", {NOISE: [1.0, 0.0]})
     (ranking,) = rank_models([first, second])
     assert (ranking.n, ranking.unpaired, ranking.noise) == (2, 1, (0.0,))
-    assert [(model.model, model.score.value, model.errors) for model in ranking.models] == [
+    assert [(model.model, model.score.value, model.incomplete) for model in ranking.models] == [
         ("a", 1.0, 1),
         ("b", 0.5, 0),
     ]

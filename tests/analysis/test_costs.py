@@ -71,7 +71,7 @@ def test_a_forecast_evaluates_cases_of_all_lengths_although_conditions_alternate
     assert row["minutes"] * model.concurrency * 60 == pytest.approx(20 * sum(range(1, 6)))
 
 
-@pytest.mark.parametrize(("limit", "minutes"), [({"rpm": 1_200}, 40 / 1_200), ({"tpm": 600_000}, 40 * 712 / 600_000)])
+@pytest.mark.parametrize(("limit", "minutes"), [({"rpm": 1_200}, 40 / 1_200)])
 def test_the_duration_in_a_forecast_takes_rate_limits_into_account(
     limit: dict[str, Any], minutes: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:

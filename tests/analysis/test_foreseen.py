@@ -35,15 +35,14 @@ _HANG_ON_REPLIES = {"corrected_of_flagged"}
 
 @pytest.mark.parametrize(
     ("options", "least"),
-    [({}, 80), (_WIDE, 100), ({"profile": "code-2024"}, 80)],
+    [({}, 68), (_WIDE, 100), ({"profile": "code-2024"}, 68)],
     ids=["plain", "wide", "code"],
 )
 def test_what_a_run_tells_was_foreseen_and_little_else(tmp_path: Path, options: dict[str, Any], least: int) -> None:
-    """Each run has many cells. With the profile of the original code, there used to be 245 cells, and now there are 83.
+    """Each run has many cells: 69 with the default profile.
 
-    The other 162 belonged to metrics that were removed: the paths and the helped and harmed questions of the table
-    `transitions` (96), the p-values per noise ratio (54), and `retention`, `slope`, `joint_loss`, `passes_paper_gate`
-    and the combined scores of rejections (12). No other cell is missing.
+    There were 83 before `accuracy_band` (8), `aligned_accuracy` (3), `correct_by_leak`, `correct_from_memory` and
+    `format_adherence` were removed. No other cell is missing.
     """
     spec = replace(RunSpec(model="scripted/oracle", data=_DATA, **options), limit=6, out=tmp_path)
     with closing(plan_run(spec)) as job:

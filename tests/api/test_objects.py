@@ -130,45 +130,16 @@ def test_what_a_function_raises_is_an_error_of_that_case_with_its_traceback(tmp_
     ("value", "message"),
     [
         (None, "an answer must be a string or an object with a string field 'answer', not NoneType 'None'"),
-        (3, "an answer must be a string or an object with a string field 'answer', not int '3'"),
         (b"Paris", "an answer must be a string or an object with a string field 'answer', not bytes"),
+        ({"contexts": []}, "an answer must be a string or an object with a string field 'answer'"),
+        ({"answer": "x", "contexts": "a text"}, "'contexts' must be a list of passages, not"),
+        ({"answer": "x", "contexts": [{"score": 0.5}]}, "a passage in 'contexts' must be an id, a text, or an object"),
     ],
 )
-def test_a_response_that_is_not_text_is_an_error_of_that_case(value: object, message: str, tmp_path: Path) -> None:
-    run = _evaluate(lambda _: value, tmp_path)
+def test_a_wrong_response_is_an_error_of_that_case(value: object, message: str, tmp_path: Path) -> None:
+    run = _evaluate(ragbed.system(lambda _: value), tmp_path)
     assert run.outcomes == {"error": 5}
-    assert run.errors[0]["message"].startswith(message)
-
-
-def test_an_exception_without_a_message_is_an_error_of_that_case(tmp_path: Path) -> None:
-    class Wordless(Exception):
-        def __str__(self) -> str:
-            raise RuntimeError
-
-    def fails(prompt: str) -> str:
-        raise Wordless
-
-    run = _evaluate(fails, tmp_path)
-    assert (run.outcomes, run.errors[0]["message"]) == ({"error": 5}, "Wordless: <exception str() failed>")
-
-
-@pytest.mark.parametrize(
-    ("options", "name"),
-    [
-        ({"header": "X-A: 1"}, "header"),
-        ({"seed_model": 0}, "seed_model"),
-        ({"thinking": "on"}, "thinking"),
-        ({"extra_body": {"top_k": 3}}, "extra_body"),
-        ({"context_length": 9}, "context_length"),
-        ({"rpm": 60}, "rpm"),
-        ({"temperature": 0}, "temperature"),
-        ({"top_p": 0.9}, "top_p"),
-        ({"preset": "chatgpt"}, "preset"),
-    ],
-)
-def test_an_option_of_requests_has_no_effect_on_a_function(options: dict[str, Any], name: str, tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=rf"`{name}` has no effect on Python objects \(function/str.upper\)"):
-        _evaluate(str.upper, tmp_path, **options)
+    assert message in run.errors[0]["message"]
 
 
 def test_a_function_with_unknown_parameters_is_refused_with_a_correct_one() -> None:
@@ -278,30 +249,6 @@ def test_a_system_that_retrieves_is_scored_by_what_it_found(tmp_path: Path) -> N
     assert _trial(run)["model"] == "system/mine"
 
 
-@pytest.mark.parametrize("value", [None, {"contexts": []}, {"answer": 3}, ["Paris"]])
-def test_a_system_without_an_answer_is_an_error_of_that_case(value: object, tmp_path: Path) -> None:
-    run = _evaluate(ragbed.system(lambda _: value, name="mine"), tmp_path)
-    assert run.outcomes == {"error": 5}
-    assert "an answer must be a string or an object with a string field 'answer'" in run.errors[0]["message"]
-
-
-@pytest.mark.parametrize("contexts", ["a text", {"text": "a text"}, 3])
-def test_contexts_that_are_not_a_list_are_an_error_of_that_case(contexts: object, tmp_path: Path) -> None:
-    run = _evaluate(ragbed.system(lambda _: {"answer": "x", "contexts": contexts}), tmp_path)
-    assert run.outcomes == {"error": 5}
-    assert "'contexts' must be a list of passages, not" in run.errors[0]["message"]
-
-
-def test_a_context_without_a_text_is_refused(tmp_path: Path) -> None:
-    run = _evaluate(ragbed.system(lambda _: {"answer": "x", "contexts": [{"score": 0.5}]}), tmp_path)
-    assert "a passage in 'contexts' must be an id, a text, or an object with" in run.errors[0]["message"]
-
-
-def test_a_context_may_be_a_document_of_langchain(tmp_path: Path) -> None:
-    run = _evaluate(ragbed.system(lambda _: {"answer": "x", "contexts": [{"page_content": "a text"}]}), tmp_path)
-    assert run.outcomes == {"ok": 5}
-
-
 class Echo:
     __slots__ = ()
     name = "mine/echo"
@@ -377,12 +324,9 @@ def test_the_methods_of_a_model_object_share_its_state(tmp_path: Path) -> None:
     ("model", "message"),
     [
         (3, "model=3 is not a model: use a model string"),
-        (None, "model=None is not a model"),
         ([], "`model` is empty"),
-        (Echo, "is not a model"),
         (lambda: "x", "it has no parameter for the question. A function under test has the parameters"),
         (lambda query, texts: "x", "its parameter 'query' is unknown"),
-        ("scripted/oracl", "unknown scripted model 'oracl'. Did you mean 'oracle'"),
         ("scriptd/oracle", "Did you mean scripted/oracle"),
         ([lambda _: "", lambda _: "x"], "two models are named 'function/lambda'. Give them different names"),
         ({"a b": "scripted/oracle"}, "the name 'a b' is not valid. Use only letters"),
@@ -393,19 +337,6 @@ def test_what_is_not_a_model_is_a_usage_error(model: object, message: str, tmp_p
     with pytest.raises(UsageError, match=message):
         _evaluate(model, tmp_path)
     assert not (tmp_path / "run").exists()
-
-
-def test_an_object_that_lacks_a_method_is_told_which(tmp_path: Path) -> None:
-    class Half:
-        name = "mine/half"
-
-        async def complete(self, case: object) -> None: ...
-
-        async def identity(self) -> str:
-            return ""
-
-    with pytest.raises(UsageError, match="does not have concurrency, advice, request, close"):
-        _evaluate(Half(), tmp_path)
 
 
 _ITEMS = [
@@ -451,9 +382,6 @@ def test_data_can_be_named_and_mixed(tmp_path: Path) -> None:
         (3, "data=int '3' is not a dataset"),
         ([], "`data` is empty"),
         (pandas.DataFrame(columns=["question"]), "data='data' is empty, so there is nothing to run"),
-        (iter([]), "data='data' is empty"),
-        ([3], "data=int '3' is not a dataset"),
-        ("ragbed-mini-en_bas", "Did you mean 'ragbed-mini-en_base'"),
         (_ITEMS[0], "`data` is a single item, but a list of items is expected"),
         ([_ITEMS, _ITEMS], r"2 datasets are named 'data'. Give each its own name: data=\{'NAME': …"),
         (
@@ -494,13 +422,3 @@ def test_rows_have_all_token_counts(tmp_path: Path) -> None:
     rows = ragbed.open_run(tmp_path / "run").to_pandas()
     counts = rows[["tokens_in", "tokens_out", "tokens_reasoning", "tokens_cached"]].fillna(-1)
     assert counts.to_numpy().tolist() == [[812, 70, 60, 512], [812, 7, -1, -1]]
-
-
-def test_functions_can_be_named_by_a_dictionary(tmp_path: Path) -> None:
-    models: dict[str, Any] = {"a": lambda prompt: "x", "b": lambda prompt: "y", "c": ragbed.system(lambda case: "z")}
-    run = ragbed.run(models, "ragbed-mini-en_base", testbeds="noise", noise=0, limit=2, out=tmp_path / "run")
-    assert [(model.model, model.name) for model in run.status().models] == [
-        ("function/a", "a"),
-        ("function/b", "b"),
-        ("system/c", "c"),
-    ]

@@ -70,11 +70,6 @@ def test_a_terminal_shows_bars_and_messages_above_them() -> None:
     assert "a message" in out.getvalue()
 
 
-def test_a_quick_run_shows_nothing(notebook: Shell) -> None:
-    NotebookBars(lambda: 0.0).calls("oracle", CallProgress(total=10, done=10))
-    assert notebook.shown == []
-
-
 def test_without_a_terminal_nothing_is_printed(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     ragbed.run("scripted/oracle", DATA, testbeds="noise", limit=5, out=tmp_path / "run")
     assert capfd.readouterr() == ("", "")

@@ -101,12 +101,6 @@ def test_a_run_whose_folder_was_deleted_can_be_shown(tmp_path: Path) -> None:
     assert repr(run) == f"Run({str(run.folder)!r}: cannot be read)"
 
 
-def test_figures_show_the_names_that_the_user_gave_to_models(tmp_path: Path) -> None:
-    run = ragbed.run("mine=scripted/oracle", "ragbed-mini-en_base", limit=3, testbeds="noise", out=tmp_path / "run")
-    assert ">mine" in run.figures()[0].svg
-    assert "scripted/oracle" not in run.figures()[0].svg
-
-
 def test_status_and_outcomes_count_the_cases(tmp_path: Path) -> None:
     run = _run(tmp_path)
     (model,) = run.status().models
@@ -229,12 +223,6 @@ def test_the_table_of_strategies_has_a_row_per_strategy_and_a_gain_per_testbed(t
     assert "robust+quote" in repr(table)
 
 
-def test_gates_are_in_the_run_and_in_a_file(tmp_path: Path) -> None:
-    run = _run(tmp_path, fail_under=["noise.accuracy@0.8=0.5", "noise.accuracy@0=0.5"], junit=tmp_path / "gates.xml")
-    assert [gate["state"] for gate in run.gates] == ["passed", "passed"]
-    assert (tmp_path / "gates.xml").read_text("utf-8").count("<testcase") == 2
-
-
 def test_infeasible_cases_are_reported(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     _run(tmp_path, testbeds="noise", noise=[0, 0.5], num_docs=8, limit=4)
     (record,) = caplog.records
@@ -250,21 +238,6 @@ def test_a_forecast_stores_nothing(tmp_path: Path) -> None:
     assert not (tmp_path / "run").exists()
 
 
-def test_a_forecast_makes_at_most_as_many_calls_at_once_as_allowed() -> None:
-    running, most = 0, 0
-
-    async def answer(prompt: str) -> str:
-        nonlocal running, most
-        running += 1
-        most = max(most, running)
-        await asyncio.sleep(0.01)
-        running -= 1
-        return "?"
-
-    ragbed.forecast(answer, DATA, testbeds="noise", noise=0, max_connections=1)
-    assert most == 1
-
-
 def test_a_forecast_with_a_function_that_fails_has_the_traceback_in_a_note() -> None:
     def fails(prompt: str) -> str:
         raise ValueError("no key")
@@ -273,53 +246,6 @@ def test_a_forecast_with_a_function_that_fails_has_the_traceback_in_a_note() -> 
         ragbed.forecast(fails, DATA, testbeds="noise", noise=0)
     assert str(caught.value).endswith("probe cases: exception: ValueError: no key.")
     assert "in fails" in caught.value.__notes__[0]
-
-
-def test_an_unknown_parameter_of_a_forecast_is_reported() -> None:
-    with pytest.raises(UsageError, match=r"forecast\(\) has no parameter 'testbed'. Did you mean 'testbeds'\?"):
-        ragbed.forecast("scripted/oracle", DATA, testbed="noise")  # type: ignore[call-arg]
-
-
-def test_a_forecast_for_a_shard_without_questions_is_zero(tmp_path: Path) -> None:
-    options: dict[str, Any] = {"testbeds": "noise", "noise": 0, "limit": 1, "out": tmp_path / "run"}
-    rows = [ragbed.forecast("scripted/oracle", DATA, shard=f"{part}/2", **options)[0] for part in (1, 2)]
-    assert sorted((row["calls"], row["minutes"] >= 0) for row in rows) == [(0, True), (1, True)]
-
-
-def test_values_may_come_from_an_iterator(tmp_path: Path) -> None:
-    lists: dict[str, list[Any]] = {"fail_under": ["noise.accuracy@0=0.6"], "noise": [0, 0.4]}
-    iterators: dict[str, Any] = {name: iter(values) for name, values in lists.items()}
-    one, other = (
-        ragbed.run("scripted/refuser", DATA, out=tmp_path / name, testbeds="noise", limit=3, **options)
-        for name, options in (("1", iterators), ("2", dict[str, Any](lists)))
-    )
-    assert list(one.gates) == list(other.gates)
-    assert one.outcomes == other.outcomes == {"ok": 6}
-
-
-def test_headers_may_come_from_an_iterator() -> None:
-    assert ragbed.RunSpec(data=DATA, header=iter(["X-Team: search"])).header == ("X-Team: search",)  # type: ignore[arg-type]
-
-
-def test_an_exception_in_a_progress_callback_is_raised_as_it_is(tmp_path: Path) -> None:
-    class Failing(ragbed.Progress):
-        def calls(self, model: str, state: object) -> None:
-            raise ValueError("no display")
-
-    with pytest.raises(ValueError, match="no display"):
-        _run(tmp_path, progress=Failing())
-    assert _run(tmp_path).outcomes == {"ok": 24}
-
-
-def test_whole_numbers_are_the_same_settings_as_decimals(tmp_path: Path) -> None:
-    options: dict[str, Any] = {"testbeds": "noise", "noise": 0, "limit": 2, "out": tmp_path / "run"}
-    ragbed.run("scripted/oracle", DATA, **options)
-    assert ragbed.run("scripted/oracle", DATA, temperature=0, top_p=1, **options).outcomes == {"ok": 2}
-
-
-def test_runs_can_be_members_of_a_set(tmp_path: Path) -> None:
-    one = ragbed.run("scripted/oracle", DATA, testbeds="noise", noise=0, limit=1, out=tmp_path / "run")
-    assert {one, ragbed.open_run(tmp_path / "run")} == {one}
 
 
 def test_a_run_that_cannot_go_on_names_its_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -336,27 +262,17 @@ def test_a_run_that_cannot_go_on_names_its_folder(tmp_path: Path, monkeypatch: p
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"testbed": "noise"}, r"run\(\) has no parameter 'testbed'. Did you mean 'testbeds'\?"),
         ({"limit": [3]}, r"limit=\[3\] is not valid. Use a string or a number"),
         ({"noise": 7}, "noise=7"),
         ({"noise": [0, None]}, r"noise=\[0, None\] is not valid. Use a string, a number or a list of these"),
-        ({"noise": True}, "noise=True is not valid. Use a string"),
-        ({"lang": ["en", "cn"]}, "unknown language 'cn'"),
         ({"positions": 3}, "positions=3 is not one of balanced, all"),
-        ({"num_docs": 2.5}, "num_docs=2.5 is not an integer"),
         ({"num_docs": [5, True]}, r"num_docs=\[5, True\] is not valid. Use a string, a number or a list of these"),
-        ({"num_docs": "5,10001"}, "num_docs=10001 is not an integer between 1 and 10,000"),
         ({"supporting": 6, "noise": None}, "supporting=6 exceeds num_docs=5. Increase `num_docs`"),
         ({"supporting": 1, "noise": 0.2}, "`noise` and supporting=1 both set"),
-        ({"supporting": 0}, "supporting=0 is out of range. Use an integer of at least 1"),
         ({"testbeds": "length", "noise": 0.2}, "length accepts no ratio; use `supporting`"),
-        ({"temperature": float("nan")}, "temperature=nan is not a finite number"),
         ({"cache": "yes"}, "cache='yes' is not one of auto, reuse, off"),
         ({"out": 3}, "out=3 is not a path"),
-        ({"dry_run": True}, "use ragbed.forecast"),
         ({"fail_under": 0.6}, "fail_under=0.6 is not valid. Use a string or a list of strings"),
-        ({"until": 3}, "until=3 is not valid. Use a string or a list of strings"),
-        ({"out": "a\0b"}, "contains a null character. Remove it"),
         ({"progress": "yes"}, "progress='yes' is not valid. Use True, False or a ragbed.Progress"),
     ],
 )

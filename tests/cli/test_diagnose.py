@@ -68,18 +68,19 @@ def test_every_wrong_reply_is_written_with_type_evidence_and_source(run: Path) -
         assert (line["types"], line["source"], line["model"]) == (["E3"], "distracts", _MODEL)
         (evidence,) = line["evidence"]
         assert evidence["sentence"].startswith("Bo Karlin")
-        assert int(evidence["asked"]) - int(evidence["found"]) == 20
+        asked, found = evidence["cue"].split(" → ")
+        assert int(asked) - int(found) == 20
     assert "concept confusion" in done.out
     assert "unclassified" in done.out
     assert "6 trials with documents: 3 right and 3 wrong" in done.err
-    assert "6 closed-book trials used only for comparison and not diagnosed." in done.err
+    assert "Not diagnosed: 6 trials without documents or with strategies." in done.err
 
 
 def test_a_run_without_documents_cannot_be_diagnosed(tmp_path: Path, data: Path) -> None:
     alone = tmp_path / "alone"
     type_command("run", "-m", "scripted/memory", "-d", str(data), "--testbeds", "closed-book", "--out", str(alone))
     done = type_command("diagnose", str(alone))
-    assert (done.code, "only trials without documents" in done.err) == (2, True)
+    assert (done.code, "has no trials with documents" in done.err) == (2, True)
 
 
 def test_a_run_without_closed_book_says_what_cannot_be_told(tmp_path: Path, data: Path) -> None:

@@ -148,18 +148,6 @@ def test_a_broken_line_leaves_no_half_written_file(data: str, tmp_path: Path) ->
     assert sorted(path.name for path in tmp_path.iterdir()) == ["made.jsonl"]
 
 
-def test_options_come_from_a_file_and_from_the_environment(data: str, tmp_path: Path) -> None:
-    config = tmp_path / "run.toml"
-    config.write_text('testbeds = ["noise"]\nnoise = [0, 0.4]\nnum-docs = 10\n')
-    from_file = _export(data, "--config", str(config), "--lang", "en", "--json")
-    rows = json.loads(from_file.out)["conditions"]
-    assert [(row["noise"], row["k"]) for row in rows] == [(0.0, 10), (0.4, 10)]
-    over = _export(data, "--config", str(config), "--lang", "en", "--json", env={"RAGBED_NOISE": "0.2"})
-    assert [row["noise"] for row in json.loads(over.out)["conditions"]] == [0.2]
-    config.write_text("nose = 1\n")
-    assert "'nose' is not an option of this command" in _export(data, "--config", str(config)).err
-
-
 def test_control_characters_of_the_data_do_not_reach_the_terminal(tmp_path: Path) -> None:
     path = tmp_path / "\x1b[31mred.json"
     path.write_bytes(b"{}\n")

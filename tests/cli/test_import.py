@@ -107,28 +107,6 @@ def test_a_ratio_that_has_no_short_decimal_is_read_from_the_file_name(data: Path
     assert (data.parent / "back" / third).is_file()
 
 
-def test_files_of_totals_next_to_the_result_files_are_left_out(data: Path) -> None:
-    path, lines = _predict(data)
-    for ending in ("_result", "_chatgptresult"):
-        path.with_name(f"{path.stem}{ending}.json").write_text('{\n    "all_rate": 1.0\n}', "utf-8")
-    totals = [str(other) for other in sorted(path.parent.glob("prediction_*.json"))]
-    done, out = _import(path, lines, data, "--from", "rgb", *totals)
-    assert (done.code, json.loads(done.out)["matched"]) == (0, 6), done.err
-    with open_store(out, create=False) as store:
-        assert [name for name in store.settings() if name.startswith("file ")] == [f"file {_NAME}"]
-    done = type_command("import", *totals, "--from", "rgb", "-d", str(data), "-o", str(data.parent / "other"))
-    assert (done.code, "contains the original code's totals, not its answers" in done.err) == (2, True), done.err
-
-
-def test_files_with_different_temperatures_belong_in_separate_runs(data: Path) -> None:
-    path, lines = _predict(data)
-    warmer = path.with_name(_NAME.replace("temp0.2", "temp0.7"))
-    warmer.write_text(json.dumps(lines[0]) + "\n", "utf-8")
-    done, out = _import(path, lines, data, "--from", "rgb", str(warmer))
-    message = "with temp 0.2, but " in done.err and "with temp 0.7. Import these files into separate runs." in done.err
-    assert (done.code, message, out.exists()) == (2, True, False), done.err
-
-
 def test_what_the_file_leaves_out_stays_in_the_denominator(data: Path) -> None:
     path, lines = _predict(data)
     done, out = _import(path, lines[:4], data, "--from", "rgb")
@@ -163,11 +141,6 @@ def test_labels_and_documents_that_differ_are_counted(data: Path) -> None:
     assert (done.code, told["other_labels"], told["other_documents"]) == (0, 1, 1)
 
 
-def test_data_that_were_run_under_a_shorter_name_are_found(data: Path) -> None:
-    done, _ = _import(*_predict(data, _NAME.replace("en_refine", "en")), data, "--from", "rgb")
-    assert done.code == 0
-
-
 @pytest.mark.parametrize(
     ("name", "words", "problem"),
     [
@@ -193,12 +166,6 @@ def test_plain_lines_are_matched_by_case_or_by_item_and_noise(data: Path) -> Non
     told = json.loads(done.out)
     assert (done.code, told["matched"], told["missing"], len(told["problems"])) == (3, 6, 0, 2)
     assert list(replies(out).values()) == ["a"] * 3 + ["b"] * 3
-
-
-def test_an_item_that_fits_several_cases_must_be_told_apart(data: Path) -> None:
-    words = ("--from", "jsonl", "-m", "mine/rag", "--testbeds", "noise", "--noise", "0.4", "--positions", "all")
-    done, _ = _import(data.with_name("answers.jsonl"), [{"item": 0, "noise": 0.4, "reply": "b"}], data, *words)
-    assert "matches 5 cases (specify data and testbed, or the case)" in done.err
 
 
 _THOUGHTS = [
@@ -266,13 +233,6 @@ def test_an_answer_in_a_later_file_replaces_a_failure(trials: Path, tmp_path: Pa
     assert (told["matched"], told["failed"], len(told["problems"])) == (15, 0, 1)
     assert "an earlier line already contains an answer" in told["problems"][0]
     assert list(replies(tmp_path / "copy").values()).count("later") == 3
-
-
-def test_the_status_of_an_imported_run_does_not_suggest_to_resume_it(data: Path) -> None:
-    path, lines = _predict(data)
-    _, out = _import(path, lines[1:], data, "--from", "rgb")
-    told = type_command("status", str(out)).out
-    assert ("import files with the missing responses" in told, "Rerun" in told) == (True, False)
 
 
 def test_an_imported_run_is_complete_if_its_models_have_different_cases(data: Path) -> None:

@@ -161,25 +161,6 @@ def test_truncated_and_filtered_responses_have_their_own_columns(tmp_path: Path,
     assert "errors  truncated  filtered  undecided" in done.err
 
 
-def test_judgements_with_a_fixed_token_limit_are_stored_apart_from_those_with_auto(tmp_path: Path) -> None:
-    run(make_job(tmp_path, 1, TalkingModel(_reply)), ask_nobody)
-    limits: list[int] = []
-
-    def respond(request: ModelRequest) -> tuple[int, object]:
-        limits.append(request.body["max_tokens"])
-        text, finish = ("I think", "length") if limits[-1] == 256 else ("VERDICT: yes", "stop")
-        choice = {"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": finish}
-        return 200, {"choices": [choice], "usage": {"prompt_tokens": 9, "completion_tokens": 9}}
-
-    words = ("judge", str(tmp_path), "-m", "openai-api/judge/wise", "--cache", "off", "--criteria", "correct")
-    with function_model(respond) as url:
-        codes = [
-            type_command(*words, "--max-tokens", limit, env={"JUDGE_BASE_URL": url}).code
-            for limit in ("256", "auto", "256", "auto")
-        ]
-    assert (codes, len(limits)) == ([3, 0, 3, 0], 3)  # `auto` repeats the truncated judgement; nothing else is repeated
-
-
 def test_a_judge_that_rejects_every_request_gets_the_fix(tmp_path: Path) -> None:
     run(make_job(tmp_path, 2, TalkingModel(_reply)), ask_nobody)
     with function_model(lambda _: (400, {"error": {"message": "Tenant not allowed"}})) as url:
@@ -189,15 +170,6 @@ def test_a_judge_that_rejects_every_request_gets_the_fix(tmp_path: Path) -> None
     assert "openai-api/judge/wise: The server rejects every request, so the same command would fail again." in done.err
     assert "`" not in done.err
     assert "ame command to retry" not in done.err
-
-
-def test_filtered_judgements_are_named(tmp_path: Path) -> None:
-    run(make_job(tmp_path, 2, TalkingModel(_reply)), ask_nobody)
-    choice = {"index": 0, "message": {"role": "assistant", "content": None}, "finish_reason": "content_filter"}
-    with function_model(lambda _: (200, {"choices": [choice]})) as url:
-        words = ("judge", str(tmp_path), "-m", "openai-api/judge/wise", "--cache", "off", "--criteria", "correct")
-        done = type_command(*words, env={"JUDGE_BASE_URL": url})
-    assert (done.code, "If some were filtered, use another judge." in done.err) == (3, True), done.err
 
 
 def test_the_budget_includes_earlier_calls_for_all_criteria(
@@ -283,32 +255,12 @@ def test_a_new_sample_does_not_replace_labels(tmp_path: Path, bench: Bench) -> N
     assert len(bench.asked) == asked
 
 
-def test_labels_given_while_the_judge_works_are_kept(tmp_path: Path, bench: Bench) -> None:
-    run(make_job(tmp_path / "run", 2, TalkingModel(_half)), ask_nobody)
-    path = tmp_path / "labels.jsonl"
-    label = '{"criterion": "correct", "model": "m", "case": "a", "label": true}\n'
-    bench.decide = lambda _: "VERDICT: yes" if path.write_text(label) else ""
-    done = _judge(tmp_path / "run", bench, "--criteria", "correct", "--sample", "2", "-o", str(path))
-    assert "contains labels, which a new sample would delete." in done.err
-    assert path.read_text("utf-8") == label
-
-
 def test_true_and_false_documents_are_judged_apart(tmp_path: Path, bench: Bench) -> None:
     false = msgspec.structs.replace(make_case(1), testbed="counterfactual", expect="correct")
     true = msgspec.structs.replace(false, case="other", true_ratio=1.0)
     run(make_job(tmp_path, 1, TalkingModel(_half), cases=lambda: [false, true]), ask_nobody)
     cells = json.loads(_judge(tmp_path, bench, "--criteria", "flag").out)["cells"]
     assert [(cell["correct"], cell["asked"]) for cell in cells] == [(0.0, 1), (1.0, 1)]
-
-
-def test_a_judge_that_failed_before_is_not_counted_against_another(tmp_path: Path, bench: Bench) -> None:
-    run(make_job(tmp_path, 4, TalkingModel(_half)), ask_nobody)
-    env = {"DEAD_BASE_URL": "http://127.0.0.1:9/v1"}
-    dead = ("judge", str(tmp_path), "-m", "openai-api/dead/x", "--criteria", "correct", "--cache", "off")
-    assert type_command(*dead, env=env).code != 0
-    done = _judge(tmp_path, bench, "--criteria", "correct")
-    assert done.code == 0
-    assert {cell["judge"] for cell in json.loads(done.out)["cells"]} == {"openai-api/judge/wise"}
 
 
 def test_pending_judgements_outside_the_scope_are_not_made(tmp_path: Path, bench: Bench) -> None:
@@ -330,13 +282,3 @@ def test_labels_on_another_criterion_are_left_out_under_their_own_name(tmp_path:
     assert "Judged rates · judge wise · criterion correct" in done.err  # not openai-api/judge/wise
     assert "\nwise: 4 of 4" in "\n" + done.err
     assert "Excluded 1 label: for a criterion that is not being judged." in done.err
-
-
-def test_labels_outside_the_judged_testbeds_are_left_out_under_their_own_name(tmp_path: Path, bench: Bench) -> None:
-    run(make_job(tmp_path / "run", 4, TalkingModel(_half)), ask_nobody)
-    labels = tmp_path / "labels.jsonl"
-    labels.write_text('{"criterion": "correct", "model": "test/talking", "case": "case-1", "label": true}\n')
-    told = _judge(
-        tmp_path / "run", bench, "--criteria", "correct", "--testbeds", "rejection", "--labels", str(labels)
-    ).err
-    assert "Excluded 1 label: for a response that is not being judged." in told

@@ -1,8 +1,7 @@
-"""The overview that `ragbed run` prints, and `ragbed report --disagreements`."""
+"""The overview that `ragbed run` prints, and disagreements between scorers."""
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from unittest.mock import patch
 
@@ -11,7 +10,9 @@ from msgspec.structs import replace
 
 from ragbed import open_run
 from ragbed.analysis.overview import tabulate_run
-from ragbed.cli.results import print_cells
+from ragbed.api.run_result import describe_cells
+from ragbed.cli.console import show_result
+from ragbed.reporting.table import Result
 from ragbed.runs.execution import run
 from ragbed.schema import Case, Completion
 from tests.cli.typed import type_command
@@ -33,7 +34,7 @@ def _say(case: Case) -> Completion:
 def _overview(folder: Path, capsys: pytest.CaptureFixture[str]) -> list[str]:
     """Return the lines of a stored run's overview."""
     with patch.dict("os.environ", {"COLUMNS": "200"}):
-        print_cells(tabulate_run(folder), folder, to_stderr=False)
+        show_result(Result(*describe_cells(tabulate_run(folder), folder)), to_stderr=False)
     return "".join(capsys.readouterr()).splitlines()
 
 
@@ -93,13 +94,6 @@ def test_the_upper_bound_of_the_accuracy_is_the_one_in_reports(
         assert "* (at most 100.0)" in row
 
 
-def test_the_mark_for_few_cases_is_explained_if_few_cases_can_be_scored(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    _write_unsure(tmp_path / "run", 40)
-    assert "* fewer than 30 questions" in "\n".join(_overview(tmp_path / "run", capsys))
-
-
 @pytest.mark.parametrize("questions", [29, 30])
 def test_the_mark_and_its_column_count_questions_and_not_cases(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], questions: int
@@ -149,30 +143,16 @@ def test_rows_of_different_arms_and_sizes_can_be_told_apart(tmp_path: Path) -> N
     assert len(set(rows)) == len(rows)
 
 
-def test_rows_of_different_shares_of_true_documents_can_be_told_apart(tmp_path: Path) -> None:
-    words = ("-d", "ragbed-mini-en_fact", "--testbeds", "counterfactual", "--noise", "0", "--true-ratio", "0,0.4,1")
-    header, rows = _header_and_rows(tmp_path / "run", *words)
-    assert header == ["testbed", "true", "noise"]
-    assert rows == [f"counterfactual {true} 0" for true in ("0", "0.4", "1")]
-
-
-def test_what_does_not_vary_has_no_column(tmp_path: Path) -> None:
-    words = ("-d", "ragbed-mini-en_base", "--testbeds", "noise,closed-book", "--noise", "0,0.8")
-    assert _header_and_rows(tmp_path / "run", *words)[0] == ["testbed", "noise"]
-
-
 def test_where_scorers_disagree_every_reply_is_named_with_its_grounds(tmp_path: Path) -> None:
     run(make_job(tmp_path / "run", 4, TalkingModel(_say)), ask_nobody)
-    done = type_command("report", str(tmp_path / "run"), "--disagreements", "code", "-f", "json")
-    told = json.loads(done.out)
+    told = list(open_run(tmp_path / "run").disagreements("code"))
     found = [(one["case"].split("/")[1], one["score"], one["credit"], one["verdict"]) for one in told]
     assert found == [
         ("1", "correct", "false", "incorrect"),
         ("2", "correct", "missed", "correct"),
         ("3", "refused", "missed", "refused"),
     ]
-    assert told[0]["evidence"] == [["answer.name.denied", 10, 16, "gold-1"]]
-    assert {one["run"] for one in told} == {str(tmp_path / "run")}
+    assert told[0]["evidence"] == (("answer.name.denied", 10, 16, "gold-1"),)
 
 
 def test_truncated_responses_that_only_the_original_code_credits_are_disagreements(tmp_path: Path) -> None:
@@ -183,16 +163,3 @@ def test_truncated_responses_that_only_the_original_code_credits_are_disagreemen
     assert [found[name] for name in ("score", "credit", "reply", "verdict")] == [
         *("correct", "false", "gold-1", "truncated")
     ]
-
-
-def test_the_list_for_people_says_how_many_there_are_of_each_kind(tmp_path: Path) -> None:
-    run(make_job(tmp_path / "run", 4, TalkingModel(_say)), ask_nobody)
-    shown = type_command("report", str(tmp_path / "run"), "--disagreements", "paper").out
-    assert "False credit of the paper scorer: 1" in shown
-    assert "Missed credit of the paper scorer: 2" in shown
-
-
-def test_disagreements_are_not_written_in_formats_for_tables(tmp_path: Path) -> None:
-    run(make_job(tmp_path / "run", 1, TalkingModel(_say)), ask_nobody)
-    done = type_command("report", str(tmp_path / "run"), "--disagreements", "code", "-f", "md")
-    assert (done.code, "Use -f text or -f json" in done.err) == (2, True)

@@ -15,8 +15,10 @@ import pytest
 import ragbed
 from ragbed.analysis.causes import describe_run
 from ragbed.data import native
+from ragbed.ui.viewer.queries import RunQueries
 from tests.cli.typed import type_command
 from tests.items import as_dataset, base_item, fact_item
+from tests.ui.viewer.test_queries import open_run
 
 _DOCUMENTS = {
     "leave.md": "# Leave\n\nStaff have 28 days of leave per year.\n\n## Requests\n\nRequests for leave go to Ann Ty.",
@@ -93,6 +95,17 @@ def test_questions_and_a_folder_are_evaluated_in_one_command() -> None:
     withheld = [trial for trial in trials if trial["arm"] == "withheld"]
     assert sorted(trial["question"] for trial in withheld) == sorted(row[0] for row in _ROWS)
     assert not any(one.get("stance") == "supports" for trial in withheld for one in trial["contexts"])
+
+
+def test_viewer_and_report_count_the_same_withheld_questions(here: Path) -> None:
+    _write("qa.csv", [*_ROWS, ("Who founded the company?", "Otto Brandt", "", "")], here)  # has no evidence to withhold
+    assert _run("-o", "r").code == 0
+    reader = open_run(here / "r")
+    rows = {row.arm: (row.asked, row.wanted) for row in RunQueries({"r": reader}).overview("robust")}
+    reader.close()
+    assert rows == {"clean": (5, ("correct",)), "withheld": (4, ("refused",))}
+    shown = list(csv.DictReader(type_command("report", "r", "-f", "csv").out.splitlines()))
+    assert {row["n"] for row in shown if row["arm"] == "withheld" and row["metric"] == "accuracy"} == {"4"}
 
 
 @pytest.mark.usefixtures("here")

@@ -91,20 +91,6 @@ def test_a_shard_without_questions_says_so(here: Path) -> None:
     assert (here / "part").is_dir()
 
 
-def test_a_run_is_not_written_into_a_folder_with_other_files(tmp_path: Path) -> None:
-    (tmp_path / "notes.txt").touch()
-    done = type_command(*_RUN, "--out", str(tmp_path))
-    fix = f"Choose a new folder for --out, e.g. --out {tmp_path / 'run'}."
-    problem = f"{tmp_path} is not empty but contains no run (found: notes.txt)."
-    assert (done.code, done.err) == (2, f"ragbed: {problem} {fix}\n")
-    assert [path.name for path in tmp_path.iterdir()] == ["notes.txt"]
-
-
-def test_a_run_may_be_written_into_a_folder_with_only_hidden_files(tmp_path: Path) -> None:
-    (tmp_path / ".gitkeep").touch()
-    assert type_command(*_RUN, "--out", str(tmp_path)).code == 0
-
-
 def test_a_run_that_cannot_be_written_is_named_by_its_folder(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     done = type_command(*_RUN, "--out", str(tmp_path / "file" / "run"))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -78,17 +77,6 @@ def test_no_payload_runs_on_the_board(browser: Browser, site: Path) -> None:
         assert REPLIES in told
         assert PAYLOADS[5].replace("/", "|") in told
         watched.assert_harmless()
-
-
-def test_the_reports_of_removed_runs_are_removed_and_other_files_are_kept(tmp_path: Path) -> None:
-    cases, runs, site = [make_case(1)], tmp_path / "runs", tmp_path / "site"
-    for name in ("kept", "removed"):
-        write_run(runs / name, cases, {"m/right": [said("gold-1")]})
-    assert _write(runs, site).code == 0
-    (site / "run-notes.html").write_text("mine")
-    shutil.rmtree(runs / "removed")
-    assert _write(runs, site).code == 0
-    assert sorted(path.name for path in site.iterdir()) == ["index.html", "run-kept.html", "run-notes.html"]
 
 
 def test_an_unknown_scorer_does_not_replace_the_site(runs: Path, site: Path) -> None:

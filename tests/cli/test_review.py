@@ -12,7 +12,7 @@ from ragbed.data import Dataset
 from ragbed.runs.lock import hold
 from tests.cli.typed import type_command
 from tests.served import serve
-from tests.ui.review.data import accepted, fixed, open_session, rejected, world, write_data
+from tests.ui.review.data import accepted, open_session, rejected, world, write_data
 
 
 @pytest.fixture
@@ -35,14 +35,6 @@ def test_what_came_of_it_is_written_with_counts_and_a_quality_report(folder: Pat
     (right, _) = quality["families"]["people"]
     assert right["name"] == "right items in review, en_base"
     assert type_command("review", str(folder), "--apply", str(tmp_path / "new")).code == 2
-
-
-def test_the_quality_report_tells_nothing_of_people_once_the_file_has_changed(folder: Path, tmp_path: Path) -> None:
-    assert type_command("review", str(folder), "--apply", str(tmp_path / "new")).code == 0
-    assert "right items in review" in type_command("build", "quality", str(tmp_path / "new")).out
-    path = tmp_path / "new" / "en_base.jsonl"
-    path.write_bytes(path.read_bytes().splitlines(keepends=True)[0])
-    assert "right items in review" not in type_command("build", "quality", str(tmp_path / "new")).out
 
 
 def test_another_rater_is_refused_once_something_is_decided(folder: Path) -> None:
@@ -87,14 +79,6 @@ def test_what_cannot_be_is_said(
     assert (done.code, problem in done.err) == (code, True), done.err
 
 
-def test_a_folder_in_which_nothing_can_be_kept_is_said(tmp_path: Path) -> None:
-    place = write_data(tmp_path / "out", en_base=world("base", 1))
-    (place / "review").write_text("not a folder")
-    done = type_command("review", str(place))
-    assert done.code == 2
-    assert "review is a file, but" in done.err
-
-
 def test_two_processes_do_not_review_one_folder(folder: Path) -> None:
     with hold(folder / "review"):
         done = type_command("review", str(folder))
@@ -110,22 +94,6 @@ def test_decisions_are_applied_while_the_page_runs(folder: Path, tmp_path: Path)
     assert done.code == 0, done.err
     assert json.loads(done.out)["applied"]["written"] == 2
     assert log.read_bytes() == before
-
-
-def test_labels_that_people_fixed_do_not_count_against_the_rules_gates(tmp_path: Path) -> None:
-    items = world("base", 3)
-    place = write_data(tmp_path / "out", en_base=items)
-    session, key = open_session(place), "en_base/en-base-0"
-    at = next(index for index, one in enumerate(items[0].passages) if one.stance == "supports")
-    fix = {f"passages_{at}__stance": fixed("distracts")}  # it has the answer's words, and yet does not give it
-    session.decide(key, accepted(session, key, **fix))
-    assert type_command("review", str(place), "--apply", str(tmp_path / "new")).code == 0
-    figures = {}
-    for name in (place, tmp_path / "new"):
-        done = type_command("build", "quality", str(name), "--json")
-        labels = json.loads(done.out.splitlines()[-1])["quality"]["families"]["labels"]
-        figures[name.name] = {one["name"]: (one["value"], one["passed"]) for one in labels}
-    assert figures["new"] == figures["out"]
 
 
 def test_opening_a_review_without_deciding_changes_no_decision(tmp_path: Path) -> None:

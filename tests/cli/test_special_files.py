@@ -41,8 +41,6 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     [
         "run -m scripted/oracle -d SPECIAL",
         "export SPECIAL --to jsonl",
-        "lint SPECIAL",
-        "run -m scripted/oracle -d figure1 --config SPECIAL",
         "run -m scripted/oracle -d figure1 --prompt prompts",
         "run -m replay/SPECIAL -d figure1",
         "import SPECIAL --from archive --out imported",
@@ -50,8 +48,6 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         "import prediction_figure1_m_temp0_noise0_passage2_correct0.json --from rgb -d figure1 --out imported",
         "build run SPECIAL",
         "build run feed.toml -o built",
-        "build run urls.toml -o built",
-        "build run sitemap.toml -o built",
     ],
 )
 def test_a_message_says_what_the_file_is(here: Path, words: str, kind: str) -> None:
@@ -63,8 +59,7 @@ def test_a_message_says_what_the_file_is(here: Path, words: str, kind: str) -> N
     (here / "prompts" / "en").mkdir(parents=True)
     (here / "prompts" / "en" / "user.md").symlink_to(special)
     (here / "prediction_figure1_m_temp0_noise0_passage2_correct0.json").symlink_to(special)
-    for source in ("feed", "urls", "sitemap"):
-        (here / f"{source}.toml").write_text(_RECIPE.format(kind=source, place=special))
+    (here / "feed.toml").write_text(_RECIPE.format(kind="feed", place=special))
     done = type_command(*words.replace("SPECIAL", "special").split())
     assert (done.code, "Traceback" in done.err) == (2, False), done.err
     assert f"is a {kind}, not a regular file" in done.err

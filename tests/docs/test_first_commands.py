@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from ragbed.cli import COMMANDS
+from ragbed.data.catalog import CATALOG, folder_of
 from tests.cli.typed import type_command
 from tests.docs.blocks import FILE, ROOT, commands, read_blocks
 
@@ -34,7 +35,9 @@ def environ(rgb_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> d
         "RAGBED_CACHE_DIR": str(tmp_path / "cache"),
         "RAGBED_LIMIT": "2",
     }
-    assert type_command("data", "get", "rgb", "--from", str(rgb_dir), env=named).code == 0
+    downloaded = folder_of(CATALOG["rgb"], tmp_path / "data")
+    downloaded.parent.mkdir(parents=True)
+    downloaded.symlink_to(rgb_dir)
     return named
 
 

@@ -6,7 +6,6 @@ import asyncio
 import base64
 import resource
 import socket
-import time
 from urllib.parse import quote
 
 import pytest
@@ -53,7 +52,6 @@ ENDS: dict[str, tuple[Fault, str, int]] = {
     "408": (status(408), "timeout", 6),
     "409": (status(409), "server", 6),
     "413": (status(413), "too-long", 1),
-    "422": (status(422), "request", 1),
     "429": (status(429), "rate", 2),
     "429, Retry-After negative": (status(429, Retry_After="-5"), "rate", 2),
     "429, Retry-After 1e9": (status(429, Retry_After="1e9"), "rate", 1),
@@ -67,8 +65,6 @@ ENDS: dict[str, tuple[Fault, str, int]] = {
     "no JSON": (reply(b"<html>It works!</html>"), "protocol", 3),
     "nothing": (reply(b""), "protocol", 3),
     "cut JSON": (reply(chat()[:40]), "protocol", 3),
-    "JSON of another kind": (reply(b'["Paris"]'), "protocol", 3),
-    "NaN": (reply(chat().replace(b'"Paris"', b"NaN")), "protocol", 3),
     "content of a wrong type": (reply(chat(42)), "protocol", 3),
     "choices of a wrong type": (reply(b'{"choices": 1}'), "protocol", 3),
     "depth": (reply(b'{"usage": ' + b"[" * 100_000), "protocol", 3),
@@ -78,25 +74,16 @@ ENDS: dict[str, tuple[Fault, str, int]] = {
     "a wrong key with status 200": (reply(b'{"error": {"code": 401}}'), "auth", 1),
     "content null": (reply(chat(None)), "empty", 3),
     "tool calls only": (reply(chat(None, "tool_calls", tool_calls=[{"id": "1"}])), "empty", 1),
-    "an empty list of parts": (reply(chat([])), "empty", 3),
     "finish_reason content_filter": (reply(chat("Pa", "content_filter")), "filtered", 1),
     "a refusal": (reply(chat(None, refusal="I cannot")), "filtered", 1),
     # Gemini's OpenAI endpoint, as several clients handle it: a reason with details, and perhaps no message
     "a filter of Gemini without a message": (
         reply(b'{"choices": [{"finish_reason": "content_filter: PROHIBITED_CONTENT", "index": 0}]}'), "filtered", 1
     ),
-    "a filter of Gemini without content": (reply(chat(None, "content_filter: RECITATION")), "filtered", 1),
     # https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_MessageStopEvent.html
     "a guardrail of Bedrock": (reply(chat("Blocked.", "guardrail_intervened")), "filtered", 1),
-    "a filter of Bedrock": (reply(chat("Pa", "content_filtered")), "filtered", 1),
-    # https://github.com/BerriAI/litellm/pull/23899
-    "a refusal of Anthropic": (reply(chat("Pa", "refusal")), "filtered", 1),
     # DeepSeek's API reference, as quoted in https://docs.rs/openai-interface/0.12.0/openai_interface/chat
     "an interruption of DeepSeek": (reply(chat("Pa", "insufficient_system_resource")), "server", 6),
-    # an error of Zhipu's inference, as several clients handle it; its API reference was not read
-    "an interruption of Zhipu": (reply(chat("Pa", "network_error")), "server", 6),
-    # https://github.com/vllm-project/vllm/issues/57082
-    "an interruption of vLLM": (reply(chat("Pa", "abort")), "server", 6),
     "a stream of 100 MB": (endless_stream, "protocol", 1),
     "100 MB": (endless, "protocol", 1),
     "100 MB announced": (reply(Content_Length=str(100 << 20)), "protocol", 1),
@@ -266,13 +253,6 @@ def test_a_piece_or_an_encoding_of_a_key_is_not_stored(leak: str) -> None:
     hidden = scrubber.hide(text)
     assert "[key]" in hidden
     assert not [start for start in range(len(leak) - 11) if leak[start : start + 12] in hidden]
-
-
-def test_a_response_of_4_mb_is_searched_for_a_key_in_less_than_half_a_second() -> None:
-    scrubber, response = Scrubber([ApiKey(_SECRET)]), f"{_SECRET[:20]} " * (4 << 20 >> 4)
-    before = time.process_time()
-    assert [scrubber.contains_key(text) for text in (response, response + _SECRET)] == [False, True]
-    assert time.process_time() - before < 0.5
 
 
 ORDINARY = [

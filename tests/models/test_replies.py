@@ -26,16 +26,8 @@ GOOD: dict[str, tuple[bytes, str, str | None]] = {
     "a thought of parts": (chat([{"thinking": [{"text": "Hm"}]}, "Paris"]), "Paris", "Hm"),
     "reasoning_content": (chat(reasoning_content="Hm"), "Paris", "Hm"),
     "reasoning": (chat(reasoning="Hm"), "Paris", "Hm"),
-    "thinking": (chat(thinking="Hm"), "Paris", "Hm"),
     "a thought in a field and in tags": (chat("<think>\nHm\n</think>\nParis", reasoning="\nHm\n"), "Paris", "\nHm\n"),
     "two thoughts": (chat("<think>So</think>Paris", reasoning="Hm"), "Paris", "Hm\n\nSo"),
-    "reasoning_details": (
-        chat(reasoning_details=[
-            {"type": "reasoning.summary", "summary": "Hm"}, {"type": "reasoning.text", "text": ", so"},
-            {"type": "reasoning.encrypted", "data": "x"},
-        ]),
-        "Paris", "Hm, so",
-    ),
     "reasoning of a wrong type": (chat(reasoning=[1]), "Paris", None),
     "<think>": (chat("<think>\nHm\n</think>\n\nParis"), "Paris", "Hm"),
     "</think> without a start": (chat("Hm</think>Paris"), "Paris", "Hm"),
@@ -46,7 +38,6 @@ GOOD: dict[str, tuple[bytes, str, str | None]] = {
     "half a surrogate pair in an unknown field": (_with(b'"id": "\\ud800"'), "Paris", None),
     "half a surrogate pair in the answer": (_with(b"", b"Par\\uD83Dis"), "Par\N{REPLACEMENT CHARACTER}is", None),
     "a backslash before what looks like half a pair": (_with(b"", b"\\\\ud800"), "\\ud800", None),
-    "a huge number in an unknown field": (_with(b'"created": 1' + b"0" * 5_000), "Paris", None),
     "a huge number among the counts": (chat().replace(b"7", b"1e999"), "Paris", None),
     "bytes that are not UTF-8 in the answer": (_with(b"", b"Par\xffis"), "Par\N{REPLACEMENT CHARACTER}is", None),
 }  # fmt: skip
@@ -205,10 +196,7 @@ def test_a_completion_without_choices_is_empty_and_its_tokens_are_counted(body: 
     "field",
     [
         # https://github.com/vercel/ai/issues/4235
-        b'"promptFeedback": {"blockReason": "PROHIBITED_CONTENT"}',
         b'"prompt_feedback": {"block_reason": "OTHER"}',
-        # https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_InvokeModel.html
-        b'"amazon-bedrock-guardrailAction": "INTERVENED"',
     ],
 )
 @pytest.mark.parametrize("choices", [b"[]", b'[{"message": {"content": "Blocked."}, "finish_reason": "stop"}]'])
@@ -219,8 +207,7 @@ def test_a_field_that_reports_a_filter_is_read(field: bytes, choices: bytes, is_
     assert (done.outcome, done.attempts, done.usage) == ("filtered", 1, {"in": 7})
 
 
-def test_a_guardrail_that_did_not_intervene_does_not_filter() -> None:
-    assert parse_chat(_with(b'"amazon-bedrock-guardrailAction": "NONE"')).reply == "Paris"
+def test_feedback_without_a_block_does_not_filter() -> None:
     assert parse_chat(_with(b'"prompt_feedback": {"safety_ratings": []}')).reply == "Paris"
 
 
@@ -323,7 +310,7 @@ def test_a_response_of_another_api_suggests_to_check_the_base_url_and_its_tokens
     assert done.usage == {"in": 21}
 
 
-@pytest.mark.parametrize("field", [b'"score": 1e999', b'"score": 1' + b"0" * 5_000, b'"note": "\\ud800"'])
+@pytest.mark.parametrize("field", [b'"score": 1e999', b'"note": "\\ud800"'])
 def test_other_fields_of_an_answer_may_have_any_type(field: bytes) -> None:
     done, _ = ask(reply(b'{"answer": "Par\\ud800is", ' + field + b"}"), spec="http/{url}")
     assert (done.outcome, done.reply, done.attempts) == ("ok", "Par\N{REPLACEMENT CHARACTER}is", 1)

@@ -5,17 +5,15 @@ from __future__ import annotations
 import threading
 from functools import cache
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import pytest
 
 import ragbed
 from ragbed.errors import UsageError
 from ragbed.models.scripted import AGENTS
-from ragbed.models.search_tool import SearchTool
-from ragbed.schema import Completion, Retrieved
 from ragbed.testbeds.search.corpora import Index, SearchCorpus
-from tests.runs.harness import canonical, make_case
+from tests.runs.harness import canonical
 
 _DATA = ("ragbed-mini-en_base", "ragbed-mini-zh_base", "ragbed-mini-en_int", "ragbed-mini-en_fact")
 _OPTIONS: dict[str, Any] = {"testbeds": "search", "limit": 2, "cache": "off", "progress": False}
@@ -88,13 +86,6 @@ def test_each_condition_is_paired_with_given_documents_on_the_same_questions(tmp
     assert gap == pytest.approx({arm: rates[arm] - rate for arm, rate in given.items()})
 
 
-def test_an_agent_that_never_searches_stops_early_and_does_not_refuse(runs: dict[str, ragbed.Run]) -> None:
-    run = runs["search-never"]
-    assert set(_rates(run, "accuracy").values()) == set(_rates(run, "never_searched").values()) == {1}
-    assert set(_rates(run, "stopped_early").values()) == {1}
-    assert _rates(run, "refusal") == _rates(run, "fair_refusal") == {"withheld": 0}
-
-
 def test_an_endless_agent_ends_at_the_limit_and_repeats_its_query(runs: dict[str, ragbed.Run]) -> None:
     run = runs["search-endless"]
     assert set(run.outcomes) == {"truncated"}
@@ -111,14 +102,6 @@ def test_malformed_calls_end_with_their_own_outcome(runs: dict[str, ragbed.Run])
     assert set(_rates(run, "search_invalid").values()) == {1}
     found = {search["problem"] for trial in run.trials() for step in trial["steps"] for search in step["searches"]}
     assert found == {"bad-json", "unknown-tool", "bad-k"}
-
-
-def test_the_oracle_is_right_where_the_corpus_has_the_answer_and_refuses_where_not(runs: dict[str, ragbed.Run]) -> None:
-    run = runs["search-oracle"]
-    accuracy = _rates(run, "accuracy")
-    assert (accuracy["complete"], accuracy["spread"], accuracy["false=0"], accuracy["false=0.5"]) == (1, 1, 1, 1)
-    assert _rates(run, "refusal") == {"withheld": 1}
-    assert _rates(run, "search_recall")["spread"] == 1
 
 
 def test_a_gullible_agent_believes_false_passages(runs: dict[str, ragbed.Run]) -> None:
@@ -192,27 +175,6 @@ def test_building_the_index_does_not_count_towards_the_time_limit_of_a_system(
 
     monkeypatch.setattr(SearchCorpus, "prepare", prepare)
     assert ragbed.run(agent, _DATA[0], out=tmp_path, **_OPTIONS).outcomes == {"ok": 4}
-
-
-def test_the_result_of_a_system_does_not_wait_for_a_search_in_progress() -> None:
-    searching, goes_on = threading.Event(), threading.Event()
-
-    class SlowCorpus:
-        max_calls = 2
-
-        def search(self, *_: object) -> list[Retrieved]:
-            searching.set()
-            assert goes_on.wait(60)
-            return []
-
-    tool = SearchTool(make_case(0), cast("SearchCorpus", SlowCorpus()))
-    thread = threading.Thread(target=tool, args=("news",))
-    thread.start()
-    assert searching.wait(60)
-    done = tool.add_to(Completion(outcome="error", error="timeout: no answer within 1 s"))
-    goes_on.set()
-    thread.join()
-    assert (done.outcome, done.steps[0].searches) == ("error", ())
 
 
 def test_a_function_in_a_module_receives_the_tool(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,18 +11,10 @@ from ragbed.models.thoughts import split_response
 _HARMONY = "<|channel|>analysis<|message|>{0}<|end|><|start|>assistant<|channel|>final<|message|>{1}<|return|>"
 PAIRED = {
     "think": "<think>{0}</think>{1}",
-    "think after a line": "\n<think>{0}</think>\n{1}",
-    "capital letters": "<THINK>{0}</THINK>{1}",
-    "thinking": "<thinking>{0}</thinking>{1}",
-    "thought": "<thought>{0}</thought>{1}",
-    "reasoning": "<reasoning>{0}</reasoning>{1}",
     "reflection": "<reflection>{0}</reflection>{1}",
-    "scratchpad": "<scratchpad>{0}</scratchpad>\n{1}",
     "attributes": '<think type="deep">{0}</think>{1}',
     "seed": "<seed:think>{0}</seed:think>{1}",
-    "longcat": "<longcat_think>\n{0}\n</longcat_think>{1}",
     "brackets": "[THINK]{0}[/THINK]{1}",
-    "brackets on lines": "[THINK]\n{0}\n[/THINK]\n{1}",
     "triangles": "◁think▷{0}◁/think▷{1}",
     "bars": "<|thinking|>{0}<|/thinking|>{1}",
     "begin and end": "<|begin_of_thought|>\n\n{0}\n\n<|end_of_thought|>\n\n{1}",
@@ -32,30 +24,21 @@ PAIRED = {
     "unused tokens": "<unused94>thought\n{0}<unused95>{1}",
     "a channel of Gemma": "<|channel>thought\n{0}<channel|>{1}",
     "an answer tag": "<think>{0}</think>\n<answer>{1}</answer>",
-    "a response tag": "<think>\n{0}\n</think>\n\n<response>\n{1}\n</response>",
     "an answer tag without an end": "<think>{0}</think><answer>{1}",
     "harmony": _HARMONY,
-    "harmony without an end": _HARMONY.removesuffix("<|return|>"),
     "harmony with a start": "<|start|>assistant" + _HARMONY,
     "harmony commentary": "<|channel|>commentary<|message|>{0}<|end|><|start|>assistant<|channel|>final<|message|>{1}",
     "a closing tag alone": "{0}</think>{1}",
-    "a closing tag alone on a line": "{0}\n</think>\n\n{1}",
-    "a closing bracket alone": "{0}[/THINK]{1}",
     "a preface": "\n\n<think>{0}</think>\n\n{1}",
     "Chinese tags": "<思考>{0}</思考>{1}",
     "Chinese brackets": "【思考】{0}【/思考】{1}",
-    "Chinese process": "<思考过程>\n{0}\n</思考过程>\n{1}",
-    "Chinese reasoning": "【推理】\n{0}\n【/推理】\n{1}",
     "full-width tags": "＜think＞{0}＜／think＞{1}",
-    "a Chinese final answer": "【思考】\n{0}\n【最终回答】\n{1}",
     "a Chinese answer tag": "<think>{0}</think><回答>{1}</回答>",
     # Tokens and characters that some servers put before the response.
     "after a start token": "<s><think>{0}</think>{1}",
     "after the start tokens of GLM": "[gMASK]<sop>\n<think>{0}</think>{1}",
-    "after a start token of Llama": "<|begin_of_text|><think>{0}</think>{1}",
     "after a start token of DeepSeek": "<｜begin▁of▁sentence｜><think>{0}</think>{1}",
     "after a byte order mark": "\ufeff<think>{0}</think>{1}",
-    "after a zero-width space": "\u200b<think>{0}</think>{1}",
     "a chain of thought": "<chain_of_thought>{0}</chain_of_thought>{1}",
 }
 TEXTS = {
@@ -89,19 +72,6 @@ def test_a_thought_without_an_end_is_not_an_answer(name: str, lang: str) -> None
     assert split_response(OPEN[name].format(thought)) == (thought, "", False)
 
 
-@pytest.mark.parametrize("has_ended", [False, True])
-@pytest.mark.parametrize(
-    ("text", "thought", "answer"),
-    [
-        ("[Analysis]\nDocument 2 says so.\n[Answer]\nParis", "Document 2 says so.", "Paris"),
-        ("【推理过程】文档2这样说。\n【答案】巴黎", "文档2这样说。", "巴黎"),
-        ("<think>Document 2 says so.\n<answer>Paris</answer>", "Document 2 says so.", "Paris"),
-    ],
-)
-def test_an_answer_tag_ends_a_thought(text: str, thought: str, answer: str, has_ended: bool) -> None:
-    assert split_response(text, has_ended=has_ended) == (thought, answer, True)
-
-
 @pytest.mark.parametrize("text", ["[Reasoning] Document 2 says Paris.", "【推理】文档2说是巴黎。", "[Analysis]\nParis"])
 def test_a_heading_of_a_response_that_ended_is_part_of_the_answer(text: str) -> None:
     assert split_response(text, has_ended=True) == (None, text, True)
@@ -126,12 +96,6 @@ def test_an_opening_tag_at_the_end_is_an_incomplete_response(tag: str) -> None:
         "  \n",
         "",
         "I think </b> it is Paris.",
-        "The tag `</think>` ends a thought. It is Paris.",
-        'The tag "</think>" ends a thought. It is Paris.',
-        "“</think>”是结束标签。答案是巴黎。",
-        "标签「</思考>」表示结束。答案是巴黎。",
-        "Its reasoning ends with '</think>', and it is Paris.",
-        "Its reasoning ends with a token (</think>), and it is Paris.",
         "<think />Paris",
         "<no_think>Paris",
         "\ufeffParis",
@@ -150,38 +114,9 @@ def test_several_thoughts_are_all_kept_apart() -> None:
     assert found == ("a\n\nb", "One.\n\nTwo.", True)
 
 
-@pytest.mark.parametrize(
-    ("thought", "answer"),
-    [
-        ("I must not write `</think>` yet.", "Paris"),
-        ('Document 2 says "Paris"', '"Paris" is the answer.'),
-        ("文档说“巴黎”", "“巴黎”是答案。"),
-        ("Hm", "Write `</think>` after it."),
-        ("Hm", "TAG Heuer"),
-        ("It says 'Paris'", "'Paris' is the answer."),
-        ("I must not write '</think>' yet.", "Paris"),
-        ("Write:\n```\nHm", "Paris:\n```\nprint()\n```"),
-    ],
-)
-def test_a_quoted_tag_does_not_end_or_start_a_thought(thought: str, answer: str) -> None:
-    assert split_response(f"<think>{thought}</think>{answer}") == (thought, answer, True)
-    assert split_response(f"{thought}</think>{answer}") == (thought, answer, True)
-
-
-@pytest.mark.parametrize("token", ["<|end|>", "<|return|>", "<|call|>"])
-def test_a_quoted_token_in_a_message_of_the_harmony_format_does_not_end_it(token: str) -> None:
-    answer = f"The token `{token}` ends a message, and Paris is in France."
-    assert split_response(_HARMONY.format("Hm", answer)) == ("Hm", answer, True)
-
-
 @pytest.mark.parametrize("rest", ["<|endoftext|>", "</s>", "\n\nUser: Who won?", "assistant"])
 def test_what_follows_the_end_of_a_harmony_message_is_not_part_of_the_answer(rest: str) -> None:
     assert split_response(_HARMONY.format("Hm", "Paris") + rest) == ("Hm", "Paris", True)
-
-
-def test_a_complete_response_has_an_answer_even_if_quotation_marks_surround_the_closing_tag() -> None:
-    response = '<think>So it says "</think>"Paris" is the answer'
-    assert split_response(response, has_ended=True) == ('So it says "', '"Paris" is the answer', True)
 
 
 def test_text_after_an_answer_tag_stays_in_the_answer() -> None:
@@ -200,7 +135,6 @@ def test_a_preface_before_a_thought_stays_in_the_answer() -> None:
         "\n<think>",
         "a <think> </think>",
         "<|channel|>x<|message|>",
-        '"</think>"',
     ],
 )
 def test_a_response_without_an_end_takes_seconds_at_most(piece: str) -> None:

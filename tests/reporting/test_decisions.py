@@ -15,7 +15,7 @@ import ragbed
 from ragbed.analysis.locale import read_words
 from ragbed.analysis.run_cells import conditions_in
 from ragbed.reporting.result_tables import tabulate_decisions
-from ragbed.runs.decided import DecidedInterval, LastInterval, copy_decided, keep_decided, read_conditions
+from ragbed.runs.decided import DecidedInterval, LastInterval, keep_decided, read_conditions
 from ragbed.runs.store import open_store
 from ragbed.scoring.version import SCORER_VERSION
 from tests.analysis.test_stopping import DATA, Improving, Slow
@@ -76,7 +76,7 @@ def test_a_decision_stands_and_its_last_interval_is_updated(tmp_path: Path) -> N
     (first,) = conditions_in(run.folder)
     values: dict[str, Any] = {name: getattr(first, name) for name in DecidedInterval.__struct_fields__}
     last = LastInterval(0.5, 0.4, 0.6, 60)
-    with open_store(run.folder, create=True) as store:
+    with open_store(run.folder, create=True) as store, store.transaction():
         keep_decided(store, [DecidedInterval(**{**values, "low": 0.4, "high": 0.6, "last": last})])
         (second,) = read_conditions(store)
         other = DecidedInterval(**{**values, "condition": "noise.accuracy ± 5", "state": "inconclusive"})
@@ -104,7 +104,7 @@ def test_a_decision_of_another_scorer_is_listed_but_not_used_until_a_rerun_repla
     (before,) = (row for row in run.metrics() if row["metric"] == "accuracy")
     with open_store(run.folder, create=True) as store, store.transaction() as connection:
         connection.execute("DELETE FROM meta WHERE key GLOB 'decided.*'")
-        copy_decided(store, [replace(first, high=0.05, scorer=scorer)])
+        keep_decided(store, [replace(first, high=0.05, scorer=scorer)])
     (after,) = (row for row in ragbed.open_run(run.folder).metrics() if row["metric"] == "accuracy")
     assert (after["low"], after["high"]) == (before["low"], before["high"])  # computed from the stored responses
     text = ragbed.report(run, format="md")["text"].replace("\\", "")

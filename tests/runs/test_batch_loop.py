@@ -16,15 +16,14 @@ import pytest
 
 import ragbed
 from ragbed.errors import RagbedError, UsageError
-from ragbed.models.providers.batches import OpenAIBatches
+from ragbed.models.providers.batches import BatchService
 from ragbed.runs import batch_loop
 from ragbed.runs.prices import cost_of, find_price
 from ragbed.runs.status import read_status
 from ragbed.runs.store import open_store
 from ragbed.runs.writer import Writer
 from ragbed.text import estimate_tokens
-from tests.cli.typed import type_command
-from tests.runs.harness import WORDS, canonical
+from tests.runs.harness import canonical
 from tests.servers.mock_batches import BatchBehaviour, batches_in_thread
 
 DATA = "ragbed-mini-en_base"
@@ -150,7 +149,7 @@ def test_the_budget_holds_at_half_the_price(model: str, tmp_path: Path, monkeypa
 
 
 def test_batches_are_split_at_the_limits_of_the_provider(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(OpenAIBatches, "max_lines", 8)
+    monkeypatch.setattr(BatchService, "max_lines", 8)
     with _serving(monkeypatch, delay_s=0) as url:
         assert _run(MODELS[0], tmp_path / "run", batch=True).outcomes == {"ok": CASES}
         assert _stats(url)["batches"] == 4
@@ -244,7 +243,7 @@ def test_batches_are_halved_until_the_provider_accepts_them(tmp_path: Path, monk
     monkeypatch.setattr(batch_loop, "_FULL_PAUSE_S", 0.01)
     with _serving(monkeypatch, max_enqueued=8, delay_s=0):
         assert _run(MODELS[0], tmp_path / "run", batch=True).outcomes == {"ok": CASES}
-    monkeypatch.setattr(OpenAIBatches, "max_lines", 1)
+    monkeypatch.setattr(BatchService, "max_lines", 1)
     rejected = pytest.raises(RagbedError, match="the provider rejected a batch")
     with _serving(monkeypatch, invalid=True, delay_s=0), rejected:
         _run(MODELS[0], tmp_path / "one", batch=True, limit=2)
@@ -254,7 +253,7 @@ def test_batches_are_halved_until_the_provider_accepts_them(tmp_path: Path, monk
 def test_a_small_batch_waits_if_other_batches_fill_the_queue(
     last: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(OpenAIBatches, "max_lines", CASES - last)
+    monkeypatch.setattr(BatchService, "max_lines", CASES - last)
     with _serving(monkeypatch, max_queued=CASES - last) as url:
         run = _run(MODELS[0], tmp_path / "run", batch=True)
         batches = _stats(url)["batches"]
@@ -417,16 +416,3 @@ def test_a_batch_of_a_killed_session_that_is_listed_late_is_not_created_twice(
         assert _stats(url)["batches"] == 1
         assert _run(model, tmp_path / "run", batch=True).outcomes == {"ok": CASES}
         assert _stats(url)["batches"] == 1
-
-
-@pytest.mark.parametrize("model", MODELS)
-@pytest.mark.parametrize("failed", [1.0, 0.5])
-def test_the_fix_is_named_only_if_every_request_in_a_batch_is_rejected(
-    model: str, failed: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    words = ("run", "-m", model, *WORDS, "--limit", "15")
-    with _serving(monkeypatch, delay_s=0, failed=failed):
-        done = type_command(*words, "--batch", "--out", str(tmp_path / "run"))
-    fix = f"{model}: The server rejects every request, so the same command would fail again. Check the key"
-    assert (done.code, done.err.count(fix)) == (3, int(failed == 1.0))
-    assert ("e.g. --thinking, --reasoning-effort or --extra-body" in done.err) == (failed == 1.0)

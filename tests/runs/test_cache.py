@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as some
 
 from ragbed.errors import RagbedError
-from ragbed.runs.cache import Cache, key_of, look, open_cache, prune
+from ragbed.runs.cache import key_of, look, open_cache
 from ragbed.runs.database import seal_of
 from ragbed.runs.execution import run
 from ragbed.runs.status import read_status
@@ -61,21 +61,6 @@ def test_a_run_can_be_resumed_on_another_server_with_the_same_model(tmp_path: Pa
     run(make_job(tmp_path / "a", 60, first), ask_nobody)
     run(make_job(tmp_path / "a", 60, second), ask_nobody)
     assert len(second.asked) == 10
-
-
-def test_a_response_is_found_before_and_after_it_is_written_also_by_another_process(tmp_path: Path) -> None:
-    keys = [f"{number:03}" for number in range(200)]
-
-    first, second = (Cache(tmp_path / "cache", pytest.fail) for _ in range(2))
-    assert second.find(keys[0]) is None
-    for key in keys[:100]:  # more than are written at once
-        first.keep(key, Completion(outcome="ok", reply=key, finish="stop"))
-    found = [first.find(key) for key in keys]
-    first.close()
-    found += [second.find(key) for key in keys]
-    second.close()
-    responses = [None if each is None else each[0].reply for each in found]
-    assert responses == 2 * [*keys[:100], *[None] * 100]
 
 
 def test_a_request_that_cannot_be_created_does_not_affect_the_cases_before_it(tmp_path: Path) -> None:
@@ -204,11 +189,11 @@ def test_a_damaged_entry_is_called_again_and_replaced(tmp_path: Path) -> None:
     assert not _ask(tmp_path / "c", tmp_path / "cache", TalkingModel(agree)), "the damaged entries are replaced"
 
 
-def test_another_file_is_no_cache_to_be_pruned(tmp_path: Path) -> None:
+def test_another_file_is_no_cache(tmp_path: Path) -> None:
     path = tmp_path / "replies.db"
     path.write_text("junk" * 1_000)
     with pytest.raises(RagbedError, match=r"file is not a database\. .* If the file is damaged, delete it\."):
-        prune(path, 0)
+        look(path)
 
 
 def test_twelve_processes_start_one_cache_and_none_is_locked_out(tmp_path: Path) -> None:

@@ -217,12 +217,6 @@ def test_equal_runs_are_equal_bytes_whatever_the_concurrency(concurrency: int, t
     assert canonical(tmp_path / "a") == canonical(tmp_path / "b")
 
 
-def test_several_models_share_a_run(tmp_path: Path) -> None:
-    models = [TalkingModel(agree, f"test/{name}") for name in "abc"]
-    run(make_job(tmp_path, 20, *models), ask_nobody)
-    assert [(model.model, model.ok) for model in read_status(tmp_path).models] == [(f"test/{n}", 20) for n in "abc"]
-
-
 def test_a_call_whose_worker_ended_is_made_again_and_named_as_maybe_paid_twice(tmp_path: Path) -> None:
     class OnWorkers(TalkingModel):
         async def complete(self, case: Case, repeat: int = 0) -> Completion:

@@ -294,8 +294,3 @@ def test_empty_responses_are_counted_and_reported(tmp_path: Path) -> None:
     assert note in type_command("status", str(tmp_path / "run")).out.replace("\n", " ")
     assert [(model.ok, model.empty) for model in read_status(tmp_path / "run").models] == [(4, 2)]
     assert [(row.asked, row.ok, row.empty) for row in tabulate_run(tmp_path / "run")] == [(4, 4, 2)]
-
-
-def test_a_run_without_empty_responses_has_no_note(tmp_path: Path) -> None:
-    run(make_job(tmp_path, 5, TalkingModel(_served_by(99))), ask_nobody)
-    assert "as wrong" not in type_command("status", str(tmp_path)).out

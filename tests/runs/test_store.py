@@ -73,7 +73,7 @@ def test_a_result_that_replaces_an_error_has_the_next_number(tmp_path: Path) -> 
     with open_store(tmp_path, create=False) as store:
         found = {place: result.case.item for place, result, _ in store.results_after(10, 100)}
         assert (sorted(found), sorted(found.values())) == ([11, 12], ["3", "9"])
-        assert (store.done(1), store.last_result(), len(list(store.results_after(0, 100)))) == (10, 12, 10)
+        assert (len(store.done(1)), store.last_result(), len(list(store.results_after(0, 100)))) == (10, 12, 10)
 
 
 def test_calls_without_a_response_are_listed_before_and_after_they_are_repeated(folder: Path) -> None:
@@ -84,7 +84,6 @@ def test_calls_without_a_response_are_listed_before_and_after_they_are_repeated(
     for _ in range(2):
         status = read_status(folder)
         assert status.maybe_paid_twice == 1
-        assert status.maybe_paid_twice_first[0].case == make_case(2).case
         run(make_job(folder, 60, TalkingModel(agree)), ask_nobody)
 
 

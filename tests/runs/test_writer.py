@@ -48,19 +48,6 @@ def test_different_statements_of_one_commit_run_in_order(tmp_path: Path) -> None
     assert (_rows(connection), connection.count) == ([], 1)
 
 
-def test_rows_that_come_together_share_a_commit(tmp_path: Path) -> None:
-    async def put() -> None:
-        writer = Writer(tmp_path, connection)
-        await asyncio.gather(*(writer.put(_PUT, (number,)) for number in range(1000)))
-        await writer.close()
-
-    connection = _open(tmp_path)
-    asyncio.run(put())
-    assert _rows(connection) == list(range(1000))
-    assert connection.count <= 2
-    connection.close()
-
-
 def test_a_row_is_written_after_its_future_is_cancelled(tmp_path: Path) -> None:
     async def put() -> None:
         writer = Writer(tmp_path, connection)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import combinations
@@ -40,37 +40,25 @@ class ComparedCondition(NamedTuple):
     remedy: str = ""  # the prompting strategy; empty for the plain prompt
 
 
-class IncompleteCounts(NamedTuple):
-    """The numbers of trials that ended in an error, with a truncated response or at the content filter."""
-
-    errors: int = 0
-    truncated: int = 0
-    filtered: int = 0
-
-
 @dataclass(frozen=True)
 class Side:
     """A model in a run, specified as `RUN` or `RUN:model`.
 
     `scores` are means over repeats and position permutations. Failed calls count as 0. `incomplete` counts each
-    question's trials with an outcome other than `ok`. If the run was monitored (`--until`), intervals
+    question's errors and truncated or filtered responses. If the run was monitored (`--until`), intervals
     and p-values are valid at any stopping time.
     """
 
     run: Path
     model: str
     scores: dict[ComparedCondition, dict[ComparedQuestion, float]]
-    incomplete: dict[ComparedCondition, Counter[tuple[ComparedQuestion, str]]] = field(default_factory=dict)
+    incomplete: dict[ComparedCondition, Counter[ComparedQuestion]] = field(default_factory=dict)
     is_monitored: bool = False
 
-    def count_incomplete(
-        self, condition: ComparedCondition, questions: Container[ComparedQuestion]
-    ) -> IncompleteCounts:
-        """Count the incomplete trials of these questions."""
-        counts: Counter[str] = Counter()
-        for (question, outcome), count in self.incomplete.get(condition, {}).items():
-            counts[outcome] += count if question in questions else 0
-        return IncompleteCounts(counts["error"], counts["truncated"], counts["filtered"])
+    def count_incomplete(self, condition: ComparedCondition, questions: Iterable[ComparedQuestion]) -> int:
+        """Count the errors and the truncated or filtered responses to these questions."""
+        counts = self.incomplete.get(condition, Counter())
+        return sum(counts[question] for question in questions)
 
 
 @dataclass(frozen=True, order=True)
@@ -110,7 +98,7 @@ class Comparison:
     adjusted: float  # p-value for the difference, adjusted for the number of conditions (Holm)
     decline_p: float  # p-value from the minimum-effect test for a decline, adjusted for the number of conditions (Holm)
     items: int  # number of items common to both sides; greater than n if items share a question or an event
-    incomplete: tuple[IncompleteCounts, IncompleteCounts] = (IncompleteCounts(), IncompleteCounts())  # of each side
+    incomplete: tuple[int, int] = (0, 0)  # each side's number of errors and of truncated or filtered responses
 
 
 def open_side(named: str, scorer: str) -> Side:
@@ -160,7 +148,7 @@ class QuestionScores:
     """The scores of a model by condition and question, and the numbers of incomplete trials."""
 
     values: dict[ComparedCondition, dict[ComparedQuestion, list[float]]] = field(default_factory=dict)
-    incomplete: dict[ComparedCondition, Counter[tuple[ComparedQuestion, str]]] = field(default_factory=dict)
+    incomplete: dict[ComparedCondition, Counter[ComparedQuestion]] = field(default_factory=dict)
 
     def means(self) -> dict[ComparedCondition, dict[ComparedQuestion, float]]:
         """Return the mean score for each question under each condition."""
@@ -193,7 +181,7 @@ def _read_scores(table: TrialTable, scorer: str) -> dict[str, QuestionScores]:
         outcome, values = verdicts[score]
         incomplete = scores.incomplete.setdefault(condition, Counter())
         if outcome != "ok":
-            incomplete[question, outcome] += 1
+            incomplete[question] += 1
         value = 0 if outcome in ("error", "filtered") else values.get(headline)
         if value is None and measures:
             value = msgspec.json.decode(measures).get(headline)
@@ -335,18 +323,14 @@ class RankedModel:
         score: Share of right responses (or of refusals, for rejection), with the 95% interval.
         best: The best rank that the tests do not exclude: 1 plus the number of significantly better models.
         worst: The worst rank that the tests do not exclude.
-        errors: Number of cases of the compared questions that ended in an error and count as wrong.
-        truncated: Number of truncated responses to them.
-        filtered: Number of filtered responses to them, which count as wrong.
+        incomplete: Number of errors and of truncated or filtered responses to the compared questions.
     """
 
     model: str
     score: Interval
     best: int
     worst: int
-    errors: int
-    truncated: int
-    filtered: int
+    incomplete: int
 
 
 @dataclass(frozen=True)
@@ -488,7 +472,7 @@ def _rank(group: _Group, scores: dict[str, _Pooled], pairs: Sequence[PairedModel
             _interval(scores[name], times, is_monitored=side.is_monitored),
             1 + losses[name],
             len(scores) - wins[name],
-            *map(sum, zip(*(side.count_incomplete(*one) for one in shared.items()), strict=True)),
+            sum(side.count_incomplete(*one) for one in shared.items()),
         )
         for name, side in group.sides.items()
     ]

@@ -28,7 +28,7 @@ from ragbed.errors import UnknownName, UsageError, option
 from ragbed.runs.decided import DecidedInterval
 from ragbed.runs.display_names import require_one_served
 from ragbed.schema import Case, Estimate
-from ragbed.testbeds import TESTBEDS, WITHOUT_DOCUMENTS
+from ragbed.testbeds import WITHOUT_DOCUMENTS
 from ragbed.testbeds.prompts.strategies import MARK
 
 # Verdicts of a hypothetical trial. No real response is both correct and a refusal, but every score is 1 here, because
@@ -125,22 +125,12 @@ def check_planned(selector: CellSelector, cells: Sequence[Cell]) -> list[Cell]:
     try:
         return select_cells(selector, cells)
     except UsageError:
-        metrics = list(dict.fromkeys(cell.estimate.metric for cell in present if find_metric(cell.estimate.metric)))
-        ratios = sorted({noise for cell in present if (noise := cell.place.get("noise")) is not None})
-        if not present:
-            needed = option("testbeds", selector.table) if selector.table in TESTBEDS else option("positions")
-            advice = f"It has no cases for {selector.table}: add {needed}, or data with such questions"
-        elif selector.metric not in metrics:
-            advice = f"The metrics of its cases are {', '.join(metrics)}"
-        elif selector.arm is not None:
-            advice = f"Add {option('corpus', selector.arm)}"
-        elif selector.noise is not None and selector.noise not in ratios:
-            has = f" to its {', '.join(f'{ratio:.3g}' for ratio in ratios)}" if ratios else ""
-            advice = f"Add {option('noise', f'{selector.noise:.3g}')}{has}"
-        elif not any(cell.has_usual_distractors for cell in present):
-            advice = f"Add {option('distractors', 'related')}"
-        else:
-            advice = f"Change {option('data')}, {option('lang')} or {option('limit')}"
+        metrics = dict.fromkeys(cell.estimate.metric for cell in present if find_metric(cell.estimate.metric))
+        advice = f"Change {option('noise')}, {option('data')}, {option('lang')} or {option('limit')}"
+        if selector.metric not in metrics:
+            advice = (
+                f"The metrics of its cases are {', '.join(metrics)}" if metrics else "It has no cases for this testbed"
+            )
         raise UsageError(
             f"{selector}: no case in this run contributes to this metric. {advice}. No model was called."
         ) from None

@@ -6,10 +6,9 @@ The conditions use intervals that are valid at any stopping time, so they may be
 from __future__ import annotations
 
 import re
-from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import cached_property
 from typing import NamedTuple
 
 from msgspec import structs
@@ -28,7 +27,6 @@ from ragbed.analysis.metrics import measure_table
 from ragbed.analysis.metrics.cells import Cell, full_place, interval_of
 from ragbed.analysis.statistics.planning import POWER, rate_size
 from ragbed.analysis.statistics.rates import ALPHA, Interval, quantile, two_sided
-from ragbed.analysis.statistics.sequential import difference_sequence, minimum_size, rate_sequence
 from ragbed.analysis.trials.columns import Numbering, TrialColumns, group_trials, read_part
 from ragbed.analysis.trials.table import TrialTable
 from ragbed.errors import UsageError, option
@@ -38,7 +36,6 @@ from ragbed.runs.decided import Conclusion, DecidedInterval, DecisionState, Last
 from ragbed.runs.store import RunStore, StoredResult
 from ragbed.schema import Case
 from ragbed.scoring.version import SCORER_VERSION
-from ragbed.testbeds import TESTBEDS
 from ragbed.testbeds.prompts.strategies import MARK
 
 # A condition is inconclusive if it is still undecided after EXCESS times as many questions as a fixed plan needs.
@@ -54,31 +51,13 @@ _NOT_CALLED = "No model was called."
 # The plan of a run
 
 
-@dataclass(frozen=True)
-class PlannedClusters:
-    """A cell's planned questions by number of trials, and the scale of the bets (see `rate_sequence`)."""
-
-    sizes: Counter[int]
-    largest: int
-
-    def rate(self, share: float, n: int, alpha: float) -> Interval:
-        """Return the interval for n questions with the planned cluster sizes, if every score is `share` (0 or 1)."""
-        sizes, total = list(self.sizes) or [1], self.sizes.total()
-        counts = [n * self.sizes[size] / total if total else n for size in sizes]
-        return rate_sequence([share * size for size in sizes], sizes, counts, alpha, self.largest)
-
-
 @dataclass
 class Plan:
-    """The cells and questions that a run will measure, derived from its planned cases.
-
-    `questions` is the number of planned cases for each question.
-    """
+    """The cells that a run will measure, and the largest number of cases of a question."""
 
     repeats: int
     models: int
     planned: PlannedCells = field(init=False)
-    questions: defaultdict[tuple[object, ...], Counter[int]] = field(default_factory=lambda: defaultdict(Counter))
     sizes: ClusterSizes = field(default_factory=ClusterSizes)
 
     def __post_init__(self) -> None:
@@ -88,20 +67,6 @@ class Plan:
         """Add a planned case."""
         self.planned.add(case)
         self.sizes.add(case)
-        if case.feasible and MARK not in case.profile:
-            question = hash(case.item if case.event is None else ("event", case.event))
-            self.questions[case.data, case.lang, case.testbed, case.noise][question] += 1
-
-    def clusters(self, cell: Cell) -> PlannedClusters:
-        """Return the questions available for a planned cell, with their numbers of trials."""
-        table, noise = cell.table if cell.table in TESTBEDS else None, cell.place.get("noise")
-        found, conditions = Counter[int](), 0
-        for (data, lang, testbed, ratio), questions in self.questions.items():
-            if (data, lang) == cell.key[1:3] and table in (None, testbed) and noise in (None, ratio):
-                found.update(questions)
-                conditions += 1
-        largest = conditions * self.sizes.largest(self.repeats)
-        return PlannedClusters(Counter(self.repeats * trials for trials in found.values()), largest)
 
 
 # Conditions
@@ -158,7 +123,7 @@ class StoppingCondition:
         """Return the keys of all cells that must be decided for each model.
 
         Raises:
-            UsageError: A metric has no confidence sequence, or the planned cases cannot decide the condition.
+            UsageError: A metric has no confidence sequence, or no planned case measures it.
         """
         cells = plan.planned.cells(ALPHA)
         selected = [(target, cell) for target in self.targets for cell in self._planned(target.selector, cells)]
@@ -170,19 +135,6 @@ class StoppingCondition:
                     f"{option('until', self.text)}: {target.selector.metric} has no confidence sequence, so it cannot "
                     f"be a stopping condition. Use a rate or a difference, e.g. accuracy or change. {_NOT_CALLED}"
                 )
-            where = describe_cell(cell).removeprefix(" on ")
-            if not self.is_width:
-                where = f"{target.selector.table}.{target.selector.metric}, {where}"
-            clusters = plan.clusters(cell)
-            needed = minimum_size(partial(self._is_decided, target, cell, clusters))
-            if needed is None or clusters.sizes.total() < needed:
-                count = "more than 10,000,000" if needed is None else f"at least {needed:,}"
-                raise UsageError(
-                    f"{option('until', self.text)}: this condition requires {count} independent questions, but the run "
-                    f"has {clusters.sizes.total():,} ({where}; questions about the same event count as one). Add more "
-                    f"questions or, if the condition is a half-width, use a larger value in percentage points. "
-                    f"{_NOT_CALLED}"
-                )
         return [_key(target, cell) for target, cell in selected]
 
     def _planned(self, selector: CellSelector, cells: Sequence[Cell]) -> list[Cell]:
@@ -193,13 +145,6 @@ class StoppingCondition:
                 f"the required number of questions cannot be computed in advance. Use another testbed. {_NOT_CALLED}"
             )
         return found
-
-    def _is_decided(self, target: _Target, cell: Cell, clusters: PlannedClusters, n: int) -> bool:
-        """Return whether n questions with equal scores decide a target."""
-        intervals = [clusters.rate(share, n, self._alpha) for share in (1, 0)]
-        if self.is_width and cell.estimate.low is not None and cell.estimate.low < 0:
-            intervals = [difference_sequence([0.0], [n])]
-        return any(target.conclude(interval)[0] for interval in intervals)
 
     def look(self, groups: Sequence[TrialColumns]) -> Iterator[Look]:
         """Yield what the interval of each selected cell shows."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -227,13 +226,12 @@ def diagnose(spec: DiagnoseSpec) -> Result:
     from ragbed.analysis.run_cells import is_monitored
     from ragbed.api.analysis_tables import describe_counts, describe_diagnosis, tabulate_shares
     from ragbed.runs.display_names import read_names
-    from ragbed.runs.engines.local import LocalEngine
 
     if spec.show is not None and spec.show not in (*NAMES, UNCLASSIFIED):
         raise UnknownName("error type", spec.show, [*NAMES, UNCLASSIFIED])
     folder = run_folder(spec.run)
-    with open_progress(spec.progress), closing(LocalEngine()) as engine:
-        found = diagnose_run(folder, engine)
+    with open_progress(spec.progress):
+        found = diagnose_run(folder)
     path, names, monitored = write_diagnoses(folder, found.diagnoses), read_names([folder]), is_monitored(folder)
     types = tabulate_shares(found.diagnoses, "type", names, is_monitored=monitored)
     sources = tabulate_shares(found.diagnoses, "source", names, is_monitored=monitored)

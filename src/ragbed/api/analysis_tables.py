@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from ragbed.analysis.diagnosis.classify import DiagnosisCounts
 from ragbed.analysis.diagnosis.records import NAMES, Diagnosis, Evidence
-from ragbed.analysis.diagnosis.summary import PAPER_SHARES, UNCLASSIFIED, by_group, source_shares, type_shares
+from ragbed.analysis.diagnosis.summary import UNCLASSIFIED, by_group, source_shares, type_shares
 from ragbed.analysis.judging.validation import MIN_LABELS, MIN_QUESTIONS, TRUSTED
 from ragbed.reporting.numbers import show_interval
 from ragbed.reporting.table import Cell, Table, compact
@@ -38,8 +38,6 @@ def tabulate_shares(
                 rows.append(group._asdict() | counts | bounds | meaning)
                 kind = f"{one.name} {meanings.get(one.name, '')}".strip()
                 cells: dict[str, Cell] = {"errors": one.errors, "of": one.n, "share %": show_interval(one.bounds())}
-                if column == "type":
-                    cells["paper %"] = PAPER_SHARES.get(one.name) if group.testbed == "integration" else None
                 shown.append(group._asdict() | {"model": names[group.model], column: kind} | cells)
     titles = {
         "type": "Why responses are wrong (an error can have several types)",
@@ -121,19 +119,12 @@ def tabulate_corrected(rows: Sequence[dict[str, Any]], models: Mapping[str, str]
 def describe_counts(counts: DiagnosisCounts, wrong: int) -> list[str]:
     """Return sentences with the number of trials, and of those that were not diagnosed."""
     lines = [f"{counted(counts.asked, 'trial')} with documents: {counts.right:,} right and {wrong:,} wrong."]
-    if counts.without:
-        lines.append(f"{counted(counts.without, 'closed-book trial')} used only for comparison and not diagnosed.")
-    if counts.remedied:
-        lines.append(f"Not diagnosed: {counted(counts.remedied, 'trial')} with prompting strategies.")
+    if counts.skipped:
+        lines.append(f"Not diagnosed: {counted(counts.skipped, 'trial')} without documents or with strategies.")
     if not counts.known:
         lines.append(
             "There are no closed-book trials, so E8 and answers from memory cannot be detected. Add the testbed "
             "closed-book."
-        )
-    elif counts.untold:
-        lines.append(
-            f"E8 cannot be detected for {counts.untold} responses that follow a false document, because they have "
-            "no closed-book trial."
         )
     return lines
 
@@ -156,16 +147,9 @@ def describe_diagnosis(diagnosis: Diagnosis, case: Case, model: str, kind: str) 
 
 def _describe(evidence: Evidence) -> list[str]:
     where = "" if evidence.document is None else f" [document {evidence.document}]"
-    lines = [f"{evidence.type}: {evidence.what}{where}"]
+    lines = [f"{evidence.type}: {NAMES[evidence.type]}{where}"]
     if evidence.sentence:
         lines.append(f"    “{evidence.sentence}” ({evidence.start}–{evidence.end})")
-    details = {
-        "cue": evidence.cue,
-        "question": evidence.asked,
-        "found": evidence.found,
-        "distance": evidence.distance,
-        "sub-question": evidence.part,
-        "bound to": evidence.bound_to,
-    }
+    details = {"cue": evidence.cue, "sub-question": evidence.part}
     shown = [f"{name}: {value}" for name, value in details.items() if value is not None]
     return [*lines, f"    {'; '.join(shown)}"] if shown else lines

@@ -11,7 +11,6 @@ from ragbed.environment import data_dir, variables
 from ragbed.errors import UsageError, option
 
 if TYPE_CHECKING:
-    from ragbed.api.objects import ModelSource
     from ragbed.api.spec import CallOptions
     from ragbed.data.corpus import Corpora
     from ragbed.models.base import Model, Sampling
@@ -21,11 +20,6 @@ if TYPE_CHECKING:
     from ragbed.schema import Case, Lang
 
 _LANGUAGES: dict[Lang, str] = {"en": "English", "zh": "Chinese"}
-# Options that only models given as model strings support, because ragbed makes their requests.
-_REQUEST_OPTIONS = (
-    *("preset", "context_length", "rpm", "tpm", "temperature", "top_p"),
-    *("reasoning_effort", "thinking", "extra_body", "header", "seed_model"),
-)
 
 
 def open_engine(spec: CallOptions, message: Callable[[str], None]) -> LocalEngine:
@@ -77,7 +71,6 @@ def open_model(
         RetryPolicy(attempt_s=timeout, item_s=max(RetryPolicy().item_s, 5 * timeout)),
         spec.max_connections,
         spec.rpm,
-        spec.tpm,
         data_dir(),
         None if run is None or run.preset is None else PRESETS[run.preset],
         run is not None and run.trust_remote_code,
@@ -88,24 +81,6 @@ def open_model(
         open_replay=ReplayModel,
     )
     return engine.open_model(name, config)
-
-
-def check_request_options(sources: Sequence[ModelSource], spec: RunSpec) -> None:
-    """Check that the options for requests have an effect on at least one of the models.
-
-    Raises:
-        UsageError: All models are Python objects, which make their own requests.
-    """
-    if any(source.value is None for source in sources):
-        return
-    if given := given_request_options(spec):
-        names = ", ".join(source.name for source in sources)
-        raise UsageError(f"`{given[0]}` has no effect on Python objects ({names}). Remove this option.")
-
-
-def given_request_options(spec: RunSpec) -> list[str]:
-    """Return the names of the options for requests that are set."""
-    return [name for name in _REQUEST_OPTIONS if getattr(spec, name) or getattr(spec, name) == 0]
 
 
 def check_models(

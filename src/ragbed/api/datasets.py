@@ -57,7 +57,7 @@ def tabulate_cases(rows: Sequence[FeasibilityRow]) -> Table:
     """Return the numbers of feasible and infeasible cases by condition."""
     names = ("data", "testbed", "lang", "noise", "noise_real", "true_ratio", "k", "arm", "feasible", "infeasible")
     shown = [{name.removeprefix("noise_"): getattr(row, name) for name in names} for row in rows]
-    title, shown = compact(shown, ("true_ratio", "arm"))
+    title, shown = compact(shown, ("data", "lang", "true_ratio", "arm"))
     return Table(map(structs.asdict, rows), f"Cases{title}", shown)
 
 

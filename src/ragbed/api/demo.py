@@ -3,82 +3,110 @@
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing
-from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ragbed.api.calling import check_reader
 from ragbed.api.job_specs import DemoSpec
 from ragbed.api.layout import read_langs
+from ragbed.api.planning import plan_run
 from ragbed.api.progress import Progress, open_progress
-from ragbed.api.results import Run
-from ragbed.api.spec import DEFAULT_MODEL
+from ragbed.api.run_result import describe_cells, evaluate
+from ragbed.api.spec import DEFAULT_MODEL, RunSpec
 from ragbed.api.specification import takes
-from ragbed.environment import data_dir, variables
 from ragbed.errors import RagbedError, UsageError
-from ragbed.testbeds import DEFAULT_TESTBEDS, TESTBEDS
-from ragbed.testbeds.settings import Settings
+from ragbed.models import parse_model
+from ragbed.reporting.table import Result, Table
+from ragbed.text import counted, quoted
 
 if TYPE_CHECKING:
-    from ragbed.models.base import Model
-    from ragbed.runs.execution import Job
     from ragbed.schema import Lang
 
-ENGLISH_ONLY = (DEFAULT_MODEL,)
-BASELINE = "baseline/lexical"
-BASELINE_RUN = "baseline"
-_ITEMS = 11  # Number of questions per item kind for the model; with three kinds, there are about 80 cases.
+_ENGLISH_ONLY = (DEFAULT_MODEL,)
+_BASELINE = "baseline/lexical"
+_ITEMS = 11  # Number of questions per item kind for the model; with three kinds, there are about a hundred cases.
 _DOCS = 2  # Number of documents per prompt, small enough for the model to finish in minutes on two cores.
-_RATIOS = {
-    "noise": (Fraction(0), Fraction(1, 2)),
-    "integration": (Fraction(0),),
-}  # These noise ratios are possible with two documents.
 _MAX_TOKENS = 64  # Maximum tokens per response, enough for a sentence or two.
 
 
 @takes(DemoSpec)
-def demo(spec: DemoSpec) -> dict[str, Run]:
+def demo(spec: DemoSpec) -> Result:
     """Evaluate a baseline on the bundled data, and a small model on a part of it, in a few minutes.
 
     The baseline returns the best-matching sentence. The default model supports only English. Missing model weights are
-    downloaded. If the download fails or llama.cpp is not installed, only the baseline is evaluated.
-
-    Returns:
-        A dictionary of the runs: `baseline`, and one for each language of the model.
+    downloaded. If the download fails or llama.cpp is not installed, only the baseline is evaluated. The folders of the
+    runs are `result["runs"]`.
 
     Example:
-        >>> runs = ragbed.demo("baseline/lexical", lang="en", out="runs/demo")
-        >>> runs["baseline"].outcomes["ok"] > 300
+        >>> runs = ragbed.demo("baseline/lexical", lang="en", out="runs/demo")["runs"]
+        >>> ragbed.open_run(runs["baseline"]).outcomes["ok"] > 300
         True
     """
-    return dict(evaluate(spec))
+    from ragbed.analysis.locale import read_words
+    from ragbed.api.reports import read_report, write_report_page
+    from ragbed.reporting.summary import summarise
+    from ragbed.runs.status import read_rest
+
+    langs, out = read_langs(spec.lang), Path(spec.out)
+    parse_model(spec.model)  # report a mistyped model first
+    parts: list[Table | str] = [
+        "Evaluation on ragbed-mini: fictional news that no model has seen. "
+        f"{_BASELINE} is not a language model: it returns the sentence that best matches the question.\n"
+    ]
+    if spec.model in _ENGLISH_ONLY and "zh" in langs:
+        parts.append(f"{spec.model} reads only English, so in Chinese only the baseline is evaluated.\n")
+    notes, runs, code = list[str](), list[Path](), 0
+    with open_progress(spec.progress) as shown:
+        for planned in _plans(spec, langs, shown):
+            with closing(plan_run(planned, shown.message)) as job:
+                cells = evaluate(job, shown)
+            runs.append(job.folder)
+            tables, remarks = describe_cells(cells, job.folder)
+            parts, notes = [*parts, *tables], [*notes, *remarks]
+            if errors := sum(cell.error for cell in cells):
+                notes.append(f"First error: {read_rest(job.folder)[1]}")
+                notes.append(f"Incomplete: {counted(errors, 'case')} ended in an error. Rerun the command to retry.")
+                code = 3
+    report, page = read_report(runs, [str(run) for run in runs], "robust"), out / "report.html"
+    write_report_page(report, runs, None, page)
+    lines = [""]
+    for lang in langs:
+        found = summarise([cell for cell in report.shown if cell.key.lang == lang], "robust", read_words(lang))
+        lines += [f"{one.model}: {one.text}" for one in found]
+    last = _BASELINE if len(runs) == 1 else spec.model
+    steps = {
+        f"ragbed report {quoted(out)}": "all tables, with intervals",
+        f"ragbed run -d ragbed-mini-en_base --limit 5 -m {quoted(last)}": "a first run of your own",
+        f"ragbed view {quoted(out)}": "browse every case and response",
+        "ragbed doctor": "the models that work on this machine, and what to install for others and for `ragbed view`",
+    }
+    width = max(map(len, steps))
+    lines += ["", f"HTML report: {page}", "", "Next:", *(f"  {step:{width}}  # {why}" for step, why in steps.items())]
+    return Result([*parts, "\n".join(lines)], notes, {"runs": {run.name: str(run) for run in runs}}, code)
 
 
-def evaluate(spec: DemoSpec) -> Iterator[tuple[str, Run]]:
-    """Yield each run with its name when it is finished: the baseline first, so that results appear after seconds."""
-    langs = read_langs(spec.lang)
-    yield BASELINE_RUN, _evaluate(spec, BASELINE, langs, BASELINE_RUN, None)
-    if spec.model == BASELINE:
-        return
-    reads = [lang for lang in langs if lang == "en" or spec.model not in ENGLISH_ONLY]
-    if spec.model == DEFAULT_MODEL and reads:
-        with open_progress(spec.progress) as shown:
-            if problem := _install_default(shown):
-                shown.message(f"{problem} Until then, only the baseline is evaluated.")
-                return
-    for lang in reads:
-        yield lang, _evaluate(spec, spec.model, (lang,), lang, _ITEMS)
-
-
-def _evaluate(spec: DemoSpec, model: str, langs: Sequence[Lang], name: str, limit: int | None) -> Run:
-    from ragbed.api.jobs import execute
-
-    folder = Path(spec.out) / name
-    with open_progress(spec.progress) as shown, closing(_plan(langs, model, folder, limit, shown.message)) as job:
-        execute(job, shown.calls)
-    return Run(folder)
+def _plans(spec: DemoSpec, langs: Sequence[Lang], shown: Progress) -> Iterator[RunSpec]:
+    """Yield the specifications of the runs: the baseline first, then the model in each language that it reads."""
+    plans: list[tuple[str, str, Sequence[Lang], int | None]] = [("baseline", _BASELINE, langs, None)]
+    reads = [lang for lang in langs if lang == "en" or spec.model not in _ENGLISH_ONLY]
+    problem = _install_default(shown) if spec.model == DEFAULT_MODEL and reads else None
+    if problem:
+        shown.message(f"{problem} Until then, only the baseline is evaluated.")
+    elif spec.model != _BASELINE:
+        plans += [(lang, spec.model, (lang,), _ITEMS) for lang in reads]
+    for name, model, chosen, limit in plans:
+        yield RunSpec(
+            model,
+            [f"ragbed-mini-{lang}_{kind}" for lang in chosen for kind in ("base", "int", "fact")],
+            out=Path(spec.out) / name,
+            num_docs=_DOCS,
+            noise=[0, 0.5, 1],
+            max_tokens=_MAX_TOKENS,
+            limit=limit,
+            cache="off",
+        )
 
 
 def _install_default(shown: Progress) -> str | None:
@@ -100,37 +128,3 @@ def _install_default(shown: Progress) -> str | None:
         except RagbedError as error:
             return f"{error} Run `ragbed data get {entry.name}` when the server can be reached."
     return None
-
-
-def _plan(langs: Sequence[Lang], model: str, folder: Path, limit: int | None, message: Callable[[str], None]) -> Job:
-    """Return the job that evaluates a model on the bundled questions, or on `limit` of each file."""
-    from ragbed.data.catalog import open_data
-    from ragbed.runs.execution import Job
-
-    datasets = open_data([f"ragbed-mini-{lang}_{kind}" for lang in langs for kind in ("base", "int", "fact")])
-    settings = {
-        name: Settings(limit=limit, num_docs=(_DOCS,), noise=_RATIOS.get(name, Settings().noise))
-        for name in DEFAULT_TESTBEDS
-    }
-    stored = {f"data {dataset.name}": dataset.sha256() for dataset in datasets}
-    return Job(
-        folder=folder,
-        settings=stored | settings["noise"].as_options() | {"max_tokens": str(_MAX_TOKENS)},
-        cases=lambda: (
-            case
-            for dataset in datasets
-            for name in DEFAULT_TESTBEDS
-            for case in TESTBEDS[name].cases(dataset, settings[name])
-        ),
-        models=[_open(model)],
-        tell=message,
-        parameter_fix="use `ragbed run`, which has options for parameters.",
-    )
-
-
-def _open(name: str) -> Model:
-    from ragbed.models import ModelConfig, open_model
-    from ragbed.models.base import Sampling
-
-    sampling = Sampling(max_tokens=_MAX_TOKENS)
-    return open_model(name, lambda rest: ModelConfig(rest, variables(), sampling, data_root=data_dir()))

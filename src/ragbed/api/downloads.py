@@ -53,8 +53,8 @@ def download(spec: DownloadSpec) -> Result:
     if entry.kind == "dataset":
         notes = [f"Use a dataset by its name: ragbed lint {Path(entry.files[0].name).stem}"]
     else:
-        example = f"run -m bundled/{entry.name} -d ragbed-mini-en_base --limit 5"
-        notes = [f"Try a first run (about two minutes on two cores): ragbed {example}"]
+        example = f"ragbed run -d ragbed-mini-en_base --limit 5 -m bundled/{entry.name}"
+        notes = [f"Try a first run (about two minutes on two cores): {example}"]
     notes += [f"{licence} Please cite: {entry.cite}." if entry.cite else licence]
     table = Table(rows, f"{entry.name} in {folder}")
     return Result([table], notes, {"name": entry.name, "folder": str(folder), "files": table})

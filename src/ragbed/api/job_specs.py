@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from ragbed.api.request_options import check_max_tokens
-from ragbed.api.spec import DEFAULT_MODEL, CallOptions, LayoutOptions
-from ragbed.api.specification import LocalFile, Spec, Values, opt, output, read_share
+from ragbed.api.spec import DEFAULT_MODEL, CallOptions, LayoutOptions, RunSpec
+from ragbed.api.specification import LocalFile, Spec, Values, opt, output, read_share, requests, what
 from ragbed.errors import UsageError, option, refuse_unused
 
 if TYPE_CHECKING:
@@ -31,6 +31,38 @@ else:
 ReportFormat: TypeAlias = Literal["text", "md", "html", "csv", "json", "site", "svg", "png", "pdf"]
 
 _SCORERS = "robust, code, paper, or a scorer from a plug-in."
+
+
+class RunCommandSpec(RunSpec, function="run_result.run"):
+    """Evaluate models on test cases and store every response.
+
+    To resume a run that was stopped, rerun the same command with its --out. Cases that ended in an error are
+    retried; finished cases are not.
+
+    Examples:
+      ragbed run -m openai/gpt-4o-mini -d en_refine
+      ragbed run -m llamacpp/models/qwen2.5-7b-instruct-q4_k_m.gguf -d zh_refine
+      ragbed run -m q4=llamacpp/models/qwen-q4_k_m.gguf -m q8=llamacpp/models/qwen-q8_0.gguf -d zh_refine
+      ragbed run -m vllm/Qwen/Qwen2.5-7B-Instruct -d zh_refine --profile code-2024 -o runs/qwen
+      ragbed run -m hf/lmsys/vicuna-7b-v1.3@<revision> --preset vicuna-7b-v1.3 -d en --profile code-2023
+      ragbed run -m ollama/qwen2.5:7b -d ragbed-mini-zh_base --strategies quote,isolate
+      ragbed run -m vllm/Qwen/Qwen2.5-7B-Instruct -d long/en_base.jsonl --testbeds length --num-docs 5,20,100
+      ragbed run -m factory/my_rag:make -d qa.csv --docs handbook -o runs/today --fail-under accuracy=0.7
+      ragbed run -m factory/my_rag:make -d qa.csv --docs handbook --baseline runs/main --strict
+      ragbed run -m openai/gpt-4o-mini -d en_refine --testbeds noise --noise 0.8 --until "noise.accuracy@0.8 ± 10"
+      ragbed run -m hf/Qwen/Qwen2.5-7B-Instruct -d en_refine --engine ray --replicas 8 --gpus-per-replica 1
+    """
+
+    dry_run: bool = requests(
+        "Evaluate five cases and estimate the calls, tokens, cost and duration of the full run.", default=False
+    )
+    scorer: str | None = what(
+        "Other scorers whose scores to show beside the main score: code, paper or code,paper.",
+        "NAMES",
+        shown="both for the code and paper profiles and for RGB's files",
+        is_rare=True,
+        default=None,
+    )
 
 
 class RunsSpec(Spec):
@@ -122,7 +154,6 @@ class ReportSpec(RunsSpec, function="reports.report", prints_json=False):
       ragbed report runs/qwen -f html -o report.html
       ragbed report runs/qwen -f pdf -o figures --locale zh
       ragbed report runs -f site -o site
-      ragbed report runs/qwen --disagreements code
     """
 
     format: ReportFormat = opt(
@@ -144,11 +175,6 @@ class ReportSpec(RunsSpec, function="reports.report", prints_json=False):
         default=None,
     )
     rescore: bool = opt("Score runs again that another version of the scorer has scored.", default=False)
-    disagreements: Literal["code", "paper"] | None = opt(
-        "Instead of the tables, list the responses that this scorer scores differently from the robust scorer. "
-        "Formats: text and json.",
-        default=None,
-    )
 
 
 class StatusSpec(Spec, function="run_status.status"):
@@ -235,7 +261,7 @@ class ReviewSpec(Spec, function="serving.review"):
     progress: bool | Progress = True
 
 
-class JudgeSpec(CallOptions, function="analysis.judge"):
+class JudgeSpec(CallOptions, function="analysis.judge", keeps_parts=True):
     """Use a model to judge the responses in a run.
 
     The judge sees the question and the response, both delimited so that a response cannot give the judge instructions.
@@ -303,16 +329,15 @@ class JudgeSpec(CallOptions, function="analysis.judge"):
 class DiagnoseSpec(Spec, function="analysis.diagnose"):
     """Classify the errors in a run and show the evidence.
 
-    Every wrong trial is assigned the error types that apply, with the evidence (a sentence, cue or difference) and the
+    Every wrong trial is assigned the error types that apply, with the evidence (a sentence or cue) and the
     source of the wrong answer. Errors that match no type are counted as unclassified. Diagnoses are written to
     RUN/diagnose/diagnosis.jsonl. No model is called.
 
     Types:
       E1 long-distance information   E2 evidence uncertainty     E3 concept confusion
       E4 merging                     E5 ignoring                 E6 misalignment
-      E7 noise error in integration  E8 over-trust of false documents
-      E9 false refusal               E10 data error              E11 generation failure
-      E12 evidence not found
+      E8 over-trust of false documents   E9 false refusal
+      E11 generation failure         E12 evidence not found
 
     Examples:
       ragbed diagnose runs/qwen
@@ -321,7 +346,7 @@ class DiagnoseSpec(Spec, function="analysis.diagnose"):
 
     run: RunLike = opt("The run: a `Run`, or its folder.", "RUN", is_argument=True, is_place=True, kw_only=False)
     show: str | None = opt(
-        "Print the errors of one type (E1 to E12, or unclassified) with their evidence.", "TYPE", default=None
+        "Print the errors of one type (e.g. E3, or unclassified) with their evidence.", "TYPE", default=None
     )
     progress: bool | Progress = True
 
@@ -347,8 +372,16 @@ class DatasetsSpec(Spec, function="downloads.datasets"):
     """
 
 
-class DownloadSpec(Spec, function="downloads.download"):
-    """Download datasets and small models, and list them."""
+class DownloadSpec(Spec, function="downloads.download", keeps_parts=True):
+    """Download the dataset or model NAME and verify its checksums.
+
+    Files that are complete are not downloaded again, and an interrupted download is resumed. The files are stored
+    in your data folder, or in the folder set by RAGBED_DATA_DIR. HF_ENDPOINT replaces https://huggingface.co.
+
+    Examples:
+      ragbed data get rgb
+      ragbed data get smollm2
+    """
 
     name: str = opt("A dataset or model that `ragbed data list` shows.", "NAME", is_argument=True, kw_only=False)
     mirror: str | None = opt(
@@ -492,7 +525,7 @@ class BuildQaSpec(Spec, function="question_data.build_qa"):
     progress: bool | Progress = True
 
 
-class BuildSpec(CallOptions, function="building.build"):
+class BuildSpec(CallOptions, function="building.build", keeps_parts=True):
     """Build a benchmark from a recipe.
 
     DIR receives the files {lang}_base.jsonl, {lang}_int.jsonl and {lang}_fact.jsonl; a build.lock with the hashes of
@@ -655,8 +688,23 @@ class MergeSpec(RunsSpec, function="sharing.merge"):
     out: LocalFile = opt("New folder for the merged run.", "RUN", short="-o", kw_only=False)
 
 
-class DemoSpec(Spec):
-    """The options of the demo."""
+class DemoSpec(Spec, function="demo.demo", prints_json=False, keeps_parts=True):
+    """Evaluate a small model on this machine, without an API key.
+
+    A baseline, which returns the best-matching sentence, is evaluated on all bundled questions in seconds, and then the
+    model on about a hundred cases, which takes a few minutes. Rerun the command to resume an interrupted evaluation.
+    The results are explained, and an HTML report is written.
+
+    The default model requires the `llamacpp` extra; its weights (98 MB) are downloaded if missing.
+
+    The runs are written to DIR/baseline, DIR/en and DIR/zh. The default model reads only English, so in Chinese only
+    the baseline is evaluated.
+
+    Examples:
+      ragbed demo
+      ragbed demo --lang zh
+      ragbed demo -m llamacpp/qwen2.5-7b-instruct-q4_k_m.gguf -o runs/qwen
+    """
 
     model: str = opt("Model to evaluate.", "MODEL", short="-m", default=DEFAULT_MODEL, kw_only=False)
     lang: Values = opt("Languages to include.", "LANGS", default="en,zh")
@@ -674,11 +722,4 @@ class DoctorSpec(Spec, function="setup.doctor"):
     Examples:
       ragbed doctor
       ragbed doctor --json
-      ragbed doctor --prune-cache 30d
     """
-
-    prune_cache: str | None = opt(
-        "Remove cached responses that are older than this age first, e.g. 12h, 30d or 8w; 0d removes all.",
-        "AGE",
-        default=None,
-    )

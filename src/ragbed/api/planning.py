@@ -14,7 +14,6 @@ from msgspec import structs
 
 from ragbed.api.calling import (
     check_models,
-    check_request_options,
     open_engine,
     open_model,
     read_budget,
@@ -72,7 +71,6 @@ def plan_run(spec: RunSpec, message: Callable[[str], None] = _LOGGER.warning) ->
     """
     from ragbed.runs.circuit_breaker import change_option
     from ragbed.runs.execution import Job
-    from ragbed.runs.lock import check_run_folder
     from ragbed.runs.sharding import parse_shard
     from ragbed.runs.store import open_scored
     from ragbed.runs.turns import EpisodeFactory
@@ -86,9 +84,7 @@ def plan_run(spec: RunSpec, message: Callable[[str], None] = _LOGGER.warning) ->
         open_scored(Path(spec.baseline)).connection.close()  # a baseline that is not a run is refused first
     conditions = _read_conditions(spec, floors)
     sources = read_models(spec.model)
-    check_request_options(sources, spec)
     folder = Path(spec.out) if spec.out else _new_folder(sources[0].label or sources[0].name)
-    check_run_folder(folder)
     names, settings = choose_own_rag(spec, sources, *read_layout(spec))
     settings = read_search(spec, names, settings)
     strategies = read_strategies(spec.strategies)

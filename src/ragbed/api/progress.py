@@ -72,7 +72,7 @@ class Bars(Progress, ABC):
     def calls(self, model: str, state: CallProgress) -> None:
         """Update a model's progress bar."""
         if self._is_due(finished=state.done >= state.total) and self._last - self._start > _QUICK_S:
-            self._draw(model, state.done, state.total, ", ".join(filter(None, [time_left(state), describe(state)])))
+            self._draw(model, state.done, state.total, describe(state))
 
     def count(self, task: str, done: int, total: int | None = None) -> None:
         """Update a task's progress bar."""
@@ -168,15 +168,12 @@ def _in_notebook() -> bool:
 
 
 def describe(state: CallProgress) -> str:
-    """Describe the tokens and outcomes so far, e.g. "1,204 tokens, 0 errors, 2 truncated"."""
-    parts = [counted(state.tokens_in + state.tokens_out, "token"), counted(state.outcomes.get("error", 0), "error")]
+    """Describe the remaining time, tokens and outcomes, e.g. "about 2 hours left, 1,204 tokens, 0 errors"."""
+    has_estimate = state.seconds_left is not None and state.done < state.total
+    parts = [f"about {format_duration(state.seconds_left or 0)} left"] if has_estimate else []
+    parts += [counted(state.tokens_in + state.tokens_out, "token"), counted(state.outcomes.get("error", 0), "error")]
     parts += [f"{state.outcomes[name]:,} {name}" for name in ("truncated", "filtered") if state.outcomes.get(name)]
     return ", ".join(parts)
-
-
-def time_left(state: CallProgress) -> str:
-    """Return a run's estimated remaining time, or an empty string while it is unknown."""
-    return "" if state.seconds_left is None else f"about {format_duration(state.seconds_left)} left"
 
 
 def format_duration(seconds: float) -> str:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from msgspec import structs
 
@@ -16,7 +15,6 @@ from ragbed.api.places import run_folder, several
 from ragbed.api.specification import takes
 from ragbed.errors import UsageError, option
 from ragbed.io.jsonl import make_folder, write_file
-from ragbed.io.locations import read_regular
 from ragbed.reporting.table import Result, Table
 from ragbed.text import counted
 
@@ -24,10 +22,6 @@ if TYPE_CHECKING:
     from ragbed.reporting.tables import Report
     from ragbed.runs.display_names import RowNames
     from ragbed.schema import Lang
-
-
-_MOST_DISAGREEMENTS = 20  # Maximum number of disagreements of each kind to show; the values contain all of them.
-_LONGEST_REPLY = 80  # Maximum number of characters of a response to show.
 
 
 @takes(ReportSpec)
@@ -45,8 +39,6 @@ def report(spec: ReportSpec) -> Result:
     from ragbed.reporting.pages.charts.layout import PICTURES
     from ragbed.ui.viewer.find_runs import need_runs, runs_in
 
-    if spec.disagreements is not None:
-        return _list_disagreements(spec, spec.disagreements)
     named = [run_folder(run, "runs") for run in several(spec.runs, "runs")]
     if spec.out is None and (spec.format == "site" or spec.format in PICTURES):
         raise UsageError(
@@ -142,46 +134,6 @@ def describe_report(report: Report, only: tuple[str, ...] = ("",)) -> tuple[list
     return parts, [" ".join(notes[:2]), *notes[2:]]
 
 
-def _list_disagreements(spec: ReportSpec, scorer: Literal["code", "paper"]) -> Result:
-    """List the responses that a scorer scores differently from the robust scorer.
-
-    False credit means that only the scorer gives credit; missed credit means that only the robust scorer does.
-    """
-    from ragbed.api.results import Run
-    from ragbed.reporting.table import write_json
-    from ragbed.ui.viewer.find_runs import runs_in
-
-    if spec.format not in ("text", "json") or spec.out is not None:
-        raise UsageError(
-            f"{option('disagreements')} writes text or JSON to standard output. Use {option('format', 'text')} or "
-            f"{option('format', 'json')}, without {option('out')}."
-        )
-    folders = runs_in([run_folder(run) for run in several(spec.runs)])
-    found = [{"run": str(folder), **row} for folder in folders for row in Run(folder).disagreements(scorer)]
-    if spec.format == "json":
-        return Result([write_json(found).removesuffix("\n")], main=Table(found))
-    parts: list[Table | str] = []
-    names = {"case": "case", "model": "model", "score": "score", "verdict": "robust verdict"}
-    for credit in ("false", "missed"):
-        some = [row for row in found if row["credit"] == credit]
-        title = f"{credit.capitalize()} credit of the {scorer} scorer: {len(some):,}"
-        rows = [
-            {heading: row[name] for name, heading in names.items()} | {"reply": _shorten(row["reply"])}
-            for row in some[:_MOST_DISAGREEMENTS]
-        ]
-        parts.append(Table(rows, title) if rows else f"{title}.")
-        if len(some) > _MOST_DISAGREEMENTS:
-            parts.append(
-                f"… and {len(some) - _MOST_DISAGREEMENTS:,} more ({option('format', 'json')} lists all of them)"
-            )
-    return Result(parts, main=Table(found))
-
-
-def _shorten(reply: str) -> str:
-    line = " ".join(reply.split())
-    return line if len(line) <= _LONGEST_REPLY else line[: _LONGEST_REPLY - 1] + "…"
-
-
 def read_report(runs: Sequence[Path], names: Sequence[str], scorer: str, models: RowNames | None = None) -> Report:
     """Return the report on a set of runs.
 
@@ -266,7 +218,7 @@ def _draw(report: Report, ending: str, locale: Lang, folder: Path) -> list[Path]
 
 
 def _write_site(runs: Mapping[str, Path], scorer: str, locale: Lang | None, site: Path) -> Result:
-    """Write a leaderboard of all runs, with a report on each of them, and remove the reports of earlier runs."""
+    """Write a leaderboard of all runs, with a report on each of them."""
     from ragbed.reporting.html import SiteEntry, write_board
     from ragbed.reporting.pages.charts.layout import safe_name
     from ragbed.runs.display_names import read_row_names
@@ -279,20 +231,9 @@ def _write_site(runs: Mapping[str, Path], scorer: str, locale: Lang | None, site
     make_folder(site)
     for entry in entries:
         write_report_page(entry.report, [runs[entry.name]], locale, site / entry.page, models)
-    for page in _linked_reports(index).difference(entry.page for entry in entries):
-        (site / page).unlink(missing_ok=True)
     write_file(index, write_board(entries, scorer, locale).encode())
     paths = [index, *(site / entry.page for entry in entries)]
     reports = [entry.report for entry in entries]
     note = f"Leaderboard of {counted(len(entries), 'run')} written to {index}."
     cells = Table([row for report in reports for row in report.records()], "Cells")
     return Result([], [note], {"reports": reports, "paths": paths}, main=cells)
-
-
-def _linked_reports(index: Path) -> set[str]:
-    """Return the file names of the reports that a site's start page links to; other files are never removed."""
-    try:
-        text = read_regular(index).decode(errors="replace")
-    except OSError:  # the site does not exist yet
-        return set()
-    return set(re.findall(r'href="(run-[A-Za-z0-9_.-]+\.html)"', text))

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -19,62 +18,27 @@ if TYPE_CHECKING:
 AUTO, NONE = "auto", "none"
 # Options of all commands that call models that change the responses, and are therefore stored.
 REQUEST_SETTINGS = ("temperature", "reasoning_effort", "thinking", "seed_model", "extra_body")
-# Request fields that are not allowed in `extra_body`, each with the option that sets it instead, if there is one.
-_OWN_FIELDS = {
-    **dict.fromkeys(("messages", "prompt", "system", "input"), "prompt"),
-    **{name: name for name in ("model", "temperature", "top_p", "max_tokens", "reasoning_effort")},
-    "max_completion_tokens": "max_tokens",
-    **dict.fromkeys(("seed", "random_seed"), "seed_model"),
-    "n": "repeats",
-    **dict.fromkeys(("stream", "stream_options"), ""),
-}
-# Options that control thinking, and the fields with which `extra_body` can do so instead.
-_THINKING_OPTIONS = ("thinking", "reasoning_effort")
-_THINKING_FIELDS = frozenset({"thinking", "enable_thinking", "reasoning"})
-# Headers that the HTTP client sets itself.
-_OWN_HEADERS = frozenset(
-    {"host", "content-length", "content-type", "transfer-encoding", "connection", "accept-encoding"}
+# Request fields that are not allowed in `extra_body`.
+_OWN_FIELDS = (
+    *("messages", "prompt", "system", "input", "model", "n", "stream", "stream_options"),
+    *("temperature", "top_p", "max_tokens", "max_completion_tokens", "reasoning_effort", "seed", "random_seed"),
 )
-_HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]{1,100}")
+_HEADER = re.compile(r"\s*([!#$%&'*+.^_`|~0-9A-Za-z-]{1,100})\s*:[ \t]*([ -~]*)")
 _MAX_THINKING = 1_000_000
 _MAX_TEMPERATURE = 100  # Maximum temperature, far above what any provider accepts; larger values are probably typos.
 
 
 def read_request_options(spec: CallOptions) -> dict[str, Any]:
-    """Return the `Sampling` fields set by the request options.
-
-    Raises:
-        UsageError: Two options conflict.
-    """
-    extra = read_extra_body(spec.extra_body)
-    if conflict := _find_conflict(spec, extra):
-        raise UsageError(f"{conflict}. Remove one of them.")
+    """Return the `Sampling` fields set by the request options."""
     fields = {
         "temperature": spec.temperature,
         "thinking": read_thinking(spec.thinking),
         "reasoning_effort": spec.reasoning_effort,
-        "extra_body": extra or None,
+        "extra_body": read_extra_body(spec.extra_body) or None,
         "seed": spec.seed_model,
     }
     given = {name: value for name, value in fields.items() if value is not None}
     return given | {"temperature": None} if given.get("temperature") == NONE else given
-
-
-def _find_conflict(spec: CallOptions, extra: Mapping[str, Any]) -> str | None:
-    """Describe two options that contradict each other or set the same parameter; return None if there are none."""
-    thinking, effort = read_thinking(spec.thinking), spec.reasoning_effort
-    if thinking is False and effort not in (None, NONE, "minimal"):
-        return (
-            f"{option('thinking', 'off')} and {option('reasoning_effort', effort)} contradict each other, because the "
-            "latter turns thinking on"
-        )
-    if thinking not in (None, False) and effort == NONE:
-        return f"{option('thinking')} and {option('reasoning_effort', NONE)} contradict each other"
-    given = next((name for name in _THINKING_OPTIONS if getattr(spec, name) is not None), None)
-    field = min(_THINKING_FIELDS & {*extra}, default=None)
-    if given is None or field is None:
-        return None
-    return f"{option(given)} and {field!r} in {option('extra_body')} set the same parameter"
 
 
 def settings_of(spec: CallOptions) -> dict[str, str]:
@@ -129,81 +93,40 @@ def read_extra_body(value: object) -> dict[str, Any]:
     """Read extra request fields from a dictionary or from JSON.
 
     Raises:
-        UsageError: The value is not an object, contains a field twice, cannot be sent as JSON, or contains a field that
-            another option sets.
+        UsageError: The value is not an object, cannot be sent as JSON, or contains a field that ragbed sets.
     """
     import json
 
-    fields = _parse_fields(value)
+    name = option("extra_body")
     try:
+        fields = msgspec.json.decode(value.encode("utf-8", "replace")) if isinstance(value, str) else value
         json.dumps(fields, allow_nan=False)
-    except (ValueError, TypeError, RecursionError) as error:
-        raise UsageError(
-            f"{option('extra_body')} is not valid JSON: {error}. Use None, strings, numbers, booleans, lists and "
-            "dictionaries."
-        ) from None
-    for name, instead in _OWN_FIELDS.items():
-        if name in fields:
-            advice = (
-                f"use {option(instead)}" if instead else "remove it; ragbed streams responses if a server requires it"
-            )
-            prompts = "prompts come from the testbeds; " if instead == "prompt" else ""
-            raise UsageError(f"{option('extra_body')} must not contain {name!r}: {prompts}{advice}.")
-    return fields
-
-
-def _parse_fields(value: object) -> dict[str, Any]:
-    if isinstance(value, str):
-        import json
-
-        try:
-            text = value.encode("utf-8", "replace")
-            value = msgspec.json.decode(text)
-            json.loads(text, object_pairs_hook=_check_names)
-        except MALFORMED_JSON as error:
-            raise UsageError(
-                f"""{option("extra_body")} is not valid JSON: {error}. Use an object, e.g. '{{"top_k": 20}}'."""
-            ) from None
-    if value is None:
+    except (*MALFORMED_JSON, TypeError) as error:
+        raise UsageError(f"""{name} is not valid JSON: {error}. Use an object, e.g. '{{"top_k": 20}}'.""") from None
+    if fields is None:
         return {}
-    if not isinstance(value, Mapping) or not all(isinstance(name, str) for name in value):
-        raise UsageError(
-            f"{option('extra_body')} is not a JSON object. Use an object with request fields, e.g. '{{\"top_k\": 20}}'."
-        )
-    return dict(value)
-
-
-def _check_names(fields: list[tuple[str, Any]]) -> None:
-    names = [name for name, _ in fields]
-    if twice := [name for name in names if names.count(name) > 1]:
-        raise UsageError(f"{option('extra_body')} contains {twice[0]!r} more than once. Remove one of them.")
+    if not isinstance(fields, dict) or not all(isinstance(field, str) for field in fields):
+        raise UsageError(f"{name} is not a JSON object. Use an object, e.g. '{{\"top_k\": 20}}'.")
+    if own := [field for field in _OWN_FIELDS if field in fields]:
+        raise UsageError(f"{name} must not contain {own[0]!r}, which ragbed sets. Use its own option if there is one.")
+    return fields
 
 
 def read_headers(value: object) -> dict[str, str]:
     """Parse headers of the form `Name: value`.
 
     Raises:
-        UsageError: A header is malformed, contains a line break, occurs twice or is set by the HTTP client.
+        UsageError: A header is malformed, or contains a line break or a non-ASCII character.
     """
     headers: dict[str, str] = {}
     for text in [value] if isinstance(value, str) else value if isinstance(value, Iterable) else [value]:
-        name, colon, content = text.partition(":") if isinstance(text, str) else ("", "", "")
-        if not colon or not _HEADER_NAME.fullmatch(name.strip()):
+        match = _HEADER.fullmatch(text) if isinstance(text, str) else None
+        if match is None:
             raise UsageError(
-                f"{option('header')} does not have the form 'Name: value', e.g. 'HTTP-Referer: https://example.org'."
+                f"{option('header')} does not have the form 'Name: value', e.g. 'HTTP-Referer: https://example.org'. "
+                "The value must not contain line breaks or non-ASCII characters."
             )
-        if not (content.isascii() and content.strip().isprintable()):
-            raise UsageError(
-                f"{option('header')}: the value for {name.strip()} must not contain line breaks or non-ASCII "
-                "characters."
-            )
-        if name.strip().lower() in _OWN_HEADERS:
-            raise UsageError(
-                f"{option('header')}: {name.strip()} is set automatically and cannot be overridden. Remove this header."
-            )
-        if name.strip().lower() in map(str.lower, headers):
-            raise UsageError(f"{option('header')} contains {name.strip()} more than once. Remove one of them.")
-        headers[name.strip()] = content.strip()
+        headers[match[1]] = match[2].strip()
     return headers
 
 
@@ -225,9 +148,7 @@ def check_temperature(name: str, value: object) -> float | str:
         number = -1.0 if isinstance(value, bool) else float(value)  # type: ignore[arg-type]  # TypeError is caught
     except (ValueError, TypeError):
         number = -1.0
-    if not math.isfinite(number):
-        raise UsageError(f"{option(name, repr(value))} is not a finite number. Use a value such as 0 or 0.7.")
-    if not 0 <= number <= _MAX_TEMPERATURE:
+    if not 0 <= number <= _MAX_TEMPERATURE:  # false for NaN
         raise UsageError(
             f"{option(name, repr(value))} is out of range. Use 'none' or a number from 0 to {_MAX_TEMPERATURE}."
         )

@@ -81,9 +81,6 @@ def _lines(found: Status) -> list[str]:
             f"Calls that were in flight when a session or worker ended: {found.maybe_paid_twice:,}. Their "
             "responses are lost; calls that the provider completed are billed again when they are resent."
         )
-        lines += [f"  {call.model} {call.case} (repeat {call.repeat})" for call in found.maybe_paid_twice_first]
-        if found.maybe_paid_twice > len(found.maybe_paid_twice_first):
-            lines.append("  …")
     return lines
 
 

@@ -1,9 +1,8 @@
-"""Inspect the installation, and prune the response cache."""
+"""Inspect the installation and the response cache."""
 
 from __future__ import annotations
 
 import platform
-import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -11,20 +10,18 @@ from ragbed import __version__, plugins
 from ragbed.api.job_specs import DoctorSpec
 from ragbed.api.specification import takes
 from ragbed.environment import cache_file, variables
-from ragbed.errors import RagbedError, UsageError, option
+from ragbed.errors import RagbedError
 from ragbed.reporting.table import Result, Table
-from ragbed.runs.cache import CacheSize, look, prune
+from ragbed.runs.cache import CacheSize, look
 from ragbed.testbeds import TESTBEDS
 from ragbed.text import counted
 
 if TYPE_CHECKING:
     from ragbed.models.checks import BackendCheck
 
-_UNIT_S = {"h": 3600, "d": 86_400, "w": 604_800}
-
 
 @takes(DoctorSpec)
-def doctor(spec: DoctorSpec) -> Result:
+def doctor(_: DoctorSpec) -> Result:
     """Check which models, extras and plug-ins work on this machine, and measure the response cache.
 
     No model is called and nothing is downloaded.
@@ -36,7 +33,6 @@ def doctor(spec: DoctorSpec) -> Result:
     from ragbed.models.checks import CHECKS, EXTRAS, check_extra
     from ragbed.models.presets import PRESETS, TESTED
 
-    removed = 0 if spec.prune_cache is None else prune(cache_file(), _read_age(spec.prune_cache))
     cache, problem = _look_at_cache()
     models = {name: check(variables()) for name, check in CHECKS.items()}
     extras, found = {name: check_extra(name) for name in EXTRAS}, _check_plugins()
@@ -61,25 +57,14 @@ def doctor(spec: DoctorSpec) -> Result:
         *([Table(found, "Plug-ins")] if found else []),
     ]
     stored = f"{counted(cache.entries, 'response')}, {cache.megabytes:.1f} MB, in {cache.path}"
-    pruned = f"; {counted(removed, 'older response')} removed" if removed else ""
-    last = f"\nResponse cache: {problem or f'{stored}{pruned}.'}"
+    last = f"\nResponse cache: {problem or f'{stored}.'}"
     versions = {"ragbed": __version__, "python": platform.python_version()}
     first = f"ragbed {__version__}, Python {versions['python']}, {platform.platform()}"
     return Result(
         [first, *tables, last],
         values={**versions, "models": models, "extras": extras, "presets": presets, "plugins": found}
-        | {"cache": cache._asdict() | {"problem": problem, "removed": removed}},
+        | {"cache": cache._asdict() | {"problem": problem}},
     )
-
-
-def _read_age(prune_cache: str) -> float:
-    """Return an age in seconds."""
-    age = re.fullmatch(r"([0-9]+)([hdw])", prune_cache.strip())
-    if age is None:
-        raise UsageError(
-            f"{option('prune_cache', repr(prune_cache))} is not valid. Use a number followed by h, d or w, e.g. 30d."
-        )
-    return float(int(age[1]) * _UNIT_S[age[2]])
 
 
 def _look_at_cache() -> tuple[CacheSize, str]:

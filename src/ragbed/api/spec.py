@@ -164,7 +164,6 @@ class CallOptions(Spec):
         default="auto",
     )
     rpm: int | None = requests("Maximum number of requests per minute.", low=1, is_rare=True, default=None)
-    tpm: int | None = requests("Maximum number of tokens per minute.", low=1, is_rare=True, default=None)
     timeout: float = requests("Timeout for each request, in seconds.", "SECONDS", above=0, is_rare=True, default=120.0)
     temperature: float | str | None = sampling(
         "Sampling temperature, usually 0 by default; 'none' omits it from the requests.",
@@ -228,7 +227,7 @@ class CallOptions(Spec):
         return tuple(map(str, values))
 
 
-class RunSpec(LayoutOptions, CallOptions):
+class RunSpec(LayoutOptions, CallOptions, function="runs.run"):
     """The specification of a run: models, data and options.
 
     Raises:

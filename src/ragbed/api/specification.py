@@ -2,7 +2,7 @@
 
 A field is declared as `num_docs: Values | None = context("Numbers of documents …", "NUMBERS", default=None)`. It
 defines the check of the value, the keyword parameter of the Python function (`takes`), the option of the command with
-its environment variable and its entry in a configuration file (`ragbed.cli.options`), and the reference page.
+its environment variable (`ragbed.cli.options`), and the reference page.
 """
 
 from __future__ import annotations
@@ -152,7 +152,6 @@ class OptionField(NamedTuple):
         Raises:
             UsageError: The value has the wrong type or is out of range.
         """
-        check_null(self.name, value)
         if value is None and NoneType in self.kinds:
             return None
         if isinstance(value, Iterator) and self.accepts_several:
@@ -187,17 +186,12 @@ class OptionField(NamedTuple):
         bounds = bounds if opt.above is None else f" greater than {opt.above:,}"
         bounds = bounds if opt.high is None else f" from {low:,} to {high:,}"
         advice = f"Use {'an integer' if is_whole else 'a number'}{bounds}."
-        if isinstance(value, bool) or not isinstance(value, Integral if is_whole else Real):
+        kind: Any = Integral if is_whole else Real
+        if isinstance(value, bool) or not isinstance(value, kind):
             raise UsageError(f"{shown} is not valid. {advice}")
-        is_large = isinstance(value, Integral) and abs(int(value)) > _LARGEST  # such a number may not fit into a float
-        number: float = 0 if is_large else int(value) if isinstance(value, Integral) and is_whole else float(value)
-        if not math.isfinite(number):
-            raise UsageError(f"{shown} is not a finite number. {advice}")
-        if is_large or abs(number) > _LARGEST:
-            raise UsageError(f"{shown} is out of range. Use a number from {-_LARGEST:,} to {_LARGEST:,}.")
-        if not low <= number <= high or (opt.above is not None and number <= opt.above):
+        if not low <= value <= high or (opt.above is not None and value <= opt.above):  # false for NaN
             raise UsageError(f"{shown} is out of range. {advice}")
-        return number
+        return int(value) if is_whole else float(value)
 
 
 @dataclass_transform(
@@ -212,13 +206,15 @@ class Spec:
         function: The function of `ragbed.api` that does the job, e.g. `analysis.compare`. The docstring of a
             specification is the help of its command.
         prints_json: Whether the command has the option `--json`.
+        keeps_parts: Whether the same command resumes the job if it is stopped.
     """
 
     function: ClassVar[str] = ""
     prints_json: ClassVar[bool] = True
+    keeps_parts: ClassVar[bool] = False
 
-    def __init_subclass__(cls, function: str = "", *, prints_json: bool = True) -> None:
-        cls.function, cls.prints_json = function, prints_json
+    def __init_subclass__(cls, function: str = "", *, prints_json: bool = True, keeps_parts: bool = False) -> None:
+        cls.function, cls.prints_json, cls.keeps_parts = function, prints_json, keeps_parts
         dataclass(frozen=True, kw_only=True)(cls)
 
     def __post_init__(self) -> None:
@@ -247,8 +243,8 @@ def fields_of(spec: type) -> Mapping[str, OptionField]:
 def _read_fields(spec: type) -> Mapping[str, OptionField]:
     hints, known = get_type_hints(spec), {one.name: one for one in fields(cast("Any", spec))}
     found: dict[str, OptionField] = {}
-    own, *bases = spec.__mro__
-    for owner in (own, *reversed(bases)):
+    jobs = [owner for owner in reversed(spec.__mro__) if vars(owner).get("function")] or [spec]
+    for owner in (*jobs, *reversed(spec.__mro__)):
         for name in inspect.get_annotations(owner):
             if name in known and name not in found:
                 one = read_field(name, hints[name], known[name].default, known[name].metadata.get("option"))
@@ -269,16 +265,6 @@ def check_path(name: str, value: object) -> Path:
     if "://" in str(value):
         raise UsageError(f"{option(name)}: URLs are not supported. Use a local file or folder.")
     return Path(value)
-
-
-def check_null(name: str, value: object) -> None:
-    """Reject a string or path with a null character, which no file name can contain.
-
-    Raises:
-        UsageError: The value contains a null character.
-    """
-    if isinstance(value, str | Path) and "\0" in str(value):
-        raise UsageError(f"{option(name, repr(str(value)))} contains a null character. Remove it.")
 
 
 def check_choice(name: str, value: str, known: Sequence[str]) -> str:
@@ -349,8 +335,6 @@ def make_spec(spec: Callable[..., R], function: str, args: Sequence[Any], option
     """
     signature = inspect.signature(spec)
     for name in options:
-        if name == "dry_run":
-            raise UsageError("`dry_run` is available only on the command line. In Python, use ragbed.forecast.")
         if name not in signature.parameters:
             raise UsageError(
                 f"{function}() has no parameter {name!r}.{did_you_mean(name, signature.parameters, 0.5)} "

@@ -119,16 +119,16 @@ def _rank(build: Build, draft: Draft, found: Sequence[Article], keep: PageCache)
     if not passages:
         yield reject(RANKING_STEP, draft.question, "no-pages", "none of the search results could be fetched and read")
         return
-    encoder = open_once(encoder_of(build.recipe, draft.lang))
-    vectors = _encode(encoder, [passage.text for passage in passages], keep)
+    encoder, identity = _open_once(encoder_of(build.recipe, draft.lang))
+    vectors = _encode(encoder, identity, [passage.text for passage in passages], keep)
     scores: Matrix = vectors @ encoder.encode([draft.question], "question").vectors[0]
     nearest = best(scores, build.recipe.ranking.top)
     yield Ranked(question=draft.id, passages=tuple(passages[place] for place in nearest))
 
 
-def _encode(encoder: Encoder, texts: Sequence[str], keep: PageCache) -> Matrix:
+def _encode(encoder: Encoder, identity: str, texts: Sequence[str], keep: PageCache) -> Matrix:
     """Return the vectors of passages; vectors are stored, because several questions may find the same page."""
-    keys = [hashlib.sha256(f"{encoder.identity()}\0{text}".encode()).hexdigest() for text in texts]
+    keys = [hashlib.sha256(f"{identity}\0{text}".encode()).hexdigest() for text in texts]
     stored = {key: keep.find_answer(key) for key in keys}
     missing = {key: text for key, text in zip(keys, texts, strict=True) if stored[key] is None}
     if missing:
@@ -140,6 +140,7 @@ def _encode(encoder: Encoder, texts: Sequence[str], keep: PageCache) -> Matrix:
 
 
 @lru_cache(maxsize=2)  # one encoder for each language
-def open_once(name: str) -> Encoder:
-    """Load the encoder with the given name once, and keep it loaded."""
-    return open_encoder(name)
+def _open_once(name: str) -> tuple[Encoder, str]:
+    """Load an encoder once, and keep it loaded; also return its identity, which is slow to find."""
+    encoder = open_encoder(name)
+    return encoder, encoder.identity()

@@ -1,6 +1,6 @@
-"""The command line: each command parses its options, calls one function of the Python API and prints the result.
+"""The command line: each command makes a specification of its options, calls its function and prints the result.
 
-To add a command, write a module with a function of the same name and list it in GROUPS. Put slow imports in functions.
+To add a command, write a specification whose docstring is the help, and list it in GROUPS.
 """
 
 from __future__ import annotations
@@ -10,48 +10,34 @@ import io
 import os
 import signal
 import sys
-import threading
-from importlib import import_module
-from typing import TYPE_CHECKING
 
 import click
 
 from ragbed import __version__
-from ragbed.cli import renames
 from ragbed.cli.console import say
-from ragbed.cli.options import JobCommand, write_sections
-from ragbed.errors import RagbedError, UsageError, explain_failed_write
+from ragbed.cli.options import Command, write_sections
+from ragbed.errors import RagbedError, explain_failed_write
 
-if TYPE_CHECKING:
-    from sys import UnraisableHookArgs
-
-GROUPS = {
-    "Evaluate": ("run", "report", "status", "compare", "rank"),
-    "Understand": ("view", "diagnose", "judge"),
-    "Data": ("data", "lint", "synth", "build", "review"),
-    "Share": ("export", "import", "merge"),
-    "Setup": ("demo", "doctor"),
+GROUPS: dict[str, dict[str, str | dict[str, str]]] = {
+    "Evaluate": {
+        "run": "RunCommandSpec",
+        "report": "ReportSpec",
+        "status": "StatusSpec",
+        "compare": "CompareSpec",
+        "rank": "RankSpec",
+    },
+    "Understand": {"view": "ViewSpec", "diagnose": "DiagnoseSpec", "judge": "JudgeSpec"},
+    "Data": {
+        "data": {"get": "DownloadSpec", "list": "DatasetsSpec"},
+        "lint": "LintSpec",
+        "synth": "SynthesisSpec",
+        "build": {"init": "BuildInitSpec", "run": "BuildSpec", "qa": "BuildQaSpec", "quality": "QualitySpec"},
+        "review": "ReviewSpec",
+    },
+    "Share": {"export": "ExportSpec", "import": "ImportSpec", "merge": "MergeSpec"},
+    "Setup": {"demo": "DemoSpec", "doctor": "DoctorSpec"},
 }
-"""The commands in the groups and the order of the help."""
-SPECS: dict[str, str | dict[str, str]] = {
-    "report": "ReportSpec",
-    "status": "StatusSpec",
-    "compare": "CompareSpec",
-    "rank": "RankSpec",
-    "view": "ViewSpec",
-    "diagnose": "DiagnoseSpec",
-    "judge": "JudgeSpec",
-    "data": {"get": "DownloadSpec", "list": "DatasetsSpec"},
-    "lint": "LintSpec",
-    "synth": "SynthesisSpec",
-    "build": {"init": "BuildInitSpec", "run": "BuildSpec", "qa": "BuildQaSpec", "quality": "QualitySpec"},
-    "review": "ReviewSpec",
-    "export": "ExportSpec",
-    "import": "ImportSpec",
-    "merge": "MergeSpec",
-    "doctor": "DoctorSpec",
-}
-"""The specifications of the commands that print the result of their function."""
+"""The commands in the groups and the order of the help, with their specifications in `ragbed.api.job_specs`."""
 _HELP = {
     "data": "Download datasets and small models, and list them.",
     "build": """Build a benchmark from feeds, web pages or documents.
@@ -66,34 +52,25 @@ _HELP = {
     """,
 }
 """The help of groups of commands."""
-COMMANDS = tuple(name for names in GROUPS.values() for name in names)
+COMMANDS = {name: spec for specs in GROUPS.values() for name, spec in specs.items()}
 
 
 class _Group(click.Group):
-    """A command group that loads a command's module on first use and whose help lists the commands in sections."""
+    """A command group that makes a command when it is used, and whose help lists the commands in sections."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
         return list(self.commands)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
-        if cmd_name not in self.commands:
-            return None
-        if isinstance(spec := SPECS.get(cmd_name), str):
-            return JobCommand(spec, cmd_name)
-        if isinstance(spec, dict):
-            commands: list[click.Command] = [JobCommand(inner, name) for name, inner in spec.items()]
-            return click.Group(cmd_name, commands, help=inspect.cleandoc(_HELP[cmd_name]))
-        command: click.Command = getattr(import_module(f"ragbed.cli.{cmd_name}"), cmd_name)
-        return command
+        from ragbed.api import job_specs
 
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        if successor := renames.REMOVED_COMMANDS.get(args[0]):
-            raise UsageError(f"`ragbed {args[0]}` was replaced by {successor}.")
-        if guessed := renames.GUESSED_COMMANDS.get(args[0]):
-            ctx.fail(f"No such command {args[0]!r}. Did you mean {guessed!r}?")
-        return super().resolve_command(ctx, args)
+        found = COMMANDS.get(cmd_name)
+        if found is None:
+            return None
+        if isinstance(found, str):
+            return Command(getattr(job_specs, found), cmd_name)
+        commands: list[click.Command] = [Command(getattr(job_specs, spec), name) for name, spec in found.items()]
+        return click.Group(cmd_name, commands, help=inspect.cleandoc(_HELP[cmd_name]))
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the list of commands, with one section per group."""
@@ -129,7 +106,7 @@ def app() -> None:
 
 def main() -> None:
     """Run the command-line interface; a user error is printed as a single line and sets the exit code."""
-    _handle_termination()
+    signal.signal(signal.SIGTERM, _end)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # escape unencodable characters instead of raising an error
             stream.reconfigure(encoding="utf-8" if os.name == "nt" else None, errors="backslashreplace")
@@ -149,9 +126,6 @@ def main() -> None:
     except BrokenPipeError:  # the program reading the pipe, e.g. `head`, has exited
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
-    except MemoryError:
-        say("ragbed: out of memory. Stored results are kept; rerun the same command with more memory to resume.")
-        sys.exit(1)
     except OSError as error:  # an error that no command handles, e.g. a full disk when output is redirected to a file
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         place = f"{error.filename}: " if error.filename else ""
@@ -163,31 +137,9 @@ def _suggest_closest(error: click.ClickException) -> click.ClickException:
     """Return an error that suggests only the closest option."""
     if not isinstance(error, click.NoSuchOption):
         return error
-    guessed = renames.GUESSED_OPTIONS.get(error.option_name, "")
-    if error.ctx and any(guessed.split(" ")[0] in param.opts for param in error.ctx.command.params):
-        return click.NoSuchOption(error.option_name, possibilities=[guessed], ctx=error.ctx)
     return click.NoSuchOption(error.option_name, possibilities=list(error.possibilities or ())[:1], ctx=error.ctx)
-
-
-def _handle_termination() -> None:
-    """Install the SIGTERM handler, and make sure that no signal is lost."""
-    signal.signal(signal.SIGTERM, _end)
-    if os.name != "nt":
-        sys.unraisablehook = _repeat_ignored_signal
 
 
 def _end(*_: object) -> None:
     """Exit on SIGTERM, so that incomplete files are removed."""
     sys.exit(143)
-
-
-def _repeat_ignored_signal(ignored: UnraisableHookArgs) -> None:
-    """Resend a signal if Python ignored its handler's exception, as happens in finalizers and weakref callbacks."""
-    if ignored.exc_type not in {KeyboardInterrupt, SystemExit}:
-        sys.__unraisablehook__(ignored)
-        return
-    number = signal.SIGINT if ignored.exc_type is KeyboardInterrupt else signal.SIGTERM
-    main = threading.main_thread().ident
-    again = threading.Timer(0.05, signal.pthread_kill, [main, number])  # resend the signal after 0.05 s
-    again.daemon = True
-    again.start()

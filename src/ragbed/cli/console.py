@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import click
 
-from ragbed.text import printable, storable_name
+from ragbed.text import printable
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -37,12 +37,16 @@ def print_text(text: str, *, to_stderr: bool = False) -> None:
 
 def print_json(summary: object) -> None:
     """Print a machine-readable summary to standard output as a single line, always in UTF-8."""
+    import json
+    import re
+
     import msgspec
 
     try:
         encoded = msgspec.json.encode(summary, enc_hook=_plain)
     except UnicodeEncodeError:  # file names are not necessarily valid UTF-8
-        encoded = msgspec.json.encode(_with_storable_names(msgspec.to_builtins(summary, enc_hook=_plain)))
+        text = json.dumps(msgspec.to_builtins(summary, enc_hook=_plain), ensure_ascii=False)
+        encoded = re.sub(r"[\ud800-\udfff]", lambda found: rf"\\u{ord(found[0]):x}", text).encode()
     sys.stdout.flush()
     sys.stdout.buffer.write(encoded + b"\n")
     sys.stdout.buffer.flush()
@@ -51,14 +55,6 @@ def print_json(summary: object) -> None:
 def _plain(value: object) -> object:
     """Return a table as a list of rows, and a path as text."""
     return list(value) if isinstance(value, Sequence) else str(value)
-
-
-def _with_storable_names(value: object) -> object:
-    if isinstance(value, str):
-        return storable_name(value)
-    if isinstance(value, dict):
-        return {storable_name(key): _with_storable_names(inner) for key, inner in value.items()}
-    return [_with_storable_names(inner) for inner in value] if isinstance(value, list | tuple) else value
 
 
 def console(*, to_stderr: bool = False) -> Console:
@@ -76,20 +72,6 @@ def print_table(table: Table, *, to_stderr: bool = False) -> None:
     is_sized = stream.isatty() or os.environ.get("COLUMNS", "").isdigit()
     room = shutil.get_terminal_size().columns if is_sized else _PIPE_WIDTH
     click.echo(write_text(table, room, lambda line: click.style(line, bold=True)), err=to_stderr)
-
-
-def print_tables(tables: Iterable[Table], *, to_stderr: bool = False) -> None:
-    """Print tables that have columns, and on standard error the explanations of the columns and all notes."""
-    from ragbed.reporting.table import list_meanings
-
-    given = list(tables)
-    shown = [table for table in given if table.headings]
-    for number, table in enumerate(shown):
-        if number:
-            click.echo(err=to_stderr)
-        print_table(table, to_stderr=to_stderr)
-    for line in dict.fromkeys([*list_meanings(shown), *(note for table in given for note in table.notes)]):
-        say(line)
 
 
 def print_result(result: Result, *, to_json: bool) -> None:
@@ -129,9 +111,3 @@ def serve(page: PageServer) -> None:
         page.wait()
     except KeyboardInterrupt:
         say("Closed.")
-
-
-def print_lines(lines: Iterable[str], *, to_stderr: bool = False) -> None:
-    """Print lines, which are wrapped only by the terminal."""
-    for line in lines:
-        click.echo(printable(line), err=to_stderr)

@@ -5,27 +5,28 @@ from __future__ import annotations
 import inspect
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import MISSING, fields
+from dataclasses import fields
 from functools import cached_property
 from importlib import import_module
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias, cast, get_type_hints
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 
 import click
 from click.core import ParameterSource
 
-from ragbed.api.specification import GROUPS, OUTPUT, Opt, OptionField, Spec, fields_of, read_field
+from ragbed.api.specification import GROUPS, OUTPUT, Opt, OptionField, Spec, fields_of
 from ragbed.cli.console import say
-from ragbed.errors import INTERFACE, Interface, Stopped, UsageError, did_you_mean
+from ragbed.errors import INTERFACE, Interface, Stopped, UsageError
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
 
 Records: TypeAlias = list[tuple[str, str]]
-Json: TypeAlias = Annotated[bool, Opt("Print a machine-readable summary as the last line of stdout.", group=OUTPUT)]
+_JSON: Final = OptionField(
+    "json", (bool,), Opt("Print a machine-readable summary as the last line of stdout.", group=OUTPUT), False
+)
 SHOWS_ALL: Final = "ragbed.all"  # Key in click's metadata that makes the help list all options.
 VARIABLES: Final = "ragbed.variables"  # Key of the environment variables in use, by parameter, in click's metadata.
 _WIDEST_TERM: Final = 26  # Maximum width, in characters, of option names that share a line with a description.
@@ -119,49 +120,49 @@ class _Option(click.Option):
 
 
 class Command(click.Command):
-    """A command whose help has one section per group of options. `--help` lists the most useful options.
+    """A command that calls the function of a specification and prints its result.
+
+    Its help has one section per group of options. `--help` lists the most useful options.
 
     Args:
-        function: The function that the command calls.
+        spec: The specification; its docstring is the help.
         name: Name of the command.
     """
 
-    def __init__(self, function: Callable[..., None], name: str) -> None:
-        super().__init__(name, callback=self._call, help=function.__doc__)
-        self._function = function
+    def __init__(self, spec: type[Spec], name: str) -> None:
+        # Click would wrap the lines of a section without the marker.
+        text = re.sub(r"\n\n([A-Z]\w+:\n)", r"\n\n\b\n\1", inspect.cleandoc(spec.__doc__ or ""))
+        super().__init__(name, callback=self._call, help=text)
+        self._spec = spec
         del self.params  # computed when it is first used, because the list of all commands does not need it
 
     @cached_property
     def params(self) -> list[click.Parameter]:  # type: ignore[override]  # it is never set
         """The options and arguments."""
-        options = [*self._fields[1], *self._fields[2]]
-        return [*map(_param, options), _config_option(), *_help_all(options)]
-
-    @cached_property
-    def _fields(self) -> tuple[type[Spec] | None, list[OptionField], list[OptionField]]:
-        """The specification, its fields, and the options that only the command has."""
-        from ragbed.api import job_specs, spec
-
-        names = vars(spec) | vars(job_specs)  # modules of commands import them only for type checkers
-        hints = get_type_hints(self._function, localns=names, include_extras=True)
-        kind = next((hint for hint in hints.values() if isinstance(hint, type) and issubclass(hint, Spec)), None)
-        defaults = self._function.__kwdefaults__ or {}
-        found = [read_field(name, hint, defaults.get(name, MISSING)) for name, hint in hints.items()]
-        own = [field for field in found if field is not None]
-        return kind, [] if kind is None else list(fields_of(kind).values()), own
+        options = [*fields_of(self._spec).values(), *([_JSON] if self._spec.prints_json else [])]
+        return [*map(_param, options), *_help_all(options)]
 
     def _call(self, **typed: Any) -> None:  # noqa: ANN401 - values as click returns them
-        spec, shared, own = self._fields
-        given = {field.name: _read(field, typed[field.name]) for field in [*shared, *own] if _is_set(field)}
-        kept = {field.name: field.check(given.pop(field.name)) for field in own if field.name in given}
-        if spec is None:
-            self._function(**kept)
-            return
-        if "progress" in {field.name for field in fields(cast("Any", spec))}:
-            from ragbed.cli.console_progress import ConsoleProgress
+        from ragbed.cli.console import print_result, serve
+        from ragbed.cli.console_progress import ConsoleProgress
+        from ragbed.reporting.table import Result
 
+        options = fields_of(self._spec)
+        given = {name: _read(field, typed[name]) for name, field in options.items() if _is_set(field)}
+        if "progress" in {field.name for field in fields(cast("Any", self._spec))}:
             given["progress"] = ConsoleProgress()
-        self._function(spec(**given), **kept)
+        spec, (module, _, name) = self._spec(**given), self._spec.function.partition(".")
+        try:
+            function = getattr(import_module(f"ragbed.api.{module}"), name)
+            result = getattr(function, "start", function)(spec)
+        except (KeyboardInterrupt, SystemExit, Stopped):
+            if spec.keeps_parts:
+                say("Stopped. Finished parts are kept; rerun the same command to resume.")
+            raise
+        if isinstance(result, Result):
+            print_result(result, to_json=typed.get("json", False))
+        else:
+            serve(result)
 
     def invoke(self, ctx: click.Context) -> Any:  # noqa: ANN401 - as in click
         """Run the command; until it ends, messages name options as the command line does."""
@@ -175,8 +176,7 @@ class Command(click.Command):
         for param in self.get_params(ctx):
             record = None if isinstance(param, click.Argument) else param.get_help_record(ctx)
             opt = param.field.opt if isinstance(param, _Option) else None
-            is_rare = opt.is_rare if opt is not None else param.name == "config"
-            if record is not None and (shows_all or not is_rare):
+            if record is not None and (shows_all or opt is None or not opt.is_rare):
                 sections[OUTPUT if opt is None else opt.group].append(record)
         write_sections(formatter, sections)
 
@@ -190,52 +190,6 @@ def _speaking(interface: Interface) -> Iterator[None]:
         INTERFACE.reset(token)
 
 
-class JobCommand(Command):
-    """A command that calls the function of a specification and prints its result.
-
-    Args:
-        spec: Name of the specification in `ragbed.api.job_specs`, whose docstring is the help.
-        name: Name of the command.
-    """
-
-    def __init__(self, spec: str, name: str) -> None:
-        from ragbed.api import job_specs
-
-        self._spec: type[Spec] = getattr(job_specs, spec)
-        # Click would wrap the lines of a section without the marker.
-        text = re.sub(r"\n\n([A-Z]\w+:\n)", r"\n\n\b\n\1", inspect.cleandoc(self._spec.__doc__ or ""))
-        click.Command.__init__(self, name, callback=self._call, help=text)
-        del self.params
-
-    @cached_property
-    def _fields(self) -> tuple[type[Spec] | None, list[OptionField], list[OptionField]]:
-        """The specification, its fields, and the options that only the command has."""
-        json = read_field("json", Json, default=False)
-        own = [json] if json is not None and self._spec.prints_json else []
-        return self._spec, list(fields_of(self._spec).values()), own
-
-    def _call(self, **typed: Any) -> None:  # noqa: ANN401 - values as click returns them
-        from ragbed.cli.console import print_result, serve
-        from ragbed.cli.console_progress import ConsoleProgress
-        from ragbed.reporting.table import Result
-
-        _, shared, _ = self._fields
-        given = {field.name: _read(field, typed[field.name]) for field in shared if _is_set(field)}
-        if "progress" in {field.name for field in fields(cast("Any", self._spec))}:
-            given["progress"] = ConsoleProgress()
-        spec, (module, _, name) = self._spec(**given), self._spec.function.partition(".")
-        try:
-            result = getattr(import_module(f"ragbed.api.{module}"), name).start(spec)
-        except (KeyboardInterrupt, SystemExit, Stopped):
-            if {"cache", "mirror"} & vars(spec).keys():
-                say("Stopped. Finished parts are kept; rerun the same command to resume.")
-            raise
-        if isinstance(result, Result):
-            print_result(result, to_json=typed.get("json", False))
-        else:
-            serve(result)
-
-
 def write_sections(formatter: click.HelpFormatter, sections: Mapping[str, Records]) -> None:
     """Write one section per non-empty group, with all descriptions starting in the same column."""
     widest = max((len(term) for rows in sections.values() for term, _ in rows), default=0)
@@ -244,18 +198,6 @@ def write_sections(formatter: click.HelpFormatter, sections: Mapping[str, Record
         if rows:
             with formatter.section(title):
                 formatter.write_dl([(term.ljust(width), text) for term, text in rows], col_max=_WIDEST_TERM)
-
-
-def command(name: str | None = None) -> Callable[[Callable[..., None]], Command]:
-    """Return a decorator that makes a command of a function; its docstring is the help.
-
-    The first parameter of the function may be a specification, each field of which becomes an option. Its other
-    parameters must be annotated with `Opt`; they are options that only the command has.
-
-    Args:
-        name: Name of the command; by default, that of the function.
-    """
-    return lambda function: Command(function, name or function.__name__)
 
 
 def _param(field: OptionField) -> click.Parameter:
@@ -273,7 +215,7 @@ def _param(field: OptionField) -> click.Parameter:
 
 
 def _is_set(field: OptionField) -> bool:
-    """Return whether the user has set an option on the command line, in the environment or in a configuration file."""
+    """Return whether the user has set an option on the command line or in the environment."""
     source = click.get_current_context().get_parameter_source(field.name)
     return source not in (None, ParameterSource.DEFAULT)
 
@@ -290,18 +232,6 @@ def _read(field: OptionField, typed: Any) -> Any:  # noqa: ANN401 - a value as c
             except ValueError:
                 continue
     return typed
-
-
-def _config_option() -> click.Option:
-    return click.Option(
-        ["--config"],
-        metavar="FILE",
-        envvar="RAGBED_CONFIG",
-        is_eager=True,
-        expose_value=False,
-        callback=_read_config,
-        help="TOML file with option values, keyed by long option name.",
-    )
 
 
 def _help_all(fields: list[OptionField]) -> list[click.Option]:
@@ -325,47 +255,3 @@ def _help_all(fields: list[OptionField]) -> list[click.Option]:
             help="Show all options and exit.",
         )
     ]
-
-
-def _read_config(context: click.Context, _: click.Parameter, path: str | None) -> None:
-    """Use the options in a TOML file, keyed by long name, as defaults.
-
-    Raises:
-        UsageError: The file cannot be read, or it contains an unknown option or an invalid value.
-    """
-    if path is None:
-        return
-    import tomllib
-
-    from ragbed.io.locations import read_regular
-
-    try:
-        options = tomllib.loads(read_regular(Path(path)).decode())
-    except OSError as error:
-        raise UsageError(f"--config {path} cannot be read: {error.strerror}. Check the path.") from error
-    except (ValueError, RecursionError) as error:  # invalid TOML, integers that are too long, or deeply nested lists
-        raise UsageError(f"--config {path} is not valid TOML: {error}.") from error
-    params = [param for param in context.command.params if isinstance(param, _Option)]
-    known = {max(param.opts, key=len).removeprefix("--"): param for param in params}
-    for name in options:
-        if name not in known:
-            raise UsageError(
-                f"--config {path}: {name!r} is not an option of this command.{did_you_mean(name, known)} "
-                f"`{context.command_path} --help` lists the options."
-            )
-    context.default_map = {
-        str(known[name].name): _as_typed(known[name], value, f"--config {path}: {name}")
-        for name, value in options.items()
-    }
-
-
-def _as_typed(option: click.Option, value: object, place: str) -> object:
-    """Return a value as a user would type it, so that it is checked like typed input. Lists are comma-separated."""
-    if option.is_flag:
-        if isinstance(value, bool):
-            return value
-        raise UsageError(f"{place} must be true or false.")
-    values = value if isinstance(value, list) else [value]
-    if not all(isinstance(part, str | int | float) and not isinstance(part, bool) for part in values):
-        raise UsageError(f"{place} must be a string, a number, or a list of these.")
-    return [str(part) for part in values] if option.multiple else ",".join(map(str, values))

@@ -10,7 +10,7 @@ from ragbed.data import Dataset
 from ragbed.data.catalog import published_settings
 from ragbed.errors import UsageError, option, refuse_unused
 from ragbed.interop.exports.frozen import read_frozen, read_part
-from ragbed.runs.importing import AnswerSource, PlainFiles, open_rgb, without_totals
+from ragbed.runs.importing import AnswerSource, PlainFiles, open_rgb
 from ragbed.schema import Case
 from ragbed.testbeds.selection import choose_testbeds, generate_cases, stored_options
 from ragbed.testbeds.settings import Settings
@@ -89,7 +89,7 @@ def match_datasets(
                 f"{option('profile', 'code-2024')} or "
                 f"{option('profile', 'code-2023')}."
             )
-        paths = without_totals(answers.paths)
+        paths = answers.paths
         stored |= {f"file {path.name}": "imported" for path in paths} | {"profile": settings.profile}
         return [open_rgb(path, list(datasets), settings) for path in paths], stored
     testbeds = choose_testbeds(names, settings)

@@ -10,7 +10,8 @@ add the function to PROVIDERS. Other packages register such functions in the ent
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -46,7 +47,6 @@ class ModelConfig(Struct, frozen=True):
         retry_policy: Time limits and maximum numbers of attempts.
         connections: Maximum number of concurrent requests, or None to adapt to the server.
         per_minute: Maximum number of requests per minute.
-        tokens_per_minute: Maximum number of tokens per minute.
         data_root: Folder for downloaded weights, or None for the platform's default.
         preset: The prompt format, if the model is one of the paper's systems.
         trusts_code: Whether code in a weights repository may run.
@@ -64,7 +64,6 @@ class ModelConfig(Struct, frozen=True):
     retry_policy: RetryPolicy = RetryPolicy()
     connections: int | None = None
     per_minute: float | None = None
-    tokens_per_minute: float | None = None
     data_root: Path | None = None
     preset: Preset | None = None
     trusts_code: bool = False
@@ -104,13 +103,9 @@ class ModelConfig(Struct, frozen=True):
         return ApiKey(value)
 
 
-def _compatible(name: str) -> Callable[[ModelConfig], Model]:
-    """Return a function that opens models from the named provider, which must be listed in `dialects.py`."""
-
-    def open_compatible(config: ModelConfig) -> Model:
-        return _open_compatible(config, COMPATIBLE[name], f"{name}/{config.model}", config.model)
-
-    return open_compatible
+def _compatible(name: str, config: ModelConfig) -> Model:
+    """Open a model of a provider that is listed in `dialects.py`."""
+    return _open_compatible(config, COMPATIBLE[name], f"{name}/{config.model}", config.model)
 
 
 def _openai_api(config: ModelConfig) -> Model:
@@ -219,7 +214,7 @@ def _replay(config: ModelConfig) -> Model:
 
 
 PROVIDERS: dict[str, Callable[[ModelConfig], Model]] = {
-    **{name: _compatible(name) for name in COMPATIBLE},
+    **{name: partial(_compatible, name) for name in COMPATIBLE},
     "anthropic": _anthropic,
     "openai-api": _openai_api,
     "llamacpp": _llamacpp,
@@ -271,7 +266,12 @@ def parse_model(spec: str) -> tuple[str, str, Callable[[ModelConfig], Model]]:
     try:
         open_provider = find_part(plugins.MODELS, provider, PROVIDERS)
     except UnknownName as unknown:
-        raise UsageError(_describe_unknown(spec, provider, unknown.known)) from None
+        near = nearest_name(provider.lower(), unknown.known, cutoff=0.7) if model else None
+        hint = "" if near is None else f" Did you mean {near}/{model}?"
+        raise UsageError(
+            f"{option('model', spec)}: {provider!r} is not a known provider.{hint} A model string has the form "
+            f"provider/model; the providers are {', '.join(unknown.known)}."
+        ) from None
     if not slash or not model:
         raise UsageError(
             f"{option('model', spec)}: the model name is missing after the provider. Use {provider}/<model>."
@@ -282,36 +282,6 @@ def parse_model(spec: str) -> tuple[str, str, Callable[[ModelConfig], Model]]:
             f"{option('model', spec)}: the model name is not valid UTF-8. Check its spelling, or rename the file."
         )
     return provider, model, open_provider
-
-
-# Starts of models' names, each with the provider of such models.
-_FAMILIES = {"gpt": "openai", "claude": "anthropic", "gemini": "gemini", "deepseek": "deepseek", "mistral": "mistral"}
-_LIKENESS = 0.7  # minimum similarity (0 to 1) between a mistyped provider name and a known one
-
-
-def _describe_unknown(spec: str, provider: str, known: Sequence[str]) -> str:
-    near = suggest_model(spec, known)
-    hint = "" if near is None else f" Did you mean {near}?"
-    return (
-        f"{option('model', spec)}: {provider!r} is not a known provider.{hint} A model string has the form "
-        "provider/model; "
-        f"the providers are {', '.join(known)}."
-    )
-
-
-def suggest_model(spec: str, providers: Sequence[str]) -> str | None:
-    """Suggest a correction for a model string with an unknown provider, or return None."""
-    if spec.endswith(".gguf"):
-        return f"llamacpp/{spec}"
-    first, separator, rest = re.match(r"([^/:]*)([/:]?)(.*)", spec).groups()  # type: ignore[union-attr]  # always matches
-    if rest and (provider := nearest_name(first.lower(), providers, _LIKENESS)):
-        return f"{provider}/{rest}"
-    if separator == "/":
-        return f"hf/{spec}" if first and rest else None  # probably a Hugging Face repository
-    if separator == ":":
-        return f"ollama/{spec}"  # probably a model with a tag, e.g. qwen2.5:7b
-    family = next((start for start in _FAMILIES if spec.lower().startswith(start)), None)
-    return None if family is None else f"{_FAMILIES[family]}/{spec}"
 
 
 _OPTIONS = {name: name for name in ("thinking", "reasoning_effort", "extra_body")} | {"seed": "seed_model"}

@@ -88,8 +88,8 @@ class Model(Protocol):
     * `answers_afresh`: whether responses must not be read from the cache, e.g. of a RAG system under development.
     * `calls_tools`: whether the API accepts tools; otherwise, the `search` testbed uses a text protocol.
     * `languages`: the codes of the model's languages, e.g. `en`; empty if they are unknown.
-    * `least_s`: a function that returns the minimum number of seconds that a number of calls and tokens takes, because
-      of rate limits that the user has set.
+    * `least_s`: a function that returns the minimum number of seconds that a number of calls takes, because of the rate
+      limit that the user has set.
 
     Example:
         >>> class Echo:

@@ -141,9 +141,6 @@ _BY_STATUS: dict[int, Kind] = {
 }  # fmt: skip
 # Matches a JSON escape sequence; the group matches an unpaired surrogate.
 _ESCAPE = re.compile(r"\\(?:u[dD][89abAB][\da-fA-F]{2}\\u[dD][c-fC-F][\da-fA-F]{2}|u([dD][89a-fA-F][\da-fA-F]{2})|.)")
-# Numbers with more digits than this are read as floats: no count is that long, and Python rejects integers of more than
-# 4,300 digits.
-_MAX_INT_DIGITS = 18
 _T = TypeVar("_T")
 _WORD = re.compile(r"[a-z]+(?:_[a-z]+)+")
 _AGAIN: frozenset[Kind] = frozenset({"timeout", "rate", "server"})
@@ -240,11 +237,8 @@ def decode_json(content: bytes, decoder: msgspec.json.Decoder[_T], expected: str
 def _decode_leniently(text: str) -> Any:  # noqa: ANN401 - a server may send anything
     import json  # noqa: PLC0415 - few servers need it
 
-    def to_number(digits: str) -> int | float:
-        return int(digits) if len(digits) <= _MAX_INT_DIGITS else float(digits)
-
     text = _ESCAPE.sub(lambda escape: "\\ufffd" if escape[1] else escape[0], text)
-    return json.loads(text, strict=False, parse_int=to_number)
+    return json.loads(text, strict=False)
 
 
 # Errors that servers report.
@@ -252,20 +246,12 @@ def _decode_leniently(text: str) -> Any:  # noqa: ANN401 - a server may send any
 _CODE_FIELDS = ("code", "type", "status", "reason", "__type")
 _MESSAGE_FIELDS = ("message", "msg", "detail", "raw")
 _NESTED = (
-    "error",
-    "innererror",
-    "inner_error",
-    "metadata",
-    "detail",
-    "details",
-    "errors",
-    "violations",
-    "raw",
-    "message",
-)
+    "error", "innererror", "inner_error", "metadata", "detail", "details", "errors", "violations", "raw", "message",
+)  # fmt: skip
 _MAX_DEPTH = 10
 _MAX_PARTS = 100
-_SEPARATOR = re.compile("[-_]")
+# Names of daily limits. The words "per day" do not count, because rolling limits may end within seconds.
+_DAILY = re.compile("(?:per|by)[-_]?day", re.IGNORECASE)
 _DURATION = re.compile(r"([\d.]{1,12})s")
 
 
@@ -303,16 +289,8 @@ def read_error(body: str) -> ServerError:
         param=params[0] if params else None,
         message=" ".join(dict.fromkeys(texts)) or body,
         wait_s=max(waits, default=None),
-        is_daily=any(_is_daily(str(value)) for part in parts for value in part.values()),
+        is_daily=any(_DAILY.search(str(value)) for part in parts for value in part.values()),
     )
-
-
-def _is_daily(text: str) -> bool:
-    """Return whether a text contains the name of a daily limit: `PerDay`, `per-day`, `per_day` or `ByDay`.
-
-    The words "per day" do not count, because rolling limits, which they also describe, may end within seconds.
-    """
-    return re.search("(?:per|by)day", _SEPARATOR.sub("", text.lower())) is not None
 
 
 def _parts(content: Any, depth: int) -> Iterator[dict[str, Any]]:  # noqa: ANN401 - any JSON

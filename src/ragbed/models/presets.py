@@ -45,7 +45,6 @@ class Preset(Struct, frozen=True):
         stop: Strings that end a response.
         served_by: The API method to use on a server: complete prompts, or one user message that the server formats.
         code_closed_book: The original code's system text for cases without documents.
-        hf_problem: Why the model cannot run in this process, and what to do instead.
     """
 
     repository: str
@@ -56,7 +55,6 @@ class Preset(Struct, frozen=True):
     stop: tuple[str, ...] = ()
     served_by: Literal["chat", "completions"] = "completions"
     code_closed_book: str = ""
-    hf_problem: str | None = None
 
     def body(self, case: Case) -> dict[str, object]:
         """Return the request fields: either a complete prompt, or messages that the server formats."""
@@ -97,11 +95,6 @@ def _round_one(system: str, user: str) -> str:
     return f"[Round 1]\n\n问：{_prepend(system, user)}\n\n答："
 
 
-_GLM_PROBLEM = (
-    "its weights require code for transformers {}, which does not run on transformers 5. Serve it with that "
-    "version or as GGUF, and use -m openai-api/<name>/<model>"
-)
-
 # Presets by name. "Including 5" is stated only for presets that have been tested with transformers 5, on a small,
 # randomly initialised model.
 PRESETS: dict[str, Preset] = {
@@ -112,7 +105,6 @@ PRESETS: dict[str, Preset] = {
         code=_prepend,  # the model's own code adds nothing to the first turn
         own=_prepend,
         served_by="chat",
-        hf_problem=_GLM_PROBLEM.format("4.27.1"),
     ),
     "chatglm2-6b": Preset(
         "THUDM/chatglm2-6b",
@@ -120,7 +112,6 @@ PRESETS: dict[str, Preset] = {
         code=_round_one,
         own=_round_one,
         served_by="chat",
-        hf_problem=_GLM_PROBLEM.format("4.30.2"),
     ),
     "vicuna-7b-v1.3": Preset(
         "lmsys/vicuna-7b-v1.3",

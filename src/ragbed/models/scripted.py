@@ -104,14 +104,6 @@ def _once(case: Case) -> Act:
     return _conclude(case) if _turn(case) else _search(case.question)
 
 
-def _search_oracle(case: Case) -> Act:
-    """Search for each part of the answer, and answer once all parts are found."""
-    turn = _turn(case)
-    if turn < len(case.answer):
-        return _search(f"{case.question} {case.answer[turn][0]}", MAX_K)
-    return _conclude(case)
-
-
 def _gullible(case: Case) -> Act:
     """Search once, and give the false answer if the results contain it."""
     if not _turn(case):
@@ -123,10 +115,8 @@ def _gullible(case: Case) -> Act:
 
 AGENTS: dict[str, Callable[[Case], Act]] = {
     "search-once": _once,
-    "search-never": lambda case: join_answer(case.answer),
     "search-endless": lambda case: _search(case.question),
     "search-malformed": lambda case: MALFORMED[_turn(case) % len(MALFORMED)],
-    "search-oracle": _search_oracle,
     "search-gullible": _gullible,
 }
 

@@ -11,18 +11,16 @@
 | an opening tag alone, because the response ended while the model was thinking | all of these |
 | `<|channel|>analysis<|message|>…<|channel|>final<|message|>…` (harmony) | gpt-oss |
 
-An answer tag at the start of a line also ends a thought. Brackets such as `[Analysis]` may be a heading in an answer,
-so without a closing tag, they open a thought only if the model did not end the response itself.
+Brackets such as `[Analysis]` may be a heading in an answer, so without a closing tag, they open a thought only if the
+model did not end the response itself.
 
 A tag inside a sentence of an answer is plain text, so a pair of tags counts only at the start of the response, after
-another thought, or at the start of a line. A tag in quotation marks is plain text, too. Any other closing tag ends a
-thought, as in the parsers of vLLM and SGLang.
+another thought, or at the start of a line. Any other closing tag ends a thought, as in the parsers of vLLM and SGLang.
 """
 
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Collection
 from functools import cache
 from typing import NamedTuple
@@ -64,8 +62,6 @@ _START = re.compile(
     r"(?:[\s\ufeff\u200b-\u200d\u2060]|<s>|<bos>|<[|｜](?:begin|start)[_▁]?of[_▁]?(?:text|sentence)[|｜]>|\[gMASK\]|<sop>)*+"
 )
 _MARK = re.compile(r"[<\[【＜◁〈]")  # a response without these characters need not be searched for tags
-_QUOTES = frozenset(("``", '""', "''", "“”", "‘’", "「」", "『』", "()", "（）"))
-_MAX_QUOTED = 500  # maximum number of characters before a tag in which to look for the start of a quotation
 _MAX_THOUGHTS = 1_000  # maximum number of thoughts per response; a genuine response has far fewer
 
 
@@ -115,7 +111,7 @@ def _split_channels(text: str) -> SplitResponse | None:
     while head is not None:
         following = channel.search(text, head.end())
         end = len(text) if following is None else following.start()
-        stop = _find_unquoted(_CHANNEL_END, text, head.end(), end)
+        stop = _compiled(_CHANNEL_END).search(text, head.end(), end)
         is_final = head["channel"] == "final"
         (answers if is_final else thoughts).append(text[head.end() : end if stop is None else stop.start()])
         is_complete, head = is_final or stop is not None, following
@@ -127,7 +123,7 @@ def _split_tags(text: str, *, has_ended: bool) -> SplitResponse | None:
     at, thoughts, answers = 0, list[str](), list[str]()
     for _ in range(_MAX_THOUGHTS):
         opening = _find_opening(text, at, has_thought=bool(thoughts))
-        closing = None if thoughts else _find_unquoted(_CLOSE, text, at)
+        closing = None if thoughts else _compiled(_CLOSE).search(text, at)
         if closing is not None and (opening is None or closing.start() < opening.start()):
             if _compiled(_OPEN).search(text, at, closing.start()) is not None:
                 return None  # both tags are inside a sentence of the answer
@@ -137,20 +133,16 @@ def _split_tags(text: str, *, has_ended: bool) -> SplitResponse | None:
         if opening is None:
             break
         answers.append(_unwrap(text[at : opening.start()], has_thought=bool(thoughts)))
-        closing = _closing_of(text, opening, has_ended=has_ended)
+        closing = _closing_of(text, opening)
         if closing is None:
-            answer = _compiled(rf"\n[ \t]{{0,9}}{_ANSWER_TAG}").search(text, opening.end())
-            if answer is None:
-                # `[Analysis]` may be a heading in an answer; `[THINK]` may not, because it is a token of Mistral.
-                may_be_heading = opening["left"] in ("[", "【", "〈") and opening[0] != "[THINK]"
-                if has_ended and may_be_heading:
-                    answers.pop()
-                    break
-                return _join([*thoughts, text[opening.end() :]], answers, is_complete=False)
-            end = at = answer.start()
-        else:
-            end, at = closing.span()
-        thoughts.append(text[opening.end() : end])
+            # `[Analysis]` may be a heading in an answer; `[THINK]` may not, because it is a token of Mistral.
+            may_be_heading = opening["left"] in ("[", "【", "〈") and opening[0] != "[THINK]"
+            if has_ended and may_be_heading:
+                answers.pop()
+                break
+            return _join([*thoughts, text[opening.end() :]], answers, is_complete=False)
+        thoughts.append(text[opening.end() : closing.start()])
+        at = closing.end()
     if not thoughts:
         return None
     return _join(thoughts, [*answers, _unwrap(text[at:], has_thought=True)], is_complete=True)
@@ -173,30 +165,11 @@ def _find_opening(text: str, at: int, *, has_thought: bool) -> re.Match[str] | N
     return None
 
 
-def _find_unquoted(tag: str, text: str, at: int, end: int = sys.maxsize) -> re.Match[str] | None:
-    """Return the first match of a tag that is not in quotation marks."""
-    return next((found for found in _compiled(tag).finditer(text, at, end) if not _is_quoted(text, found)), None)
-
-
-def _is_quoted(text: str, tag: re.Match[str]) -> bool:
-    quotes = text[tag.start() - 1 : tag.start()] + text[tag.end() : tag.end() + 1]
-    if quotes not in _QUOTES:
-        return False
-    # If the same character starts and ends a quotation, an even number of them on the line ends one before the tag.
-    start = max(0, tag.start() - _MAX_QUOTED)
-    line = max(start, text.rfind("\n", start, tag.start()))
-    return quotes[0] != quotes[1] or text.count(quotes[0], line, tag.start()) % 2 == 1
-
-
-def _closing_of(text: str, opening: re.Match[str], *, has_ended: bool) -> re.Match[str] | None:
-    """Return the first closing tag for an opening tag, preferring one with the same name.
-
-    If the model ended the response itself, the thought has a closing tag, even if quotation marks surround the tag.
-    """
+def _closing_of(text: str, opening: re.Match[str]) -> re.Match[str] | None:
+    """Return the first closing tag for an opening tag, preferring one with the same name."""
     name, at = opening["name"], opening.end()
     same = rf"{_LEFT}[/／]{re.escape(name)}\s{{0,9}}{_RIGHT}" if name else _CLOSE
-    found = _find_unquoted(same, text, at) or _find_unquoted(_CLOSE, text, at)
-    return _compiled(_CLOSE).search(text, at) if found is None and has_ended else found
+    return _compiled(same).search(text, at) or _compiled(_CLOSE).search(text, at)
 
 
 def _unwrap(text: str, *, has_thought: bool) -> str:

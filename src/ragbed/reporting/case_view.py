@@ -44,10 +44,11 @@ _PLAIN_HAN = frozenset(("年度", "根据", "文档", "资料", "信息", "显�
 @lru_cache(maxsize=8_192)  # The same responses and documents occur under many conditions.
 def find_repeated(reply: str, document: str, question: str) -> tuple[tuple[int, int], ...]:
     """Return the spans of a document that a response repeats, in order. The words of a name form one span."""
-    words = _find_telling(reply[:LONGEST_READ], question)
+    words, pairs = _find_telling(reply[:LONGEST_READ], question)
+    found = [word.span() for word in _WORD.finditer(document) if word[0].lower().removesuffix("'s") in words]
+    found += [(at, at + 2) for at in range(len(document) - 1) if document[at : at + 2] in pairs] if pairs else []
     spans: list[tuple[int, int]] = []
-    for found in words.finditer(document) if words is not None else ():
-        start, end = found.span(found.lastgroup or 0)
+    for start, end in sorted(found):
         if spans and (start <= spans[-1][1] or _WITHIN.fullmatch(document, spans[-1][1], start)):
             spans[-1] = (spans[-1][0], max(end, spans[-1][1]))
         elif len(spans) < _MOST_SPANS:
@@ -63,16 +64,12 @@ def find_repeated(reply: str, document: str, question: str) -> tuple[tuple[int, 
 
 
 @lru_cache(maxsize=64)
-def _find_telling(reply: str, question: str) -> re.Pattern[str] | None:
-    """Return a pattern for the names, numbers and pairs of Chinese characters that are not in the question."""
+def _find_telling(reply: str, question: str) -> tuple[set[str], set[str]]:
+    """Return the names and numbers of a response that are not in the question, and the pairs of Chinese characters."""
     asked = {word.lower() for word in _WORD.findall(question)}
-    named = {word for word in _WORD.findall(reply) if word[0].isdigit() or word[0].isupper()}
-    words = [re.escape(word) for word in sorted(named) if word.lower() not in _PLAIN | asked]
+    named = {word.lower() for word in _WORD.findall(reply) if word[0].isdigit() or word[0].isupper()}
     pairs = {first + second for phrase in _PHRASE_ZH.findall(reply) for first, second in pairwise(phrase)}
-    pairs = {pair for pair in pairs if pair not in question and pair not in _PLAIN_HAN}
-    parts = [rf"(?<![^\W_{_HAN}])(?P<word>{'|'.join(words)})(?![^\W_{_HAN}])"] if words else []
-    parts += [rf"(?=(?P<pair>{'|'.join(sorted(pairs))}))"] if pairs else []  # pairs can overlap
-    return re.compile("|".join(parts), re.IGNORECASE) if parts else None
+    return named - asked - _PLAIN, {pair for pair in pairs if pair not in question and pair not in _PLAIN_HAN}
 
 
 class TextSpan(Struct, frozen=True, omit_defaults=True):

@@ -10,7 +10,6 @@ from ragbed.analysis.comparison import (
     ComparedQuestion,
     Comparison,
     Flip,
-    IncompleteCounts,
     Ranking,
     Side,
     adjust,
@@ -37,7 +36,6 @@ _ABILITIES = {
     "own-rag": "own RAG system",
     "search": "search as a tool",
 }
-_INCOMPLETE = ("error", "truncated response", "filtered response")  # the nouns for `IncompleteCounts`
 _METRICS = {"correct": "accuracy", "refused": "the refusal rate"}
 
 
@@ -108,13 +106,13 @@ def state(summaries: Sequence[Summary]) -> list[str]:
 
 
 def state_incomplete(rows: Sequence[Comparison]) -> list[str]:
-    """Return a sentence about the errors and the truncated and filtered responses of each side that has any."""
-    sentences = []
-    for at, side in enumerate("AB"):
-        totals = [sum(counts) for counts in zip(*(row.incomplete[at] for row in rows), strict=True)]
-        if parts := [counted(total, noun) for total, noun in zip(totals, _INCOMPLETE, strict=True) if total]:
-            sentences.append(f"{side} has {', '.join(parts)}.")
-    return sentences
+    """Return a sentence about the incomplete responses of each side that has any."""
+    totals = {side: sum(row.incomplete[at] for row in rows) for at, side in enumerate("AB")}
+    return [
+        f"{side} has {counted(total, 'incomplete response')} (errors, truncated or filtered)."
+        for side, total in totals.items()
+        if total
+    ]
 
 
 def _difference(row: Comparison, where: str) -> str:
@@ -182,11 +180,7 @@ def tabulate_comparison(rows: Sequence[Comparison], min_drop: float) -> Table:
     values: list[dict[str, object]] = []
     shown: list[dict[str, Cell]] = []
     for row in rows:
-        counts = {
-            f"{side} {name}": count
-            for side, found in zip("AB", row.incomplete, strict=True)
-            for name, count in found._asdict().items()
-        }
+        counts = dict(zip(("A incomplete", "B incomplete"), row.incomplete, strict=True))
         values.append(
             row.condition._asdict()
             | {"n": row.n, "items": row.items, "unpaired": row.unpaired, "a": row.first, "b": row.second}
@@ -204,8 +198,7 @@ def tabulate_comparison(rows: Sequence[Comparison], min_drop: float) -> Table:
             | {"B − A": show_interval(row.difference, is_signed=True), "flips": f"+{row.won} −{row.lost}"}
             | {"p": format_p(row.adjusted), "verdict": verdict if min(row.adjusted, row.decline_p) < ALPHA else "–"}
         )
-    outcomes = [f"{side} {name}" for side in "AB" for name in IncompleteCounts._fields]
-    title, shown = compact(shown, ("data", "lang", "docs", "true"), outcomes)
+    title, shown = compact(shown, ("data", "lang", "docs", "true"), ("A incomplete", "B incomplete"))
     meanings = {
         "n": "distinct questions that both sides were evaluated on; items about the same event count as one",
         "A %, B %": "share of them with the right answer (rejection: with a refusal), failed calls included",
@@ -249,10 +242,10 @@ def tabulate_ranking(rankings: Sequence[Ranking]) -> Table:
     shown: list[dict[str, Cell]] = []
     for ranking in rankings:
         for model in ranking.models:
-            counts = {name: getattr(model, name) for name in ("errors", "truncated", "filtered")}
             rows.append(
                 ranking.condition._asdict()
-                | {"n": ranking.n, "items": ranking.items, "unpaired": ranking.unpaired, "model": model.model, **counts}
+                | {"n": ranking.n, "items": ranking.items, "unpaired": ranking.unpaired, "model": model.model}
+                | {"incomplete": model.incomplete}
                 | dict(zip(("score", "low", "high"), map(float, model.score), strict=True))
                 | {"best_rank": model.best, "worst_rank": model.worst}
             )
@@ -262,9 +255,9 @@ def tabulate_ranking(rankings: Sequence[Ranking]) -> Table:
                 _ranked(ranking)
                 | {"rank": f"{model.best}" if model.best == model.worst else f"{model.best}–{model.worst}"}
                 | {"model": model.model, "score %": show_interval(model.score), "better than": named or "–"}
-                | {"n": ranking.n, **counts}
+                | {"n": ranking.n, "incomplete": model.incomplete}
             )
-    title, shown = compact(shown, ("data", "lang", "docs", "noise"), ("truncated", "filtered"))
+    title, shown = compact(shown, ("data", "lang", "docs", "noise"), ("incomplete",))
     tests = counted(sum(len(ranking.pairs) for ranking in rankings), "comparison")
     meanings = {
         "rank": "possible ranks according to the tests, e.g. 1–2 if no model is significantly better and one is tied",

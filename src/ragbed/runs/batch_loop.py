@@ -43,7 +43,6 @@ _MAX_CREATIONS = 3  # maximum number of attempts to create a batch if it does no
 _LISTED_AFTER_S, _LISTING_PAUSE_S = 120.0, 5.0
 _FULL_PAUSE_S = 60.0  # pause before the next batch if the provider's queue is full and no batch is open
 _KEPT_S = 20 * 86_400.0  # minimum time in seconds for which providers keep the results of a batch
-_DOWNLOADS = 3  # maximum number of attempts to download results if lines are missing
 
 
 class _SentCall(NamedTuple):
@@ -268,14 +267,13 @@ class BatchLoop(CallLoop):
 
     async def _resume(self, stored: StoredBatch) -> None:
         """Reopen a batch from an earlier session, or create it now if it was never submitted."""
-        requests = []
+        requests, done = [], self.session.store.done(self.number)
         for number, repeat in stored.calls:
             found = next(self.session.store.cases_after(number - 1, 1, Case), None)
             if found is None or found[0] != number:
                 raise self.session.store.damaged(f"batch {stored.key}")
             requests.append(CallRequest(self.number, number, repeat, found[1]))
-            if self.session.store.has_response(self.number, number, repeat):  # stored in an earlier session
-                self._ended.add((number, repeat))
+        self._ended |= done.intersection(stored.calls)  # stored in an earlier session
         batch = _OpenBatch(stored, requests)
         for sent in self._sent(batch):
             self._reserve(stored.key, sent.body, is_sent=True)
@@ -329,12 +327,13 @@ class BatchLoop(CallLoop):
             await self._give_up(batch, f"batch {remote.id}")
         elif remote.problem is None:
             try:
-                results = await self._download(batch, remote)
+                lines = await self._service.results(remote)
             except Failure as failure:
                 if failure.kind != "missing" or time.time() - batch.stored.created < _KEPT_S:
                     raise
                 await self._give_up(batch, f"the results of batch {remote.id}")
                 return
+            results = {line.id: line for line in reversed(lines)}  # the first result of a request counts
             for at, sent in list(self._unread(batch)):
                 await self._take(sent, results.get(f"{batch.stored.key}-{at}"))
             self._is_full = False
@@ -353,18 +352,6 @@ class BatchLoop(CallLoop):
         """Record an error for each case in a batch that the provider has deleted."""
         gone = f"the provider no longer has {missing}; rerun the same command to send its cases again"
         await self._fail(batch, Failure("missing", gone))
-
-    async def _download(self, batch: _OpenBatch, remote: RemoteBatch) -> dict[str, LineResult]:
-        """Return the results by ID; download them again if lines are missing, as files may be incomplete at first."""
-        expected = {f"{batch.stored.key}-{at}" for at in range(len(batch.requests))}
-        for attempt in range(_DOWNLOADS):
-            lines = await self._service.results(remote)
-            found = {line.id: line for line in reversed(lines)}  # the first result of a request counts
-            if expected <= found.keys() or attempt + 1 == _DOWNLOADS:
-                break
-            await asyncio.sleep(_FIRST_POLL_S)
-            remote = await self._service.look(remote.id)
-        return found
 
     async def _take(self, sent: _SentCall, result: LineResult | None) -> None:
         """Store the outcome of a request; one that has expired, or was rejected but can be changed, remains pending."""

@@ -35,11 +35,6 @@ def key_of(model: str, identity: str, request: bytes, repeat: int) -> str:
     return hashlib.sha256(b"".join(len(part).to_bytes(8, "big") + part for part in parts)).hexdigest()
 
 
-def is_whole(completion: Completion) -> bool:
-    """Return whether to cache a response; errors and filtered or truncated responses are not cached."""
-    return completion.outcome == "ok" and completion.finish not in _INCOMPLETE
-
-
 class Cache:
     """A file of cached responses.
 
@@ -65,8 +60,8 @@ class Cache:
         return None
 
     def keep(self, key: str, completion: Completion) -> None:
-        """Store a response if it is complete. The write-ahead log is not flushed: a lost response costs one call."""
-        if is_whole(completion):
+        """Store a complete response. The write-ahead log is not flushed, because a lost response costs one call."""
+        if completion.outcome == "ok" and completion.finish not in _INCOMPLETE:
             encoded, fields = msgspec.json.encode(completion), (key, time.time())
             insert = "INSERT OR REPLACE INTO responses VALUES (?, ?, ?, ?)"
             self._execute(insert, *fields, seal_of(encoded, *fields), encoded)
@@ -140,15 +135,3 @@ def look(path: Path) -> CacheSize:
     with _explained(path), closing(open_cache(path)) as connection:
         entries, size = connection.execute(query).fetchone()
     return CacheSize(str(path), entries, size / 1e6)
-
-
-def prune(path: Path, older_than_s: float) -> int:
-    """Remove responses of at least the given age (0 removes all), and return the number removed."""
-    if not path.is_file():
-        return 0
-    with _explained(path), closing(open_cache(path)) as connection:
-        before = time.time() - older_than_s if older_than_s else math.inf
-        removed = connection.execute("DELETE FROM responses WHERE at <= ?", (before,)).rowcount
-        connection.execute("VACUUM")
-        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-    return removed

@@ -46,13 +46,14 @@ class CallLog:
             self._writer.put(NOTE, (f"served.{self._model.name}", msgspec.json.encode(self._served).decode()))
             if len(self._served) > 1:
                 source = "some cached responses are from" if cached else "the server now serves"
-                self._tell(
-                    f"Warning: for {self._model.name}, {source} {served}, but earlier responses are from "
-                    f"{self._served[-2]}."
-                )
+                earlier = f"but earlier responses are from {self._served[-2]}."
+                self._tell(f"Warning: for {self._model.name}, {source} {served}, {earlier}")
         if cached:
             return
-        negotiated = self._negotiate(has_failed=completion.outcome == "error")
+        negotiated: str = getattr(self._model, "negotiated", "")
+        if negotiated and negotiated != self._negotiated:
+            self._negotiated = negotiated
+            self._tell(describe_negotiated(self._model.name, negotiated))
         sent: Mapping[str, Any] = getattr(self._model, "sent", {})
         if sent is not self._sent and sent != self._sent:
             self._sent = sent
@@ -60,14 +61,3 @@ class CallLog:
             if names := getattr(self._model, "header_names", []):
                 record["headers"] = names
             self._writer.put(NOTE, (f"sent.{self._model.name}", msgspec.json.encode(record).decode()))
-
-    def _negotiate(self, *, has_failed: bool) -> str:
-        """Return a description of how parameters were adapted to the server, and show it to the user if it is new."""
-        negotiated: str = getattr(self._model, "negotiated", "")
-        if negotiated != self._negotiated and (negotiated or not has_failed):
-            self._negotiated = negotiated
-            if negotiated:
-                self._tell(describe_negotiated(self._model.name, negotiated))
-            else:
-                self._tell(f"The server for {self._model.name} accepts the original parameters again.")
-        return negotiated

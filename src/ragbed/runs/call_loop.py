@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import json
 import time
 from collections import Counter
 from collections.abc import Callable, Container, Iterator
@@ -307,7 +308,9 @@ class CallLoop:
         try:
             msgspec.json.encode(completion)
         except UnicodeEncodeError:
-            completion = _without_surrogates(completion)
+            # Replace surrogates, which cannot be encoded as UTF-8.
+            text = json.dumps(msgspec.to_builtins(completion), ensure_ascii=False)
+            completion = msgspec.json.decode(storable(text), type=Completion)
         if self._cache is not None:
             self._cache.keep(key, completion)
         return completion
@@ -340,16 +343,3 @@ class CallLoop:
                 self.session.job.rule.take(result)
             if self.session.job.follower is not None:
                 self.session.job.follower.take(result)
-
-
-def _without_surrogates(completion: Completion) -> Completion:
-    """Replace surrogates, which cannot be encoded as UTF-8, with the replacement character."""
-    return msgspec.convert(_clean(msgspec.to_builtins(completion)), Completion)
-
-
-def _clean(value: Any) -> Any:  # noqa: ANN401 - any part of a record
-    if isinstance(value, str):
-        return storable(value)
-    if isinstance(value, dict):
-        return {name: _clean(part) for name, part in value.items()}
-    return [_clean(part) for part in value] if isinstance(value, list | tuple) else value

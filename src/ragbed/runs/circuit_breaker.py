@@ -26,10 +26,6 @@ class CircuitOpen(RagbedError):
     """Raised when a model should no longer be called; its remaining cases stay pending."""
 
 
-class RequestsRejected(CircuitOpen):
-    """Raised when a server rejects every request, so that the same command would fail again."""
-
-
 class CircuitBreaker:
     """Decides whether to keep calling a model.
 
@@ -93,7 +89,7 @@ class CircuitBreaker:
         if self._fatal_in_a_row < max_fatal and self._in_a_row < _MAX_ERRORS and not is_rejected:
             return
         if self.rejects_all:
-            raise RequestsRejected(
+            raise CircuitOpen(
                 f"{self._model} cannot be called: {completion.error}. {self.fix} The remaining cases are pending."
             )
         how = f": {self._in_a_row} cases in a row ended in an error, most recently" if answered else " cannot be called"

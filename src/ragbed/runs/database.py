@@ -166,13 +166,8 @@ def _has_tables(connection: sqlite3.Connection, path: Path) -> bool:
             f"{path} was written by another version of ragbed (schema {version} instead of {SCHEMA_VERSION}). Use that "
             "version, or evaluate again."
         )
-    if strange := found ^ _our_objects():
-        kind, name = min((str(row[0]), str(row[1])) for row in strange)
-        raise DataError(
-            path,
-            f"contains the {kind} {name!r}, which is not part of the run schema, so the file may be corrupt or "
-            "malicious; restore it from a backup",
-        )
+    if found != _our_objects():
+        raise DataError(path, "has another schema than a run and may be corrupt or malicious; restore it from a backup")
     return True
 
 

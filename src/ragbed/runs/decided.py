@@ -70,16 +70,10 @@ class DecidedInterval(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 def keep_decided(store: RunStore, decided: Iterable[DecidedInterval]) -> None:
-    """Store the outcomes of a run's stopping conditions.
+    """Store the outcomes of a run's stopping conditions as part of the open transaction.
 
     A condition is decided only once by each version of the scorer, but its last interval changes.
     """
-    with store.transaction():
-        copy_decided(store, decided)
-
-
-def copy_decided(store: RunStore, decided: Iterable[DecidedInterval]) -> None:
-    """Store the outcomes of a run's stopping conditions as part of the open transaction."""
     for outcome in decided:
         # Document counts are read back as floats, so convert integers to floats to get the same key.
         place = {name: float(value) if isinstance(value, int) else value for name, value in outcome.place.items()}

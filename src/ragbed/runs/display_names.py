@@ -86,7 +86,11 @@ def read_row_names(folders: Sequence[Path]) -> RowNames:
     for folder in dict.fromkeys(folders):
         with open_store(folder, create=False) as store:
             given = store.names() | given
-            settings = {name: value for name, value in store.settings().items() if not _selects_cases(name)}
+            settings = {
+                name: value
+                for name, value in store.settings().items()
+                if name not in _CASE_SETTINGS and not name.startswith(("data ", "file ", "published "))
+            }
             reported = store.served()
             for model, identity in store.models().values():
                 served[folder, model] = reported.get(model, [])
@@ -109,11 +113,6 @@ def name_by_run(models: Sequence[tuple[Path, str]]) -> list[str]:
     """Return a unique name for each model of a run: the model, or `RUN:MODEL` if several runs have it."""
     counts = Counter(model for _, model in models)
     return [model if counts[model] == 1 else f"{run}:{model}" for run, model in models]
-
-
-def _selects_cases(setting: str) -> bool:
-    """Return whether a setting only selects the cases of a run, or is part of a table row's condition."""
-    return setting in _CASE_SETTINGS or setting.startswith(("data ", "file ", "published "))
 
 
 def read_names(folders: Sequence[Path]) -> Mapping[str, str]:

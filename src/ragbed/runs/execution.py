@@ -223,12 +223,20 @@ async def _run_models(
         total = store.size(job.repeats)
         make = _loop_class(job, store)
         loops = [
-            make(session, model, number, identity, CallProgress(total, store.done(number)), partial(watch, model.name))
+            make(
+                session,
+                model,
+                number,
+                identity,
+                CallProgress(total, len(store.done(number))),
+                partial(watch, model.name),
+            )
             for model, number, identity in zip(job.models, numbers, identities, strict=True)
         ]
         await _together(_run_model(loop, job, opened) for loop in loops)
     if job.rule is not None:
-        keep_decided(store, job.rule.decided())
+        with store.transaction():
+            keep_decided(store, job.rule.decided())
     if opened:
         raise opened[0]
     if job.budget is not None:

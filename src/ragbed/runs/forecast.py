@@ -99,7 +99,7 @@ async def forecast(
     tokens_out = round(fmean((reply.usage or {}).get("out", 0) for _, reply in pairs) * trials)
     seconds = fmean(reply.latency_s or 0.0 for _, reply in pairs) * trials / model.concurrency
     if (least_s := getattr(model, "least_s", None)) is not None and not batch:
-        seconds = max(seconds, least_s(calls, tokens_in + tokens_out))
+        seconds = max(seconds, least_s(calls))
     price = find_price(model.name) if own is None else own_price(own)
     usages = [usage | ({"batch": 1} if batch else {}) for _, reply in pairs for usage in usages_made(reply)]
     cost = usage_cost(usages, price)

@@ -202,7 +202,6 @@ _PATTERN = re.compile(
     r"prediction_(?P<rest>.+)_temp(?P<temp>[0-9.]+|none)_noise(?P<noise>[0-9.]+)_passage(?P<docs>[0-9]+)"
     r"_correct(?P<correct>[0-9.]+)(?:_chatgpt)?\.json"
 )
-_TOTALS = ("_result.json", "_chatgptresult.json")  # endings of the original code's files with totals, without answers
 _ORIGINAL = ("noise", "rejection", "integration", "counterfactual")  # the testbeds of the original code with documents
 _PUBLISHED = ("en", "zh", "en_int", "zh_int", "en_fact", "zh_fact", "en_refine", "zh_refine")
 
@@ -295,21 +294,6 @@ class PlainFiles(AnswerSource):
             which = f"{len(found)} cases (specify data and testbed, or the case)" if found else "no case"
             raise Unmatched(f"with these settings, item {line.item} (noise {line.noise}) matches {which}")
         return Answer(found[0], completion)
-
-
-def without_totals(paths: Sequence[Path]) -> list[Path]:
-    """Return the paths without the files of totals, which the original code writes next to its result files.
-
-    Raises:
-        UsageError: All files contain totals.
-    """
-    kept = [path for path in paths if not path.name.endswith(_TOTALS)]
-    if not kept:
-        raise UsageError(
-            f"{paths[0].name} contains the original code's totals, not its answers. Import the file with the same name "
-            "but without _result."
-        )
-    return kept
 
 
 def open_rgb(path: Path, datasets: Sequence[Dataset], settings: Settings) -> RgbFile:

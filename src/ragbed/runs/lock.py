@@ -8,7 +8,6 @@ from pathlib import Path
 
 from ragbed.errors import RagbedError, UsageError, explain_failed_write, option
 from ragbed.io.file_lock import LockHeld, find_owner, lock_file
-from ragbed.runs.database import NAME
 
 _NAME = "lock"
 
@@ -34,24 +33,6 @@ def hold(folder: Path) -> Iterator[None]:
         raise RagbedError(f"{folder} cannot be written to: {explain_failed_write(error)}.") from error
     with held:
         yield
-
-
-def check_run_folder(folder: Path) -> None:
-    """Check that a folder is new or empty, or contains a run.
-
-    Raises:
-        UsageError: The folder contains other files, but no run.
-    """
-    try:
-        names = {path.name for path in folder.iterdir() if not path.name.startswith(".")}
-    except OSError:  # there is no folder yet, or `hold` will report that it cannot be used
-        return
-    if NAME not in names and (other := min(names - {_NAME}, default=None)) is not None:
-        raise UsageError(
-            f"{folder} is not empty but contains no run (found: {other}). Choose a new folder for {option('out')}, "
-            "e.g. "
-            f"{option('out', folder / 'run')}."
-        )
 
 
 def holder(folder: Path) -> str | None:

@@ -14,10 +14,10 @@ from msgspec.structs import replace
 
 from ragbed.errors import RagbedError, UsageError, option
 from ragbed.runs.batch_records import read_batches
-from ragbed.runs.decided import copy_decided, read_conditions
+from ragbed.runs.decided import keep_decided, read_conditions
 from ragbed.runs.lock import hold, holder
 from ragbed.runs.sharding import SETTING, check_shards
-from ragbed.runs.store import LOSE, NOTE, RECORD, REPLACED, CallKey, CallRequest, RunStore, StoredResult, open_store
+from ragbed.runs.store import LOSE, NOTE, RECORD, REPLACED, CallRequest, RunStore, StoredResult, open_store
 from ragbed.schema import Case, Completion
 from ragbed.testbeds.settings import show_setting
 
@@ -99,27 +99,11 @@ def _copy(sources: Sequence[RunStore], target: RunStore, settings: dict[str, str
         for model, case, repeat in source.orphans() + source.open_calls():
             values = (models[model], _number(target, case), repeat, _SESSION, 0.0)
             target.connection.execute(LOSE, values)
-    for source in sources:
-        target.connection.executemany(NOTE, _turns(target, source))
     parts = Counter(name for source in sources for name, _ in source.models().values())
     for source in sources:
         # If several parts contain the same model, each part has its own stopping decisions, which do not apply to the
         # merged results.
-        copy_decided(target, [one for one in read_conditions(source) if parts[one.model] == 1])
-
-
-def _turns(target: RunStore, source: RunStore) -> Iterator[tuple[str, str]]:
-    """Yield the turns of a part's unfinished cases, unless the merged run has a response or more turns."""
-    models = {name: model for model, (name, _) in target.models().items()}
-    for number, (name, _) in source.models().items():
-        model, known = models[name], target.turns(models[name])
-        for (case, repeat), turns in source.turns(number).items():
-            ((case_name,),) = source.read("SELECT name FROM cases WHERE id = ?", (case,))
-            call = CallKey(model, _number(target, case_name), repeat)
-            if target.has_response(model, call.number, repeat):
-                continue
-            if len(turns) > len(known.get((call.number, repeat), [])):
-                yield from ((call.turn_key(at), msgspec.json.encode(turn).decode()) for at, turn in enumerate(turns))
+        keep_decided(target, [one for one in read_conditions(source) if parts[one.model] == 1])
 
 
 def _notes(sources: Sequence[RunStore]) -> Iterator[tuple[str, str]]:

@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from decimal import Decimal, InvalidOperation
-from importlib.util import find_spec
 from typing import TypeAlias
 
 from ragbed.errors import UsageError, option
@@ -50,8 +49,8 @@ def find_price(model: str, at: datetime | None = None) -> Price | None:
         model: The model string.
         at: The time of the calls, or None for the current time.
     """
-    provider, name = _split_model(model)
-    if not _is_listed(provider):
+    provider, _, name = model.removeprefix("openai-api/").partition("/")
+    if not any(part in provider.lower() for part in _LISTED):
         return None
     try:
         from genai_prices import Usage, calc_price  # noqa: PLC0415 - takes half a second to load
@@ -82,16 +81,6 @@ def find_price(model: str, at: datetime | None = None) -> Price | None:
     return price
 
 
-def _split_model(model: str) -> tuple[str, str]:
-    """Return the provider and the name in a model string."""
-    provider, _, name = model.removeprefix("openai-api/").partition("/")
-    return provider, name
-
-
-def _is_listed(provider: str) -> bool:
-    return any(part in provider.lower() for part in _LISTED)
-
-
 def _consistent(usage: TokenUsage) -> dict[str, int]:
     """Return a call's token usage, with each partial count capped at its total."""
     whole = {"cached": "in", "written": "in", "written_1h": "written", "reasoning": "out"}
@@ -110,13 +99,9 @@ def need_price(model: str, own: str | None = None) -> Price:
     """
     price = find_price(model) if own is None else own_price(own)
     if price is None:
-        if _is_listed(_split_model(model)[0]) and find_spec("genai_prices") is None:
-            raise UsageError(
-                f"{option('budget')} requires the price list, which is not installed: pip install 'ragbed[prices]'."
-            )
         raise UsageError(
-            f"{option('budget')}: the price of {model} is unknown, because the model is not on the price list. Set its "
-            "price in dollars per million input and output tokens, e.g. "
+            f"{option('budget')}: the price of {model} is unknown, because the model is not on the price list (pip "
+            "install 'ragbed[prices]'). Set its price in dollars per million input and output tokens, e.g. "
             f"{option('price', '0.15,0.6')} (or {option('price', '0,0')} if it is free), or omit {option('budget')}."
         )
     return price
@@ -135,9 +120,8 @@ def own_price(amounts: str) -> Price:
         is_valid = False
     if not is_valid:
         raise UsageError(
-            f"{option('price', repr(amounts))} does not have the form IN,OUT, e.g. 0.15,0.6 for 0.15 dollars per "
-            "million input tokens "
-            "and 0.6 dollars per million output tokens."
+            f"{option('price', repr(amounts))} does not have the form IN,OUT, e.g. 0.15,0.6, in dollars per million "
+            "input and output tokens."
         )
     return lambda usage: (usage.get("in", 0) * dollars_in + usage.get("out", 0) * dollars_out) / 1_000_000
 

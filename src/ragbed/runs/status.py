@@ -17,7 +17,6 @@ from ragbed.runs.store import COUNT_CASES, RunStore, open_store
 from ragbed.schema import Outcome
 
 _COUNTED = ("in", "out", "reasoning", "cached")
-_MAX_SHOWN = 5  # maximum number of calls to list after the total count
 _WHITESPACE = " \t\r\n\v\f\xa0\u3000"
 # For a result with several calls, cached calls are not counted.
 _TOKENS = """CASE WHEN json_type(content, '$.steps') IS NULL THEN json_extract(content, '$.usage.{0}') ELSE (
@@ -68,15 +67,6 @@ class BatchStatus:
     created: float
 
 
-@dataclass(frozen=True)
-class TrialId:
-    """Identifies one call to a model for a case."""
-
-    model: str
-    case: str
-    repeat: int
-
-
 @dataclass
 class Status:
     """The status of a run; `process` is the ID of the process writing to it, and `an_error` is the first error."""
@@ -95,7 +85,6 @@ class Status:
     conditions: list[DecidedInterval] = field(default_factory=list)  # stopping conditions after the last session
     in_flight: int = 0
     maybe_paid_twice: int = 0
-    maybe_paid_twice_first: list[TrialId] = field(default_factory=list)
 
     def as_json(self) -> dict[str, object]:
         """Return the status as plain values for JSON."""
@@ -113,9 +102,7 @@ def _read(store: RunStore, folder: Path, process: str | None) -> Status:
     repeats, feasible = store.repeats(), store.size(1)
     names = short_names([model for model, _ in store.models().values()], store.names())
     ((cases,),) = store.read(COUNT_CASES)
-    lost, still_open = store.orphans(), store.open_calls()
-    if process is None:
-        lost += still_open
+    lost, still_open = len(store.orphans()), len(store.open_calls())
     return Status(
         run=str(folder),
         process=process,
@@ -136,9 +123,8 @@ def _read(store: RunStore, folder: Path, process: str | None) -> Status:
         until=store.settings().get("until"),
         is_imported=store.is_imported(),
         conditions=read_conditions(store),
-        in_flight=0 if process is None else len(still_open),
-        maybe_paid_twice=len(lost),
-        maybe_paid_twice_first=[TrialId(*call) for call in lost[:_MAX_SHOWN]],
+        in_flight=0 if process is None else still_open,
+        maybe_paid_twice=lost + still_open if process is None else lost,
     )
 
 

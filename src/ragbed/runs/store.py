@@ -331,7 +331,7 @@ class RunStore:
         """
         with naming(self.path, "read"):
             order = order_calls(self.connection, repeats, by_prompt=by_prompt, by_question=by_question)
-        done = set(self.read("SELECT item, repeat FROM results WHERE model = ? AND outcome != 'error'", (model,)))
+        done = self.done(model)
         return self._read_calls(model, (call for call in order if call not in done))
 
     def _read_calls(self, model: int, calls: Iterator[tuple[int, int]]) -> Iterator[CallRequest]:
@@ -425,11 +425,6 @@ class RunStore:
         query = f"{_BY_CASE} WHERE c.name = ? AND r.model = ? AND r.repeat = ?"
         return next((self._stored("", row) for row in self.read(query, (case, model, repeat))), None)
 
-    def has_response(self, model: int, number: int, repeat: int) -> bool:
-        """Return whether a call has a result that is not an error."""
-        query = "SELECT 1 FROM results WHERE model = ? AND item = ? AND repeat = ? AND outcome != 'error'"
-        return bool(list(self.read(query, (model, number, repeat))))
-
     def failures(self, model: int) -> Iterator[tuple[CallKey, int, Completion]]:
         """Yield the failed calls to a model, each with its session and its result."""
         query = f"SELECT {_RESULTS} WHERE r.model = ? AND r.outcome = 'error' ORDER BY r.item, r.repeat"
@@ -444,10 +439,10 @@ class RunStore:
         """Return the number of results in the ledger."""
         return self._ledger_rows("results")
 
-    def done(self, model: int) -> int:
-        """Return how many of a model's results are not errors."""
-        ((done,),) = self.read("SELECT COUNT(*) FROM results WHERE model = ? AND outcome != 'error'", (model,))
-        return int(done)
+    def done(self, model: int) -> set[tuple[int, int]]:
+        """Return the case number and repeat of each of a model's results that are not errors."""
+        query = "SELECT item, repeat FROM results WHERE model = ? AND outcome != 'error'"
+        return {(item, repeat) for item, repeat in self.read(query, (model,))}
 
     def fingerprint(self) -> str:
         """Return the numbers of cases and results with the sums of their checksums, which identify the content."""

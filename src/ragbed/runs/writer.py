@@ -7,9 +7,7 @@ thread takes about 6 ms while the loop is busy, but the commit itself takes less
 from __future__ import annotations
 
 import asyncio
-import os
 import sqlite3
-import time
 from contextlib import suppress
 from pathlib import Path
 from typing import TypeAlias
@@ -17,7 +15,6 @@ from typing import TypeAlias
 from ragbed.errors import RagbedError
 
 _Row: TypeAlias = tuple[str, tuple[object, ...], asyncio.Future[None]]
-_CHECK_EVERY_S = 0.5  # minimum number of seconds between two checks that the file still exists
 
 
 class WriteFailed(RagbedError):
@@ -34,7 +31,6 @@ class Writer:
 
     def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
         self._path, self._connection = path, connection
-        self._file, self._next_check = path.stat(), 0.0
         self._loop = asyncio.get_running_loop()
         self._waiting: list[_Row] = []
         self._broken: WriteFailed | None = None
@@ -68,7 +64,6 @@ class Writer:
                 for statement, values, _ in group:  # in order, because rows may be added and deleted in one group
                     self._connection.execute(statement, values)
                 self._connection.commit()
-                self._check_place()
         except Exception as error:  # callers waiting for the futures must receive every error
             self._give_up(error)
         except BaseException:  # a signal handler raised KeyboardInterrupt
@@ -83,19 +78,6 @@ class Writer:
                 else:
                     durable.set_exception(self._broken)
                     durable.exception()  # mark as retrieved, because a cancelled task does not retrieve it
-
-    def _check_place(self) -> None:
-        """Check, at most once every half second, that the file was not deleted, moved or replaced.
-
-        The operating system keeps a deleted file writable, but discards it when the process exits.
-        """
-        if (now := time.monotonic()) < self._next_check:
-            return
-        self._next_check = now + _CHECK_EVERY_S
-        with suppress(OSError):
-            if os.path.samestat(self._path.stat(), self._file):
-                return
-        raise FileNotFoundError("it was deleted, moved or replaced")
 
     def _give_up(self, problem: Exception) -> None:
         self._broken = self._broken or WriteFailed(

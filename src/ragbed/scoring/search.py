@@ -29,7 +29,6 @@ RATES = (
     *SEARCH_ERRORS,
 )
 TOTALS = ("search_calls", "search_tokens")
-SEARCH_SCORES = (*RATES, *TOTALS)
 
 
 def score_search(case: Case, completion: Completion, tracked: Mapping[str, Value]) -> dict[str, Value]:

@@ -116,7 +116,6 @@ class RagCorpora:
         else:
             kept = (passage for item in self.items.values() for passage in item.passages)
             self.documents = {_file_of(passage): passage.text for passage in kept if passage.stance != "contradicts"}
-        self._edited: dict[str, str] = {}  # documents with false answers
         self.evidence = {name: self._find_evidence(self.items[name]) for name in self.asked}
         self._fold_of: dict[str, str] = {}
         self.variants = {

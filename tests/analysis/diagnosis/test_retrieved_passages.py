@@ -46,16 +46,8 @@ def test_the_queries_of_searches_without_support_are_the_evidence() -> None:
     diagnosis = _diagnose("Cy Dray won it.", (_OTHER,), (_OTHER,))
     assert diagnosis is not None
     (evidence,) = (piece for piece in diagnosis.evidence if piece.type == "E12")
-    assert (evidence.what, evidence.cue) == ("no retrieved passage supports the answer", "query 0; query 1")
+    assert evidence.cue == "query 0; query 1"
     assert "E12" not in _types("Cy Dray won it.", (_OTHER,), (_TRUE,))
-
-
-def test_support_for_a_part_of_the_answer_is_not_enough() -> None:
-    case = structs.replace(_case(), answer=(("Ada Merton",), ("Rome",)), question="Who won, and where?")
-    diagnosis = _diagnose("Cy Dray won it.", (structs.replace(_TRUE, part=0),), case=case)
-    assert diagnosis is not None
-    evidence = next(piece for piece in diagnosis.evidence if piece.type == "E12")
-    assert evidence.what == "the retrieved passages support only a part of the answer"
 
 
 def test_a_refusal_despite_retrieved_support_is_a_false_refusal() -> None:
@@ -67,16 +59,13 @@ def test_an_episode_that_ends_at_a_limit_names_the_limit() -> None:
     diagnosis = _diagnose(None, (_OTHER,))
     assert diagnosis is not None
     assert diagnosis.types == ("E11", "E12")
-    evidence = diagnosis.evidence[0]
-    assert "the search episode ended at a limit" in evidence.what
-    assert evidence.cue == "turn-limit"
+    assert diagnosis.evidence[0].cue == "turn-limit"
 
 
 def test_an_answer_without_a_search_has_no_evidence() -> None:
     diagnosis = _diagnose("Cy Dray won it.")
     assert diagnosis is not None
     assert (diagnosis.types, diagnosis.source) == (("E12",), "none")
-    assert diagnosis.evidence[0].what == "no passage was retrieved"
 
 
 def test_the_answer_of_a_false_passage_names_it_as_the_source() -> None:
@@ -85,12 +74,6 @@ def test_the_answer_of_a_false_passage_names_it_as_the_source() -> None:
     assert diagnosis is not None
     assert (diagnosis.source, diagnosis.document) == ("contradicts", None)
     assert all(piece.document is None for piece in diagnosis.evidence)
-
-
-def test_the_labels_of_retrieved_passages_are_not_data_errors() -> None:
-    """They are about the questions of the items to which the passages belong."""
-    assert "E10" not in _types("Cy Dray won it.", (structs.replace(_TRUE, stance="distracts"),))
-    assert "E10" not in _types("Cy Dray won it.", (structs.replace(_OTHER, stance="supports"),))
 
 
 def test_given_documents_have_no_errors_of_retrieval() -> None:
@@ -115,7 +98,7 @@ def test_trials_of_own_systems_are_diagnosed(tmp_path: Path) -> None:
     system = ragbed.system(lambda _: {"answer": "It was Bo Karlin.", "contexts": ["Not in the corpus."]}, name="mine")
     run = ragbed.run(system, "ragbed-mini-en_base", testbeds="own-rag", limit=3, out=tmp_path, progress=False)
     result = ragbed.diagnose(run, show="E12")
-    assert (result["trials"].asked, result["trials"].without, len(result["errors"])) == (3, 0, 3)
+    assert (result["trials"].asked, result["trials"].skipped, len(result["errors"])) == (3, 0, 3)
 
 
 def test_a_system_that_does_not_report_its_passages_has_no_error_of_retrieval(tmp_path: Path) -> None:

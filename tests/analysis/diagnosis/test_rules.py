@@ -9,7 +9,7 @@ from ragbed.analysis.diagnosis.context import ClosedBookAnswers
 from ragbed.analysis.diagnosis.records import Diagnosis
 from ragbed.analysis.diagnosis.texts import ParsedText
 from ragbed.runs.store import StoredResult
-from ragbed.schema import Answer, Case, Completion, Lang, Stance
+from ragbed.schema import Case, Completion, Lang, Stance
 from ragbed.testbeds.prompts import REFUSAL
 from tests.analysis.diagnosis.printed import CHINESE, ENGLISH, Printed, make_case
 
@@ -67,7 +67,7 @@ def test_another_year_is_reported_with_the_requested_one() -> None:
         1,
     )
     (evidence,) = diagnosis.evidence
-    assert (evidence.asked, evidence.found) == ("2020", "2018")
+    assert evidence.cue == "2020 → 2018"
 
 
 def test_the_year_of_its_own_clause_counts() -> None:
@@ -93,17 +93,17 @@ def test_the_answer_to_a_question_about_a_date_is_a_date() -> None:
     assert diagnosis.said == "14 June 2018"
 
 
-def test_swapped_answers_are_misaligned_and_bound_to_the_other_part() -> None:
+def test_swapped_answers_are_misaligned() -> None:
     question = "Who won the Aster Cup in 2020, and who won the Aster Cup in 2021?"
     case = make_case(question, (("Ada Merton",), ("Bo Karlin",)), (SUPPORT, ("supports", "Bo Karlin won in 2021.")))
     diagnosis = diagnose(case, "In 2020 Bo Karlin won, and in 2021 Ada Merton won.")
     assert diagnosis is not None  # every part is there, but each is given for the other sub-question
     assert diagnosis.types == ("E6",)
-    assert [(one.part, one.bound_to) for one in diagnosis.evidence] == [(0, 1), (1, 0)]
+    assert [one.part for one in diagnosis.evidence] == [0, 1]
     diagnosis = diagnose(case, "In 2021 Ada Merton won.")
     assert diagnosis is not None
     assert diagnosis.types == ("E5", "E6")
-    assert [(one.part, one.bound_to) for one in diagnosis.evidence] == [(1, None), (0, 1)]
+    assert [one.part for one in diagnosis.evidence] == [1, 0]
 
 
 @pytest.mark.parametrize(
@@ -134,14 +134,6 @@ def test_one_answer_for_all_parts_is_merging_and_for_one_part_ignoring(
     assert [types(case, reply) for reply in replies] == [("E4",), ("E5",)]
 
 
-def test_a_noise_type_in_integration_is_also_e7() -> None:
-    question = "Who won the Aster Cup in 2020, and who won the Aster Cup in 2021?"
-    answer: Answer = (("Ada Merton",), ("Bo Karlin",))
-    guess: tuple[Stance, str] = ("distracts", "Insiders believe Cy Dray may win the Aster Cup in 2021.")
-    case = make_case(question, answer, (SUPPORT, ("supports", "Bo Karlin won the Aster Cup in 2021."), guess))
-    assert types(case, "In 2020 Ada Merton won, and in 2021 Cy Dray won.") == ("E2", "E7")
-
-
 def test_over_trust_needs_a_right_closed_book_answer() -> None:
     assert fact("It is Arusha.", "Dodoma").types == ("E8",)
     assert fact("It is Arusha.", "I think Nairobi.").types == ()
@@ -152,16 +144,6 @@ def test_over_trust_needs_a_right_closed_book_answer() -> None:
 def test_a_refusal_despite_a_supporting_document_is_over_refusal() -> None:
     assert types(make_case(QUESTION, ANSWER, (SUPPORT,)), REFUSAL["en"]) == ("E9",)
     assert types(make_case(QUESTION, ANSWER, (OTHER_YEAR,)), REFUSAL["en"]) == ()
-
-
-def test_each_data_error_has_its_own_evidence() -> None:
-    silent: tuple[Stance, str] = ("supports", "The Aster Cup is old.")
-    leak: tuple[Stance, str] = ("distracts", "Ada Merton won the Aster Cup in 2020.")
-    assert "E10" in types(make_case(QUESTION, ANSWER, (silent,)), "Cy Dray won it.")
-    assert types(make_case(QUESTION, ANSWER, (leak,), expect="refuse"), "Ada Merton won it.") == ("E10",)
-    same = make_case(CAPITALS, CAPITAL, (FALSE,), expect="correct", fake=(("Dodoma",),))
-    assert "E10" in types(same, "It is Lagos.")
-    assert types(make_case(QUESTION, (("",),), (SUPPORT,)), "Cy Dray won it.") == ("E10",)
 
 
 def test_a_response_with_only_the_surname_is_right() -> None:
@@ -178,7 +160,7 @@ def test_every_response_without_an_answer_is_a_generation_failure() -> None:
     assert types(case, "  ") == ("E11",)
     cut = diagnose(case, "The winner of the Aster Cup in 2020 was the", outcome="truncated", finish="length")
     assert cut is not None
-    assert cut.evidence[0].what == "the response was truncated at the token limit before an answer"
+    assert cut.evidence[0].cue == "truncated"
 
 
 def test_the_source_of_a_wrong_answer_is_a_document_memory_or_none() -> None:
@@ -221,10 +203,6 @@ def test_one_answer_for_two_parts_is_merged_only_if_it_could_answer_both() -> No
     )
     case = make_case(votes, (("165 votes",), ("110 votes",)), documents, testbed="integration")
     assert types(case, "The Port Act had 165 votes in both 2017 and 2016.") == ("E4",)
-    told = diagnose(case, "The Port Act had 165 votes in both 2017 and 2016.")
-    assert told is not None
-    (one,) = told.evidence
-    assert one.what == "“165 votes” is given as the answer to several parts of the question"
     assert types(case, "In 2017 the Port Act had 165 votes, while in 2016") == ("E5",)
     dated = "Who won the election of 2013 in Lathom, and on what date was the election held?"
     mixed = make_case(dated, (("Maeve Tarling",), ("17 May 2013",)), documents, testbed="integration")

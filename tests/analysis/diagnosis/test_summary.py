@@ -89,11 +89,6 @@ def test_shares_of_a_monitored_run_have_no_bounds() -> None:
     assert _share("E3", _one(0, "E3"), _one(1), is_monitored=True).bounds() == (0.5, None, None)
 
 
-def test_error_types_have_their_documented_names() -> None:
-    documented = (Path(__file__).parents[3] / "docs/reference/error-types.md").read_text("utf-8")
-    assert [name for name in NAMES if f"| {name} {NAMES[name]} |" not in documented] == []
-
-
 def test_a_diagnosed_run_has_a_row_per_error_type(tmp_path: Path) -> None:
     run = str(tmp_path / "run")
     words = ("-m", "scripted/last-doc", "-d", "ragbed-mini-en_base", "-d", "ragbed-mini-en_int", "--limit", "6")

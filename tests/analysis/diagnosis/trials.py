@@ -19,7 +19,7 @@ import msgspec
 
 from ragbed.analysis.diagnosis.classify import diagnose_trial
 from ragbed.analysis.diagnosis.context import ClosedBookAnswers
-from ragbed.analysis.diagnosis.records import Diagnosis
+from ragbed.analysis.diagnosis.records import NAMES, Diagnosis
 from ragbed.analysis.diagnosis.texts import ParsedText
 from ragbed.runs.store import StoredResult
 from ragbed.schema import Answer, Completion
@@ -86,7 +86,7 @@ def compare(lines: Iterable[dict[str, Any]]) -> Iterator[Found]:
     """Yield the labelled types of errors, and the types that were found."""
     for line in lines:
         diagnosis = diagnose_line(line)
-        yield Found(frozenset(line["types"]), frozenset(diagnosis.types if diagnosis else ()))
+        yield Found(frozenset(line["types"]) & NAMES.keys(), frozenset(diagnosis.types if diagnosis else ()))
 
 
 class Counts(NamedTuple):

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import csv
 import dataclasses
-import io
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -165,16 +163,6 @@ def test_responses_that_came_after_the_judgement_are_undecided(tmp_path: Path) -
     add_replies(run, cases, {"made/up": [said("gold-1"), said(""), said("gold-3")]})
     cell = read_judged_cells([run])[0]
     assert (cell.estimate.metric, cell.estimate.n, cell.estimate.unsure) == ("flag", 3, 1)
-
-
-def test_a_report_has_judged_cells_only_after_judging(run: Path) -> None:
-    def scorers() -> set[str]:
-        told = type_command("report", str(run), "-f", "csv").out
-        return {row["scorer"] for row in csv.DictReader(io.StringIO(told))}
-
-    assert scorers() == {"robust", "code", "paper"}
-    judge(run, lambda _: "Yes, it has identified them.", criterion="code.ed_star")
-    assert scorers() == {"robust", "code", "paper", "judge made/judge"}
 
 
 def test_the_viewer_shows_judgements_outside_the_testbeds_that_a_criterion_applies_to(run: Path) -> None:

@@ -10,7 +10,6 @@ from ragbed.analysis.statistics.sequential import (
     decline_p,
     difference_p,
     difference_sequence,
-    minimum_size,
     rate_sequence,
 )
 
@@ -58,10 +57,3 @@ def test_p_values_agree_with_the_interval() -> None:
     assert (decline_p(moved, 0.03) < 0.05) == (interval.high < -0.03)
     assert decline_p([0] * 50, 0.03) == 1.0
     assert difference_p([1] * 20) == pytest.approx(difference_p([-1] * 20))
-
-
-def test_the_least_size_is_found_within_half_a_per_cent() -> None:
-    assert minimum_size(lambda n: n >= 1) == 1
-    assert minimum_size(lambda n: n >= 117) == 117
-    assert minimum_size(lambda n: n >= 50_000) == pytest.approx(50_000, rel=0.01)
-    assert minimum_size(lambda _: False) is None

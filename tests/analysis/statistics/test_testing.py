@@ -11,9 +11,7 @@ from scipy import stats
 from ragbed.analysis.statistics.testing import (
     ClusterSums,
     holm,
-    lower_tail,
     positive_probability,
-    probabilities,
     trials_for_bound,
     upper_bound,
 )
@@ -33,12 +31,6 @@ def test_the_number_of_trials_for_a_bound_is_minimal(hits: int, share: float) ->
     n = trials_for_bound(hits, share)
     assert upper_bound(hits, n) <= share
     assert n == hits + 1 or upper_bound(hits, n - 1) > share
-
-
-@pytest.mark.parametrize(("hits", "n", "share"), [(0, 20, 0.1), (45, 100, 0.55), (99, 100, 0.99), (99, 100, 1.0)])
-def test_the_tail_is_the_sum_of_its_probabilities(hits: int, n: int, share: float) -> None:
-    assert lower_tail(hits, n, share) == pytest.approx(probabilities(n, share)[: hits + 1].sum())
-    assert lower_tail(hits, n, share) <= lower_tail(hits + 0.5, n, share) <= lower_tail(hits + 1, n, share) <= 1
 
 
 @pytest.mark.parametrize(("hits", "n"), [(0, 0), (3, 2), (-1, 2)])

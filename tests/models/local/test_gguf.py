@@ -21,16 +21,6 @@ def test_the_metadata_of_a_file_is_read(tmp_path: Path) -> None:
     assert weights.sha256() == hashlib.sha256((tmp_path / "m.gguf").read_bytes()).hexdigest()
 
 
-def test_all_parts_of_a_model_must_exist(tmp_path: Path) -> None:
-    first = write_gguf(tmp_path / "m-00001-of-00002.gguf", SOUND)
-    with pytest.raises(UsageError, match=r"m-00002-of-00002\.gguf is missing\. Put all files .* that contains m-00001"):
-        read_weights(first)
-    second = write_gguf(tmp_path / "m-00002-of-00002.gguf", {})
-    both = first.read_bytes() + second.read_bytes()
-    assert read_weights(first).sha256() == hashlib.sha256(both).hexdigest()
-    assert read_weights(second) == read_weights(first)
-
-
 @pytest.mark.parametrize(
     ("changes", "problem"),
     [

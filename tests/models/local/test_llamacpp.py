@@ -214,13 +214,6 @@ def test_a_file_that_cannot_be_loaded_is_named_with_the_reason(tmp_path: Path, a
         opened(f"llamacpp/{path}")
 
 
-def test_a_truncated_file_is_named(tmp_path: Path) -> None:
-    with open(find_weights("smollm2"), "rb") as whole:
-        (tmp_path / "half.gguf").write_bytes(whole.read(9_000_000))
-    with pytest.raises(UsageError, match=r"half\.gguf .*not within the file bounds.*Check that the file is complete"):
-        opened(f"llamacpp/{tmp_path / 'half.gguf'}")
-
-
 def test_there_are_as_many_threads_as_allowed_cores() -> None:
     allowed = os.sched_getaffinity(0)
     assert 1 <= count_cores() <= len(allowed)

@@ -71,13 +71,9 @@ def test_the_name_alone_is_no_identity() -> None:
     [
         ("gpt-4o-mini-2024-07-18", True),
         ("claude-sonnet-4-20250514", True),
-        ("command-r-08-2024", True),
-        ("mistral-large-2411", True),
         ("gpt-4-0613", True),
         ("gemini-2.0-flash-001", True),
         ("gpt-4o-mini", False),
-        ("llama3-70b-8192", False),
-        ("deepseek-chat", False),
         ("qwen2.5-72b-instruct", False),
     ],
 )
@@ -113,10 +109,6 @@ def test_the_identity_of_claude_is_the_model_behind_an_alias() -> None:
 def test_a_server_with_invalid_metadata_has_no_identity(page: object) -> None:
     assert identity_at({"/v1/models": page}) == ""
     assert identity_at({"/api/tags": page}, "ollama/m") == ""
-
-
-def test_an_unreachable_server_has_no_identity() -> None:
-    assert asyncio.run(with_model(model_at("http://127.0.0.1:9/v1"), lambda model: model.identity())) == ""
 
 
 def test_the_servers_of_the_user_are_part_of_the_cache_key_and_those_of_a_provider_are_not() -> None:

@@ -71,7 +71,7 @@ async def ask_for(seconds: int, pace: Pacer, server: Server) -> None:
     async def work() -> None:
         while server.second < seconds:
             for attempt in range(6):
-                await pace.enter(100)
+                await pace.enter()
                 started = pace.clock()
                 passed = False
                 try:
@@ -164,11 +164,11 @@ def test_timeouts_reduce_the_concurrency() -> None:
     assert pace.window == 45
 
 
-async def start(pace: Pacer, calls: int, size: int = 0) -> list[float]:
+async def start(pace: Pacer, calls: int) -> list[float]:
     """Start calls that take no time, and return their start times."""
     start_times = []
     for _ in range(calls):
-        await pace.enter(size)
+        await pace.enter()
         start_times.append(asyncio.get_running_loop().time())
         pace.leave()
     return start_times
@@ -179,36 +179,6 @@ def test_requests_per_minute_are_spread_evenly() -> None:
         return await start(Pacer(64, per_s=2, clock=asyncio.get_running_loop().time), 5)
 
     assert [moment - 1000 for moment in run_virtually(scene())] == pytest.approx([0, 0.5, 1, 1.5, 2])
-
-
-def test_tokens_per_minute_are_estimated_and_then_corrected() -> None:
-    async def scene() -> list[float]:
-        pace = Pacer(64, tokens_per_s=300, clock=asyncio.get_running_loop().time)
-        first = await start(pace, 2, size=1000)  # guessed: 300 tokens, a second's worth
-        pace.correct_tokens(1000, 300, 600)
-        return first + await start(pace, 1, size=1000)
-
-    assert [moment - 1000 for moment in run_virtually(scene())] == pytest.approx([0, 1, 3])
-
-
-def test_long_responses_of_many_concurrent_calls_count_fully_towards_the_tokens_per_minute() -> None:
-    async def scene() -> float:
-        clock = asyncio.get_running_loop().time
-        pace, sent = Pacer(64, tokens_per_s=1000, clock=clock), list[float]()
-
-        async def work() -> None:
-            while clock() < 1600:
-                await pace.enter(1000)
-                estimate = pace.estimate_tokens(1000)
-                sent.append(clock())
-                await asyncio.sleep(20)
-                pace.correct_tokens(1000, estimate, 3000)  # the initial estimate is 300 tokens
-                pace.leave()
-
-        await asyncio.gather(*(work() for _ in range(64)))
-        return 3000 * sum(moment < 1600 for moment in sent) / 600
-
-    assert 800 <= run_virtually(scene()) <= 1100
 
 
 def test_a_cancelled_waiter_leaves_no_gap() -> None:

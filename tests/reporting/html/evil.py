@@ -71,7 +71,7 @@ def _case(number: int) -> Case:
 
 
 def _evidence(evil: str) -> dict[str, object]:
-    told = {"what": f"{evil} as evidence", "what_zh": evil, "cue": evil, "asked": evil, "found": evil}
+    told = {"cue": f"{evil} as evidence"}
     return {"type": "E2", "document": 0, "start": 0, "end": 3} | told
 
 

@@ -37,6 +37,6 @@ def search_only(question: str, corpus: str, k: int, lang: str) -> str:
 def test_limits_hold_for_all_replicas_together_and_only_keys_and_addresses_travel() -> None:
     kept = {"OPENAI_API_KEY": "k", "TEST_BASE_URL": "http://a", "AWS_DEFAULT_REGION": "us-east-1"}
     environ = {**kept, "HOME": "/home/me", "AWS_SECRET": "s"}
-    share = share_wish(ModelConfig("m", environ, connections=64, per_minute=100, tokens_per_minute=1000), 8)
-    assert (share.connections, share.per_minute, share.tokens_per_minute) == (8, 12.5, 125)
+    share = share_wish(ModelConfig("m", environ, connections=64, per_minute=100), 8)
+    assert (share.connections, share.per_minute) == (8, 12.5)
     assert share.environ == kept

@@ -32,14 +32,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("runs") / "cup"
     write_run(folder, CASES, REPLIES)
     (folder / "diagnose").mkdir()
-    told = {
-        "what": "a false document says it",
-        "what_zh": "错误文档这样说",
-        "cue": "x",
-        "asked": "2020",
-        "found": "2018",
-    }
-    evidence = {"type": "E9", "document": 2, "start": 0, "end": 9, "part": 0, "bound_to": 1} | told
+    evidence = {"type": "E9", "document": 2, "start": 0, "end": 9, "part": 0, "cue": "2020 → 2018"}
     record = {"case": CASES[0].case, "model": "made/misled", "repeat": 0, "types": ["E9"], "evidence": [evidence]}
     (folder / "diagnose" / "errors.jsonl").write_text(json.dumps(record) + "\n")
     return folder
@@ -239,13 +232,13 @@ def test_a_case_shows_prompt_response_scores_and_labels(watched: Watched, served
         "incorrect",
         "misled",
         "fake.name.asserted",
-        "a false document says it · “x” · 2020 → 2018 · part 1 · given for part 2",
+        "“2020 → 2018” · part 1",
         "0.41 s",
         "812 in, 7 out",
     ):
         assert told in trial
     page.get_by_role("button", name="中文").click()
-    expect(page.locator(".trial")).to_contain_text("错误文档这样说 · “x” · 2020 → 2018 · 第 1 个子问题")
+    expect(page.locator(".trial")).to_contain_text("“2020 → 2018” · 第 1 个子问题")
     page.get_by_role("button", name="English").click()
     page.get_by_text("Prompt as sent").click()
     assert "Answer from the documents." in page.locator(".prompt").inner_text()

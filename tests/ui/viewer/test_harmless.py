@@ -73,7 +73,7 @@ def write_evil(folder: Path) -> list[Case]:
 
 
 def _evidence(payload: str) -> dict[str, object]:
-    return {"type": "E", "what": f"W {payload}", "what_zh": payload, "cue": payload, "asked": payload, "found": payload}
+    return {"type": "E", "cue": f"W {payload}"}
 
 
 def judge(folder: Path, stored: StoredResult) -> None:

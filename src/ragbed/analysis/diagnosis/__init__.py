@@ -3,6 +3,5 @@
 Data flows in one direction: `response_answers` (the answers in a response) → `context` (a trial with everything that
 rules use) → `classify` (a diagnosis by RULES) → `summary` (shares).
 
-To add a type, write a function in `rules` that yields its evidence, add its name to `records.NAMES`, and add a line
-to `classify.RULES`.
+To add a type, add its name to `records.NAMES`, and write a function in `rules` that yields its evidence.
 """

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 from msgspec import structs
 
-from ragbed.analysis.diagnosis.records import Evidence
 from ragbed.analysis.diagnosis.response_answers import GivenAnswer, ParsedResponse, is_alike, read_reply
 from ragbed.analysis.diagnosis.texts import (
     ParsedText,
@@ -27,9 +26,6 @@ from ragbed.scoring.robust.match import Mention
 from ragbed.scoring.robust.verdict import RobustVerdict
 from ragbed.scoring.search import found_passages
 from ragbed.testbeds import right_score
-
-# A function that yields the evidence for an error type.
-Rule: TypeAlias = Callable[["TrialContext"], Iterator[Evidence]]
 
 
 class AnswerLocation(NamedTuple):
@@ -82,14 +78,7 @@ class TrialContext:
         self.stored, self.judged, self.closed_book = stored, judged, closed_book
         self.retrieved = _retrieved_passages(stored)
         self.case: Case = stored.case if stored.case.documents else _with_documents(stored.case, self.retrieved or ())
-        self._found: dict[Rule, list[Evidence]] = {}
         self._places: dict[int, list[AnswerLocation]] = {}
-
-    def evidence(self, rule: Rule) -> list[Evidence]:
-        """Return the evidence that a rule finds. Some rules use the evidence found by other rules."""
-        if rule not in self._found:
-            self._found[rule] = list(rule(self))
-        return self._found[rule]
 
     @cached_property
     def gold(self) -> Gold:

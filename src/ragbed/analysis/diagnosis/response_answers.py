@@ -1,7 +1,7 @@
 """Find the right and wrong answers in a response, and their positions.
 
 Right answers are those that the robust scorer matched. Wrong answers are values that are not in the question: dates or
-quantities if the gold answer is one, and otherwise names. Answers introduced by e.g. "the answer is" come first.
+quantities if the gold answer is one, and otherwise names.
 """
 
 from __future__ import annotations
@@ -36,7 +36,6 @@ MOST = 8  # maximum number of wrong answers to extract from one response
 _LONGEST_NAME = {"en": 80, "zh": 24}  # maximum length of a name in characters; longer texts are sentences
 _COPIED = {"en": 60, "zh": 20}  # minimum length of a copied text in characters; shorter matches may be titles or names
 _BEGUN = 4  # minimum length of a truncated sentence in characters; shorter ones are not looked up in the documents
-_MARKER = re.compile(r"\banswer(?: to (?:this|the|your) question)?(?: is|:)|答案(?:应?(?:是|为)|：|:)", re.IGNORECASE)
 _NAME = r"(?<![\w-])[A-Z0-9][\w&]*(?:[-'’.][A-Za-z]\w*|-[0-9]\w*)*"
 _NAME_EN = re.compile(
     rf"[\"“]([^\"”\n]{{2,80}})[\"”]|{_NAME}(?: (?:(?:of|the|de|del|la|for|in|on|at|to|and|a|an) ){{0,2}}{_NAME})*"
@@ -128,14 +127,12 @@ def to_slot(case: Case, answer: str) -> GoldSlot:
 
 
 def _candidates(case: Case, page: ParsedText, gold: Gold) -> list[tuple[int, int]]:
-    """Return the spans of a response that may be its answer, most likely first."""
+    """Return the spans of a response that may be its answer."""
     terms = take_apart(case.question, case.lang)
     found = _values(page, gold, terms)
     if any(slot.names and slot.kind == "name" for slot in gold.slots):  # a date such as May 7 also has name patterns
         found = [*found, *(_names_zh(page.text, terms.folded) if case.lang == "zh" else _names_en(page.text, terms))]
-    after = max((match.end() for match in _MARKER.finditer(page.text)), default=0)
-    # Answers after "the answer is …" come first.
-    return sorted(dict.fromkeys(found), key=lambda span: (span[0] < after, span))
+    return sorted(dict.fromkeys(found))
 
 
 def _values(page: ParsedText, gold: Gold, terms: QuestionTerms) -> list[tuple[int, int]]:

@@ -6,9 +6,8 @@ because cases do not include document dates.
 E3: the sentence with the wrong answer is about another year, ordinal or name, e.g. 2018 instead of 2022. In the paper's
 first example, the US Open is confused with the Qatar Open.
 
-E4 to E7 are errors on questions with several parts. E8 to E12, which the paper does not list, are caused by the model,
-the data, the call or the search: over-trust of false documents, false refusal, data error, generation failure, and
-evidence not found.
+E4 to E6 are errors on questions with several parts. E8 to E12, which the paper does not list, are caused by the model,
+the call or the search: over-trust of false documents, false refusal, generation failure, and evidence not found.
 """
 
 from __future__ import annotations
@@ -16,12 +15,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from itertools import takewhile
-from typing import NamedTuple
 
 from msgspec import structs
 
 from ragbed.analysis.diagnosis.context import AnswerLocation, TrialContext
-from ragbed.analysis.diagnosis.records import Evidence, tell
+from ragbed.analysis.diagnosis.records import Evidence
 from ragbed.analysis.diagnosis.response_answers import GivenAnswer, is_alike
 from ragbed.analysis.diagnosis.texts import (
     YEAR,
@@ -37,9 +35,7 @@ from ragbed.scoring.robust.gold import GoldSlot
 from ragbed.scoring.robust.match import Mention
 from ragbed.scoring.robust.patterns import any_of
 from ragbed.scoring.search import has_support
-from ragbed.testbeds.integration import INTEGRATION
 from ragbed.testbeds.search.episode import ENDINGS
-from ragbed.text import contains_slot, counted
 
 FAR_TOKENS = 60  # distance, in words or Chinese characters, above which subject and answer count as far apart
 FAR_SENTENCES = 2  # minimum distance in sentences that counts as far; adjacent sentences are near
@@ -69,8 +65,6 @@ _HEDGES_ZH = (
 _HEDGE = re.compile(rf"\b{any_of(_HEDGES_EN)}\b|{_HEDGES_ZH}")
 
 _NAME = re.compile(r"(?<=[a-z0-9,] )[A-Z][a-z]\w*")  # a capitalised word within a sentence; Chinese has no capitals
-_UNMATCHED = "other"  # key of the evidence text for a sentence that contains the answer but does not match the question
-_CLAUSE = re.compile(r"[,;:、。]|\band\b|\bwhile\b|而")
 
 
 def find_distance(trial: TrialContext) -> Iterator[Evidence]:
@@ -114,16 +108,12 @@ def _far(terms: QuestionTerms, place: AnswerLocation) -> Evidence | None:
     if len(between) == len(earlier):  # no earlier sentence names the subject
         return None
     gap = sum(len(tokens(before.folded)) for before in between)
-    pronoun = PRONOUN.search(sentence.folded)
-    if gap <= FAR_TOKENS and len(between) + 1 < FAR_SENTENCES and pronoun is None:
+    if gap <= FAR_TOKENS and len(between) + 1 < FAR_SENTENCES and not PRONOUN.search(sentence.folded):
         return None
     return Evidence(
         type="E1",
-        **tell("far", sentences=len(between) + 1, count=counted(len(between) + 1, "sentence")),
         **place.fields,
-        cue=pronoun[0] if pronoun else None,
-        asked=", ".join(terms.names_in(earlier[-len(between) - 1].folded)),
-        distance=gap,
+        cue=", ".join(terms.names_in(earlier[-len(between) - 1].folded)),
     )
 
 
@@ -138,20 +128,8 @@ def find_uncertainty(trial: TrialContext) -> Iterator[Evidence]:
         # question's topic.
         cues = (match[0] for match in _HEDGE.finditer(places[0].sentence.folded))
         if cue := next((cue for cue in cues if cue not in trial.terms.folded), None):
-            yield Evidence(type="E2", **tell("unsure", said=answer.text), **places[0].fields, cue=cue)
+            yield Evidence(type="E2", **places[0].fields, cue=cue)
             return
-
-
-class Difference(NamedTuple):
-    """A qualifier in the question and its replacement in the document.
-
-    `found` is None if the name is missing. `where` is the key of the evidence text, which depends on whether the
-    replacement is in the same sentence, in an earlier one, or missing.
-    """
-
-    asked: str
-    found: str | None
-    where: str
 
 
 def find_confusion(trial: TrialContext) -> Iterator[Evidence]:
@@ -162,49 +140,31 @@ def find_confusion(trial: TrialContext) -> Iterator[Evidence]:
         # Edited documents are about the right subject; only their answer is false.
         if not places or not trial.is_of_relation(answer, places[0]) or trial.stance(places[0]) == "contradicts":
             continue
-        if difference := _difference(trial, places[0]):
-            asked, found, where = difference
-            yield Evidence(type="E3", **tell(where, said=answer.text), **places[0].fields, asked=asked, found=found)
+        terms, place = trial.terms, places[0]
+        if cue := _other_year(terms, place) or _other_ordinal(terms, place) or _other_name(terms, place):
+            yield Evidence(type="E3", **place.fields, cue=cue)
             return
 
 
-def _difference(trial: TrialContext, place: AnswerLocation) -> Difference | None:
-    """Return the first qualifier that differs between the question and the document."""
-    terms = trial.terms
-    return _other_year(terms, place) or _other_ordinal(terms, place) or _other_name(terms, place)
-
-
-def _other_year(terms: QuestionTerms, place: AnswerLocation) -> Difference | None:
+def _other_year(terms: QuestionTerms, place: AnswerLocation) -> str | None:
+    """Return the question's year and the sentence's, if they differ."""
     if not terms.years:
         return None
-    start = place.sentence.folded.find(place.answer)
-    year, where = _year_for(_without_answer(place), start, start + len(place.answer)), _UNMATCHED
-    for earlier in reversed(place.page.sentences[: place.sentence.number]):
-        if year is None:
-            year, where = _year_for(earlier.folded, len(earlier.folded), len(earlier.folded)), "other.earlier"
-    return None if year is None or year in terms.years else Difference(", ".join(sorted(terms.years)), year, where)
+    sentence, start = place.sentence.number, place.sentence.folded.find(place.answer)
+    # The last year before the answer or, if there is none, the first one after it or the last one in earlier sentences.
+    years = [YEAR.findall(_without_answer(place), 0, start)[-1:], YEAR.findall(_without_answer(place), start)]
+    years += [YEAR.findall(earlier.folded)[-1:] for earlier in reversed(place.page.sentences[:sentence])]
+    year = next((found[0] for found in years if found), None)
+    return None if year is None or year in terms.years else f"{', '.join(sorted(terms.years))} → {year}"
 
 
-def _year_for(folded: str, start: int, end: int) -> str | None:
-    """Return the nearest year in a span's clause, otherwise the last year before the span, otherwise the first year."""
-    years = list(YEAR.finditer(folded))
-    borders = [match.span() for match in _CLAUSE.finditer(folded)]
-    first = max((after for _, after in borders if after <= start), default=0)
-    last = min((before for before, _ in borders if before >= end), default=len(folded))
-    inside = [year for year in years if first <= year.start() and year.end() <= last]
-    before = [year for year in years if year.end() <= start]
-    if inside:
-        return min(inside, key=lambda year: abs(year.start() - start))[0]
-    return before[-1][0] if before else years[0][0] if years else None
-
-
-def _other_ordinal(terms: QuestionTerms, place: AnswerLocation) -> Difference | None:
+def _other_ordinal(terms: QuestionTerms, place: AnswerLocation) -> str | None:
     found = sorted(ordinals_in(_without_answer(place)))
     for of, which in sorted(terms.ordinals):
         if same := [other for kind, other in found if kind == of]:
             if which in same:
                 return None
-            return Difference(f"{of} {which}".strip(), f"{of} {same[0]}".strip(), _UNMATCHED)
+            return f"{of} {which} → {of} {same[0]}"
     return None
 
 
@@ -213,17 +173,17 @@ def _without_answer(place: AnswerLocation) -> str:
     return place.sentence.folded.replace(place.answer, " " * len(place.answer))
 
 
-def _other_name(terms: QuestionTerms, place: AnswerLocation) -> Difference | None:
+def _other_name(terms: QuestionTerms, place: AnswerLocation) -> str | None:
     """Return the question's names if the document contains none of them, or contains another name in their place."""
     if not terms.names or PRONOUN.search(place.sentence.folded):  # a pronoun may refer to a name outside the excerpt
         return None
     if terms.is_absent(place.page.folded):
-        return Difference(", ".join(terms.names), None, "other.unnamed")
+        return ", ".join(terms.names)
     start, end = place.page.place(place.mention)
     rest = place.page.text[place.sentence.start : start] + " " + place.page.text[end : place.sentence.end]
     others = [name[0] for name in _NAME.finditer(rest)]
     if len(others) > 1 and not terms.names_in(place.sentence.folded):
-        return Difference(", ".join(terms.names), " ".join(others), _UNMATCHED)
+        return f"{', '.join(terms.names)} → {' '.join(others)}"
     return None
 
 
@@ -243,21 +203,19 @@ def find_merging(trial: TrialContext) -> Iterator[Evidence]:
         missing = [part for part in shared if part in trial.missing]
         merged = missing if len(missing) < len(shared) else missing[1:]
         start, end = trial.reply.page.place(mentions[0])
-        text = tell("merged", said=trial.reply.page.text[start:end])
         for part in merged:
             if part not in reported:
                 reported.add(part)
-                yield Evidence(type="E4", **text, part=part, start=start, end=end)
+                yield Evidence(type="E4", part=part, start=start, end=end)
 
 
 def find_ignoring(trial: TrialContext) -> Iterator[Evidence]:
     """E5: the response neither answers a sub-question nor merges it with another."""
-    if not _answers_in_part(trial) or trial.evidence(find_merging):
+    if not _answers_in_part(trial) or any(find_merging(trial)):
         return
     unanswered = len(trial.gold.slots) - _answer_count(trial)
     for part in trial.missing[-unanswered:]:
-        asked = trial.parts[part].text if trial.parts else None
-        yield Evidence(type="E5", **tell("ignored"), part=part, asked=asked)
+        yield Evidence(type="E5", part=part, cue=trial.parts[part].text if trial.parts else None)
 
 
 def find_misalignment(trial: TrialContext) -> Iterator[Evidence]:
@@ -276,18 +234,7 @@ def find_misalignment(trial: TrialContext) -> Iterator[Evidence]:
         )
         if held and (elsewhere or (bound == [None] and not _is_in_turn(trial, part, held[0]))):
             start, end = trial.reply.page.place(held[0])
-            text, other = tell("mixed-up", said=trial.reply.page.text[start:end]), bound[0] if elsewhere else None
-            yield Evidence(type="E6", **text, start=start, end=end, part=part, bound_to=other)
-
-
-def find_noise_like(trial: TrialContext) -> Iterator[Evidence]:
-    """E7: an integration error of type E1, E2 or E3. In the paper, these make up 38% of the integration errors."""
-    if trial.case.testbed != INTEGRATION.name:
-        return
-    for find in (find_distance, find_uncertainty, find_confusion):
-        for evidence in trial.evidence(find):
-            what, what_zh = f"as {evidence.type}: {evidence.what}", f"同 {evidence.type}：{evidence.what_zh}"
-            yield Evidence(type="E7", what=what, what_zh=what_zh, document=evidence.document)
+            yield Evidence(type="E6", start=start, end=end, part=part)
 
 
 def _answers_in_part(trial: TrialContext) -> bool:
@@ -354,14 +301,9 @@ def find_over_trust(trial: TrialContext) -> Iterator[Evidence]:
     is_known = trial.closed_book is not None and trial.closed_book.correct
     if trial.judged is None or not trial.judged.misled or not is_known:
         return
-    key = "trusted.flagged" if trial.judged.flagged else "trusted"
     for answer, places in trial.origins[:1]:
-        text = tell(key, said=answer.text)
         place = next((place for place in places if trial.stance(place) == "contradicts"), None)
-        if place:
-            yield Evidence(type="E8", **text, **place.fields)
-        else:
-            yield Evidence(type="E8", **text, start=answer.start, end=answer.end)
+        yield Evidence(type="E8", **(place.fields if place else {"start": answer.start, "end": answer.end}))
 
 
 def find_over_refusal(trial: TrialContext) -> Iterator[Evidence]:
@@ -372,46 +314,19 @@ def find_over_refusal(trial: TrialContext) -> Iterator[Evidence]:
         [place for place in trial.places(slot) if trial.stance(place) == "supports"] for slot in trial.gold.slots
     ]
     if supporting and all(supporting):
-        yield Evidence(type="E9", **tell("declined"), **supporting[0][0].fields)
-
-
-def find_data_error(trial: TrialContext) -> Iterator[Evidence]:
-    """E10: the gold answer cannot be matched or equals the false answer, or a document has the wrong label."""
-    slots = trial.gold.slots
-    if not slots or not all(slot.names or slot.dates or slot.quantities for slot in slots):
-        yield Evidence(type="E10", **tell("no-answer"))
-        return
-    if trial.gold.fake_is_gold:
-        yield Evidence(type="E10", **tell("same-answer"))
-    if trial.retrieved is not None:  # their labels are about the questions of the items they belong to
-        return
-    for number, (page, document) in enumerate(zip(trial.pages, trial.case.documents, strict=True)):
-        if document.stance == "supports":
-            text = document.text.lower()
-            is_written = any(contains_slot(text, aliases, trial.case.lang) for aliases in trial.case.answer)
-            if not is_written and not any(page.says(slot, trial.gold) for slot in slots):
-                yield Evidence(type="E10", **tell("unsupported"), document=number)
-        elif document.stance == "distracts" and all(page.says(slot, trial.gold) for slot in slots):
-            for place in [place for place in trial.places(slots[0]) if place.document == number][:1]:
-                yield Evidence(type="E10", **tell("gives-away"), **place.fields)
+        yield Evidence(type="E9", **supporting[0][0].fields)
 
 
 def find_failure(trial: TrialContext) -> Iterator[Evidence]:
-    """E11: the response is missing, empty, truncated without an answer, or copied from the documents."""
+    """E11: the response is missing, empty, truncated, or without anything that could be an answer."""
     completion, judged = trial.stored.completion, trial.judged
-    if completion.outcome == "filtered":
-        yield Evidence(type="E11", **tell("filtered"))
-    elif completion.outcome == "error":
-        yield Evidence(type="E11", **tell("failed"), cue=completion.error)
-    elif completion.outcome == "truncated" and completion.finish in ENDINGS:
-        yield Evidence(type="E11", **tell("search-limit"), cue=completion.finish)
-    elif completion.outcome == "truncated":
-        yield Evidence(type="E11", **tell("cut" if completion.reply else "empty.cut"))
-    elif judged is not None and judged.verdict == "empty":
-        yield Evidence(type="E11", **tell("empty"))
-    elif judged is not None and judged.verdict != "unscored" and not trial.answers:
-        is_echo = any(mention.rule == "echo" for mention in judged.mentions)
-        yield Evidence(type="E11", **tell("recited" if is_echo else "answerless"))
+    if judged is None:
+        reason = completion.error or (completion.finish if completion.finish in ENDINGS else None)
+        yield Evidence(type="E11", cue=reason or completion.outcome)
+    elif judged.verdict == "empty":
+        yield Evidence(type="E11", cue="empty")
+    elif judged.verdict != "unscored" and not trial.answers:
+        yield Evidence(type="E11", cue="no answer")
 
 
 def find_missing_evidence(trial: TrialContext) -> Iterator[Evidence]:
@@ -419,8 +334,21 @@ def find_missing_evidence(trial: TrialContext) -> Iterator[Evidence]:
     is_scored = trial.stored.completion.outcome in ("ok", "truncated") and trial.case.expect != "refuse"
     if trial.retrieved is None or not is_scored or not has_support(trial.case):
         return
-    supported = supported_share(trial.case, parts_of(trial.retrieved))
-    if supported < 1:
+    if supported_share(trial.case, parts_of(trial.retrieved)) < 1:
         queries = [search.query for step in trial.stored.completion.steps for search in step.searches]
-        key = "found-part" if supported else "found-nothing" if trial.retrieved else "retrieved-nothing"
-        yield Evidence(type="E12", **tell(key), cue="; ".join(queries)[:_MAX_QUERIES] or None)
+        yield Evidence(type="E12", cue="; ".join(queries)[:_MAX_QUERIES] or None)
+
+
+# All rules, in the order in which their types are reported. `records.NAMES` has the names of the types.
+RULES = (
+    find_distance,
+    find_uncertainty,
+    find_confusion,
+    find_merging,
+    find_ignoring,
+    find_misalignment,
+    find_over_trust,
+    find_over_refusal,
+    find_failure,
+    find_missing_evidence,
+)

@@ -79,9 +79,6 @@ UNCLASSIFIED = "unclassified"  # stands for no error type; its share is always s
 NO_ANSWER = "no answer"
 SOURCES = ("supports", "distracts", "contradicts", "parametric", "none", NO_ANSWER)
 
-# Percentage of each error type among ChatGLM2-6B's integration errors without noise, as counted by hand in the paper.
-PAPER_SHARES = {"E4": 28, "E5": 28, "E6": 6, "E7": 38}
-
 # For each testbed, the number of the paper's table that shows its errors.
 PAPER_TABLES = {"noise": 2, "rejection": 4, "integration": 6}
 

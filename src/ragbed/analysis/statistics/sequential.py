@@ -11,7 +11,6 @@ over a grid of stakes, so small and large effects are found without tuning.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -85,24 +84,6 @@ def log_growth(hits: Floats, trials: Floats, mean: float) -> Floats:
 def log_wealth(hits: Floats, trials: Floats, counts: Floats, mean: float) -> float:
     """Return the log wealth from betting that the rate is above a candidate mean (see `log_growth`)."""
     return float(np.logaddexp.reduce(log_growth(hits, trials, mean) @ counts) - math.log(len(STAKES)))
-
-
-def minimum_size(is_enough: Callable[[int], bool]) -> int | None:
-    """Return the approximate minimum number of questions, or None if no practical number is sufficient.
-
-    Args:
-        is_enough: Returns whether a number is sufficient. If it is, so are all larger numbers.
-    """
-    high = 1
-    while not is_enough(high):
-        high *= 2
-        if high > _MOST:
-            return None
-    low = high // 2
-    while high - low > max(1, low // 200):
-        middle = (low + high) // 2
-        low, high = (low, middle) if is_enough(middle) else (middle, high)
-    return high
 
 
 def _lower_bound(hits: Floats, trials: Floats, counts: Floats, alpha: float) -> float:

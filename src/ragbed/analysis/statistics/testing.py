@@ -47,11 +47,6 @@ def probabilities(n: int, share: float) -> Floats:
     return np.asarray(np.exp(ways + hits * math.log(share) + (n - hits) * math.log1p(-share)), np.float64)
 
 
-def lower_tail(hits: float, n: float, share: float) -> float:
-    """Return the probability of at most `hits` hits in n trials, interpolated smoothly for fractional counts."""
-    return 1.0 if hits >= n else float(scipy.special.betainc(n - hits, hits + 1, 1 - share))
-
-
 def sign_test(wins: NDArray[np.int64] | int, losses: NDArray[np.int64] | int) -> Floats:
     """Return the two-sided p-value for wins and losses under the null hypothesis that both are equally likely."""
     rarer = np.asarray(np.minimum(wins, losses), np.float64)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from array import array
+from collections import defaultdict
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property, partial
@@ -393,7 +394,8 @@ def load_groups(tables: Sequence[TrialTable], labels: Labels | None = None, larg
     shared = Numbering()
     parts = [table.read(partial(read_part, table, shared, labels)) for table in tables]
     _check_distinct(tables, parts)
-    return group_trials([part.with_infeasible() for part in parts], shared, largest)
+    parts = [part.with_infeasible() for part in parts]  # replaces the parts, which a million trials have no room for
+    return group_trials(parts, shared, largest)
 
 
 def read_part(
@@ -421,7 +423,7 @@ def read_part(
     prices = {number: own.get(name) or find_price(name) for number, (name, _) in models.items()}
     model, case, repeat, score = (array("q") for _ in range(4))
     dollars, is_unpriced = array("d"), array("b")
-    measured: dict[str, tuple[array[int], array[float]]] = {}
+    measured: dict[str, tuple[array[int], array[float]]] = defaultdict(lambda: (array("q"), array("d")))
     for _, of_model, of_case, of_repeat, of_score, measures, usage in table.rows("trials"):
         if calls is not None and (of_model, of_case, of_repeat) not in calls:
             continue
@@ -430,12 +432,13 @@ def read_part(
         case.append(of_case)
         repeat.append(of_repeat)
         score.append(of_score)
-        total, steps = _read_usage(usage)
-        counts = {"calls": max(1, len(steps)), "tokens_in": total.get("in"), "tokens_out": total.get("out")}
-        numbers = counts | (msgspec.json.decode(measures) if measures else {})
-        for name, value in numbers.items() if of_score in answered else ():
-            if value is not None:
-                found = measured.setdefault(name, (array("q"), array("d")))
+        total, steps = _read_usage(usage) if usage else ({}, [])
+        if of_score in answered:
+            numbers = {"calls": max(1, len(steps))}
+            numbers |= {f"tokens_{name}": total[name] for name in ("in", "out") if name in total}
+            numbers |= msgspec.json.decode(measures) if measures else {}
+            for name, value in numbers.items():
+                found = measured[name]
                 found[0].append(at)
                 found[1].append(value)
         cost = usage_cost(steps or [total], prices[of_model]) if total else None
@@ -464,9 +467,9 @@ def _read_cases(table: TrialTable, shared: Numbering) -> CaseColumns:
     return cases
 
 
-def _read_usage(usage: str | None) -> tuple[dict[str, int], list[dict[str, int]]]:
+def _read_usage(usage: str) -> tuple[dict[str, int], list[dict[str, int]]]:
     """Return the token usage in total, and that of each call if there were several."""
-    total, *calls = [None] if usage is None else msgspec.json.decode(usage)
+    total, *calls = msgspec.json.decode(usage)
     return total or {}, [call or {} for call in calls]
 
 

@@ -550,16 +550,20 @@ class TrialTable:
             sqlite3.DatabaseError: A row is damaged.
         """
         order = "model, case_id, repeat" if table == "trials" else "id"
-        for *values, checksum in self.connection.execute(f"SELECT * FROM {table} ORDER BY {order}"):  # noqa: S608
-            content = values if table == "cases" else values[1:]
-            if _sealed(*content)[-1] != checksum:
+        start = 0 if table == "cases" else 1  # other IDs are not part of the checksum
+        for row in self.connection.execute(f"SELECT * FROM {table} ORDER BY {order}"):  # noqa: S608
+            if _checksum(row[start:-1]) != row[-1]:
                 raise sqlite3.DatabaseError(f"a row of {table} is damaged")
-            yield tuple(values)
+            yield row[:-1]
 
 
 def _sealed(*values: object) -> tuple[Any, ...]:
     """Return the values of a row with their checksum."""
-    return *values, zlib.crc32(repr(values).encode("utf-8", "surrogatepass"))
+    return *values, _checksum(values)
+
+
+def _checksum(values: tuple[object, ...]) -> int:
+    return zlib.crc32(repr(values).encode("utf-8", "surrogatepass"))
 
 
 def _marks(count: int) -> str:

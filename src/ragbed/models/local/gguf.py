@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import mmap
-import re
 import struct
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,7 +19,6 @@ _MAGIC = b"GGUF"
 _STRING, _ARRAY = 8, 9
 _NUMBERS = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "?", 10: "Q", 11: "q", 12: "d"}
 _CONTROL = 3  # the GGUF token type for control tokens, e.g. the token that ends a turn
-_PART = re.compile(r"-(\d{5})-of-(\d{5})\.gguf$")
 
 
 @dataclass(frozen=True)
@@ -44,13 +42,9 @@ class Weights:
     languages: tuple[str, ...] = ()
 
     def sha256(self) -> str:
-        """Return the hash of the file or, for a split model, of all its files in order."""
-        digest = hashlib.sha256()
-        for path in _parts(self.path):
-            with open(path, "rb") as file:
-                while piece := file.read(1 << 20):
-                    digest.update(piece)
-        return digest.hexdigest()
+        """Return the hash of the file; llama.cpp finds the other files of a split model by their names."""
+        with open(self.path, "rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def read_weights(path: Path) -> Weights:
@@ -62,12 +56,6 @@ def read_weights(path: Path) -> Weights:
     if not path.is_file():
         problem = "the path is a folder" if path.is_dir() else "no such file"
         raise UsageError(f"llamacpp/{path}: {problem}. Choose a .gguf file, e.g. llamacpp/models/qwen.gguf.")
-    for part in _parts(path):
-        if not part.is_file():
-            raise UsageError(
-                f"{part} is missing. Put all files of the split model in the folder that contains {path.name}."
-            )
-    path = _parts(path)[0]  # only the first file of a split model contains the metadata
     try:
         with open(path, "rb") as file:
             if file.read(4) != _MAGIC:
@@ -81,15 +69,6 @@ def read_weights(path: Path) -> Weights:
     except OSError as error:
         raise UsageError(f"{path} cannot be read: {explain_failed_read(error)}.") from error
     return _to_weights(path, metadata)
-
-
-def _parts(path: Path) -> list[Path]:
-    """Return all of a model's files; large models are split into files named `…-00001-of-00003.gguf` and so on."""
-    found = _PART.search(path.name)
-    if found is None:
-        return [path]
-    stem, count = path.name[: found.start()], int(found[2])
-    return [path.with_name(f"{stem}-{number:05}-of-{count:05}.gguf") for number in range(1, count + 1)]
 
 
 def _to_weights(path: Path, metadata: dict[str, object]) -> Weights:

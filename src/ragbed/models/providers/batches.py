@@ -1,6 +1,6 @@
 """Submit batches of requests, which providers process within a day at half the price, and collect the results.
 
-`OpenAIBatches` uses the file and batch endpoints of OpenAI, Azure and compatible servers, and `AnthropicBatches` uses
+`BatchService` uses the file and batch endpoints of OpenAI, Azure and compatible servers, and `AnthropicBatches` uses
 Message Batches. Both can find a batch whose creation was not confirmed.
 """
 
@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import re
-from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
@@ -55,30 +54,44 @@ class LineResult(NamedTuple):
     is_expired: bool = False
 
 
-class BatchService(ABC):
-    """A provider's batch service for one model.
+class BatchService:
+    """The batch service of OpenAI, Azure and compatible servers; a batch's key is stored in its metadata.
 
     Attributes:
         max_lines: Maximum number of requests in a batch.
         max_bytes: Maximum size of a batch in bytes.
     """
 
-    max_lines: int
-    max_bytes: int
+    max_lines, max_bytes = 50_000, 200_000_000
 
     def __init__(self, transport: Transport, base: URL) -> None:
         self._transport, self._base = transport, base
 
-    @abstractmethod
     async def create(self, key: str, lines: Sequence[BatchLine]) -> str:
         """Create a batch and return its ID.
 
         Raises:
             Failure: The batch was not created, or it is unknown whether it was (kind `network` or `server`).
         """
+        rows = (
+            {"custom_id": line.id, "method": "POST", "url": "/v1/chat/completions", "body": msgspec.Raw(line.body)}
+            for line in lines
+        )
+        content = b"".join(msgspec.json.encode(row) + b"\n" for row in rows)
+        body, kind = _form(f"ragbed-{key}.jsonl", content)
+        uploaded = _decode(await self._transport.request("POST", self._url("files"), body, kind=kind))
+        request = {
+            "input_file_id": _text(uploaded, "id"),
+            "endpoint": "/v1/chat/completions",
+            "completion_window": "24h",
+            "metadata": {"ragbed": key},
+        }
+        made = await self._transport.request(
+            "POST", self._url("batches"), msgspec.json.encode(request), kind="application/json", repeats=False
+        )
+        return _text(_decode(made), "id")
 
-    @abstractmethod
-    async def find(self, key: str, since: float, count: int, known: Collection[str]) -> str | None:
+    async def find(self, key: str, since: float, count: int, known: Collection[str]) -> str | None:  # noqa: ARG002
         """Find the batch with the given key, waiting if necessary. Return its ID, or None if the batch does not exist.
 
         Args:
@@ -90,14 +103,33 @@ class BatchService(ABC):
         Raises:
             Failure: The provider cannot be reached.
         """
+        async for row in self._list("batches", "after", since):
+            if isinstance(row.get("metadata"), dict) and row["metadata"].get("ragbed") == key:
+                return _text(row, "id")
+        return None
 
-    @abstractmethod
     async def look(self, batch: str) -> RemoteBatch:
         """Return a batch's current state."""
+        row = await self._get(f"batches/{batch}")
+        counts, status = row.get("request_counts") or {}, row.get("status")
+        ids = (row.get(name) for name in ("output_file_id", "error_file_id"))
+        files = tuple(file for file in ids if isinstance(file, str) and file)  # Azure sends "" for a missing file
+        done = int(counts.get("completed") or 0) + int(counts.get("failed") or 0)
+        problem = (
+            self._transport.scrubber.clean(msgspec.json.encode(row.get("errors")).decode()[:500])
+            if status == "failed"
+            else None
+        )
+        is_over = status in ("completed", "failed", "expired", "cancelled")
+        return RemoteBatch(batch, is_over, done, int(counts.get("total") or 0), problem, files=files)
 
-    @abstractmethod
     async def results(self, batch: RemoteBatch) -> list[LineResult]:
         """Return all valid results; truncated lines and lines without an ID are skipped."""
+        found = []
+        for file in batch.files:
+            content = await self._transport.request("GET", self._url(f"files/{file}/content"))
+            found += [self._clean(_openai_line(row)) for row in _rows(content)]
+        return found
 
     def _url(self, path: str, **query: str) -> URL:
         return below(self._base, path).update_query(query)
@@ -128,62 +160,6 @@ class BatchService(ABC):
             if not page.get("has_more") or oldest < since - _CLOCK_SKEW_S:
                 return
             query = {cursor: _text(rows[-1], "id")}
-
-
-class OpenAIBatches(BatchService):
-    """The batch service of OpenAI, Azure and compatible servers; a batch's key is stored in its metadata."""
-
-    max_lines, max_bytes = 50_000, 200_000_000
-
-    async def create(self, key: str, lines: Sequence[BatchLine]) -> str:
-        """Upload a file with the requests, then create the batch."""
-        rows = (
-            {"custom_id": line.id, "method": "POST", "url": "/v1/chat/completions", "body": msgspec.Raw(line.body)}
-            for line in lines
-        )
-        content = b"".join(msgspec.json.encode(row) + b"\n" for row in rows)
-        body, kind = _form(f"ragbed-{key}.jsonl", content)
-        uploaded = _decode(await self._transport.request("POST", self._url("files"), body, kind=kind))
-        request = {
-            "input_file_id": _text(uploaded, "id"),
-            "endpoint": "/v1/chat/completions",
-            "completion_window": "24h",
-            "metadata": {"ragbed": key},
-        }
-        made = await self._transport.request(
-            "POST", self._url("batches"), msgspec.json.encode(request), kind="application/json", repeats=False
-        )
-        return _text(_decode(made), "id")
-
-    async def find(self, key: str, since: float, count: int, known: Collection[str]) -> str | None:  # noqa: ARG002
-        """Look for the key in the metadata of all batches created since the given time."""
-        async for row in self._list("batches", "after", since):
-            if isinstance(row.get("metadata"), dict) and row["metadata"].get("ragbed") == key:
-                return _text(row, "id")
-        return None
-
-    async def look(self, batch: str) -> RemoteBatch:
-        """Return a batch's current state."""
-        row = await self._get(f"batches/{batch}")
-        counts, status = row.get("request_counts") or {}, row.get("status")
-        ids = (row.get(name) for name in ("output_file_id", "error_file_id"))
-        files = tuple(file for file in ids if isinstance(file, str) and file)  # Azure sends "" for a missing file
-        done = int(counts.get("completed") or 0) + int(counts.get("failed") or 0)
-        problem = (
-            self._transport.scrubber.clean(msgspec.json.encode(row.get("errors")).decode()[:500])
-            if status == "failed"
-            else None
-        )
-        is_over = status in ("completed", "failed", "expired", "cancelled")
-        return RemoteBatch(batch, is_over, done, int(counts.get("total") or 0), problem, files=files)
-
-    async def results(self, batch: RemoteBatch) -> list[LineResult]:
-        """Return the results from the output file and the error file."""
-        found = []
-        for file in batch.files:
-            content = await self._transport.request("GET", self._url(f"files/{file}/content"))
-            found += [self._clean(_openai_line(row)) for row in _rows(content)]
-        return found
 
 
 class AnthropicBatches(BatchService):

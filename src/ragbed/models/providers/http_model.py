@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from ragbed.models.base import canonical
-from ragbed.models.failures import REJECTED, Failure, failed
+from ragbed.models.failures import FATAL, REJECTED, Failure, failed
 from ragbed.models.providers.negotiation import Learned, Negotiation, adjust
 from ragbed.models.providers.pacing import Pacer
 from ragbed.models.providers.transport import Transport
@@ -85,15 +85,13 @@ class HttpModel(ABC):
         url = without_secrets(self._base)
         to_check = f"the key ({service.variable}), the model name ({service.remote}), the URL ({url})"
         self.advice = f"Check {to_check} and {way}."
-        policy, per_minute, tokens = self._config.retry_policy, self._config.per_minute, self._config.tokens_per_minute
+        policy, per_minute = self._config.retry_policy, self._config.per_minute
         self._pacer = Pacer(
             self._config.connections or _DEFAULT_CONNECTIONS,
             slow_s=policy.attempt_s / 2 if self._config.connections is None else None,
             per_s=None if per_minute is None else per_minute / 60,
-            tokens_per_s=None if tokens is None else tokens / 60,
         )
         self._transport = Transport(below(self._base, self.path), proxy, self._all_headers, keys, self._pacer, policy)
-        self._transport.probe.when_open = self._allow_concurrency
         self.limit, self.negotiation = TokenLimit(service.config.sampling), Negotiation(fixed | service.config.fixed)
         self._settled = asyncio.Event()
         self._settled.set()
@@ -160,6 +158,8 @@ class HttpModel(ABC):
         finally:
             if leads:
                 self._settled.set()
+        if (done.error or "").partition(":")[0] not in (*FATAL, "request"):
+            self._allow_concurrency()
         if done.outcome != "error" and self._noted != (parameters := (max_tokens, self.negotiated)):
             self._noted = parameters
             self._note_sent(sent)
@@ -192,9 +192,9 @@ class HttpModel(ABC):
         parts = [self.limit.scope, url, *sorted(self._config.fixed), *_hash_headers(self._config.headers)]
         return " ".join(filter(None, parts))
 
-    def least_s(self, calls: int, tokens: int) -> float:
-        """Return the minimum number of seconds that calls take because of the user's rate limits."""
-        return self._pacer.least_s(calls, tokens)
+    def least_s(self, calls: int) -> float:
+        """Return the minimum number of seconds that calls take because of the user's rate limit."""
+        return calls * 60 / self._config.per_minute if self._config.per_minute else 0.0
 
     def request(self, case: Case) -> bytes:
         """Return the request body with the initial token limit."""
@@ -233,13 +233,14 @@ class HttpModel(ABC):
         await self._transport.close()
 
     def _allow_concurrency(self) -> None:
-        """Accept as many concurrent cases as the pacer allows.
+        """Accept as many concurrent cases as the pacer allows; an invalid key must cost only a few calls.
 
         Accepting a quarter more would make short calls a seventh faster, but a crash would lose a quarter more
         responses.
         """
-        self.concurrency = self._pacer.most
-        self.make_room()
+        if self.concurrency < self._pacer.most:
+            self.concurrency = self._pacer.most
+            self.make_room()
 
     def _all_headers(self) -> Mapping[str, str]:
         return merge_headers(self._headers(), self._config.headers)

@@ -25,7 +25,7 @@ from ragbed.testbeds.search.protocol import TOOL, read_texts, tool_parameters
 from ragbed.text import storable
 
 if TYPE_CHECKING:
-    from ragbed.models.providers.batches import OpenAIBatches
+    from ragbed.models.providers.batches import BatchService
 
 _HINT = "check that the base URL belongs to an OpenAI-compatible API, e.g. http://host:8000/v1"
 # Values of finish_reason, in lower case and without spaces, hyphens and underscores.
@@ -55,8 +55,6 @@ class _Message(msgspec.Struct):
     content: str | list[Any] | None = None
     reasoning_content: Any = None
     reasoning: Any = None
-    thinking: Any = None
-    reasoning_details: Any = None
     refusal: Any = None
     tool_calls: Any = None
 
@@ -79,8 +77,6 @@ class _ChatCompletion(msgspec.Struct):
     system_fingerprint: Any = None
     id: Any = None
     prompt_feedback: Any = None
-    native_feedback: Any = msgspec.field(default=None, name="promptFeedback")
-    guardrail: Any = msgspec.field(default=None, name="amazon-bedrock-guardrailAction")
 
 
 _DECODER = msgspec.json.Decoder(_ChatCompletion)
@@ -146,16 +142,16 @@ class OpenAIModel(HttpModel):
         fields = {name: value for one in found for name, value in one.items()
                   if name in _FIXED and value not in (None, remote)}  # fmt: skip
         if any(found) and self._service.key is None:
-            self._transport.probe.open()  # allow concurrent calls at once: the server lists the model without a key
+            self._allow_concurrency()  # the server lists the model without a key
         if fields:
             return hashlib.sha256(canonical(fields)).hexdigest()[:16]
         return self.dated_name if self._provider.needs_key else ""
 
-    def open_batches(self) -> OpenAIBatches:
+    def open_batches(self) -> BatchService:
         """Return the server's batch service; see `Batching`."""
-        from ragbed.models.providers.batches import OpenAIBatches  # noqa: PLC0415 - few runs use batches
+        from ragbed.models.providers.batches import BatchService  # noqa: PLC0415 - few runs use batches
 
-        return OpenAIBatches(self._transport, self._base)
+        return BatchService(self._transport, self._base)
 
     @property
     def calls_tools(self) -> bool:
@@ -240,8 +236,9 @@ def parse_chat(content: bytes, *, with_tools: bool = False) -> Completion:
 
 def _read_chat(completion: _ChatCompletion, content: bytes, *, with_tools: bool) -> Completion:
     usage = read_usage(completion.usage)
-    if blocked := _read_block(completion):
-        raise Failure("filter", blocked, usage=usage)
+    feedback = completion.prompt_feedback
+    if isinstance(feedback, dict) and (blocked := feedback.get("block_reason")):  # Gemini
+        raise Failure("filter", f"the prompt was blocked ({blocked})", usage=usage)
     if not completion.choices:
         raise _without_choices(completion, usage, content)
     # An extra request field such as `n` may add choices, and servers may send them in any order.
@@ -264,17 +261,11 @@ def _read_chat(completion: _ChatCompletion, content: bytes, *, with_tools: bool)
     # An empty text is the model's own answer, unless the model has reasoned or the text consists of tags.
     has_thought = has_reasoned(done)
     if done.outcome == "ok" and not (done.reply or "").strip() and (has_thought or text != done.reply):
-        problem = _why_empty(message, finish, has_thought=has_thought)
+        thought = "a thought, but " if has_thought else ""
+        contents = "tool calls" if message.tool_calls else f"{thought}no text (finish_reason {finish})"
+        problem = f"the response contains {contents}"
         raise Failure("empty", problem, again=not message.tool_calls, usage=usage, response=done)
     return done
-
-
-def _read_block(completion: _ChatCompletion) -> str | None:
-    """Return why Gemini blocked the prompt or a guardrail of Bedrock the response, or None if neither did."""
-    for feedback in (completion.prompt_feedback, completion.native_feedback):
-        if isinstance(feedback, dict) and (reason := feedback.get("block_reason") or feedback.get("blockReason")):
-            return f"the prompt was blocked ({reason})"
-    return "a guardrail intervened" if completion.guardrail == "INTERVENED" else None
 
 
 def _check_finish(message: _Message, finish: str | None, reason: str, usage: dict[str, int] | None) -> None:
@@ -293,26 +284,12 @@ def _check_finish(message: _Message, finish: str | None, reason: str, usage: dic
 def _answer_of(message: _Message) -> tuple[str | None, str | None]:
     """Return a message's text, and its reasoning if the reasoning is in a separate field or content part."""
     text, part = _join(message.content)
-    fields = (message.reasoning_content, message.reasoning, message.thinking)
-    thought = next(filter(None, map(_read_thought, fields)), None)
-    return text, thought or part or _read_details(message.reasoning_details)
+    return text, _read_thought(message.reasoning_content) or _read_thought(message.reasoning) or part
 
 
 def _read_thought(field: object) -> str | None:
     """Return the reasoning in a field, which may be a list of parts like a message's content."""
     return "".join(filter(None, _join(field))) if isinstance(field, str | list) else None
-
-
-def _read_details(details: object) -> str | None:
-    """Return the reasoning in `reasoning_details`, a list of parts with a text, a summary or encrypted data."""
-    parts = [part for part in details if isinstance(part, dict)] if isinstance(details, list) else []
-    return "".join(_text(part.get("text")) or _text(part.get("summary")) or "" for part in parts) or None
-
-
-def _why_empty(message: _Message, finish: str | None, *, has_thought: bool) -> str:
-    if message.tool_calls:
-        return "the response contains tool calls"
-    return f"the response contains {'a thought, but ' if has_thought else ''}no text (finish_reason {finish})"
 
 
 def _served(completion: _ChatCompletion) -> Served | None:

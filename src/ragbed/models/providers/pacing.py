@@ -15,7 +15,7 @@ Two limits adapt to the server:
                  │                                                              ▼    │ again 429
                  └─── no refusals for a long time ◄─── grows slowly near the accepted rate, then ever faster
 
-The user's limits on connections, calls and tokens per minute apply as well.
+The user's limits on connections and on calls per minute apply as well.
 """
 
 from __future__ import annotations
@@ -44,10 +44,6 @@ _MEASURED_S = 2.0  # seconds over which the rate is measured while there is no l
 _PERIOD_S, _PERIOD_CALLS = 10.0, 75.0
 _MIN_RATE = 0.2  # calls per second, even if all calls are refused; close to the lowest limits of providers
 _SLACK_S = 0.05  # a call may be sent this many seconds early, to compensate for timers that fire late
-# Initial estimate of the number of tokens per byte of a request: English has about four bytes per token, and Chinese
-# has three bytes per character.
-_TOKENS_PER_BYTE = 0.3
-_LEARNING_RATE = 0.1
 
 
 class Pacer:
@@ -58,7 +54,6 @@ class Pacer:
         slow_s: The time in seconds after which a response is very late, so that fewer concurrent calls are made; None
             to make as many concurrent calls as allowed in any case.
         per_s: The user's limit on requests per second.
-        tokens_per_s: The user's limit on tokens per second.
         clock: A monotonic clock in seconds.
 
     Attributes:
@@ -67,7 +62,7 @@ class Pacer:
     """
 
     def __init__(
-        self, most: int, *, slow_s: float | None = None, per_s: float | None = None, tokens_per_s: float | None = None,
+        self, most: int, *, slow_s: float | None = None, per_s: float | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:  # fmt: skip
         self.most = self.window = most
@@ -80,31 +75,25 @@ class Pacer:
         self._refused = 0.0  # the share of refused calls among the recent ones
         self._sent, self._since = 0, 0.0  # calls sent since a time, while no limit is known
         self._call_s = 0.0 if per_s is None else 1 / per_s
-        self._token_s = 0.0 if tokens_per_s is None else 1 / tokens_per_s
-        self._calls_at = self._tokens_at = 0.0  # the times at which the user's limits allow the next call
-        self._tokens_per_byte = _TOKENS_PER_BYTE
+        self._calls_at = 0.0  # the time at which the user's limit allows the next call
         self._running = 0
-        self._waiting: deque[tuple[asyncio.Future[None], int]] = deque()
+        self._waiting: deque[asyncio.Future[None]] = deque()
         self._timer: asyncio.TimerHandle | None = None
 
-    async def enter(self, size: int = 0) -> None:
-        """Wait until a call may start.
-
-        Args:
-            size: Size of the request in bytes.
-        """
+    async def enter(self) -> None:
+        """Wait until a call may start."""
         if not self._waiting and self._may_start(self.clock()):
-            self._start(self.clock(), size)
+            self._start(self.clock())
             return
         turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._waiting.append((turn, size))
+        self._waiting.append(turn)
         self._serve()
         try:
             await turn
         except asyncio.CancelledError:
             if turn.cancelled():
                 with suppress(ValueError):
-                    self._waiting.remove((turn, size))
+                    self._waiting.remove(turn)
             else:
                 self.leave()
             raise
@@ -147,20 +136,6 @@ class Pacer:
             self.window = max(least, int(self.window * _DOWN))
             self._late = self._in_time = self._grown = 0
 
-    def least_s(self, calls: int, tokens: int) -> float:
-        """Return the minimum number of seconds that calls take because of the user's rate limits."""
-        return max(calls * self._call_s, tokens * self._token_s)
-
-    def estimate_tokens(self, size: int) -> float:
-        """Return the estimated number of tokens of a request and its response; the estimate changes with responses."""
-        return size * self._tokens_per_byte
-
-    def correct_tokens(self, size: int, estimate: float, tokens: int) -> None:
-        """Replace the number of tokens that was estimated when a request was sent with the number reported for it."""
-        if tokens > 0 and size > 0:
-            self._tokens_at += (tokens - estimate) * self._token_s
-            self._tokens_per_byte += _LEARNING_RATE * (tokens / size - self._tokens_per_byte)
-
     def _rate(self, now: float) -> float | None:
         """Return the current limit in calls per second, or None if there is none."""
         if self._accepted is None:
@@ -177,12 +152,11 @@ class Pacer:
         self._refused += (refused - self._refused) / recent
 
     def _may_start(self, now: float) -> bool:
-        return self._running < self.window and max(self._ready_at, self._calls_at, self._tokens_at) <= now
+        return self._running < self.window and max(self._ready_at, self._calls_at) <= now
 
-    def _start(self, now: float, size: int) -> None:
+    def _start(self, now: float) -> None:
         self._running += 1
         self._calls_at = max(self._calls_at, now) + self._call_s
-        self._tokens_at = max(self._tokens_at, now) + self.estimate_tokens(size) * self._token_s
         if (rate := self._rate(now)) is not None:
             self._ready_at = max(self._ready_at, now - _SLACK_S) + 1 / rate
             return
@@ -193,12 +167,12 @@ class Pacer:
     def _serve(self) -> None:
         now = self.clock()
         while self._waiting:
-            turn, size = self._waiting[0]
+            turn = self._waiting[0]
             if not turn.done():
                 if not self._may_start(now):
                     self._set_timer(now)
                     return
-                self._start(now, size)
+                self._start(now)
                 turn.set_result(None)
             self._waiting.popleft()
 
@@ -206,6 +180,6 @@ class Pacer:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
-        next_call = max(self._ready_at, self._calls_at, self._tokens_at)
+        next_call = max(self._ready_at, self._calls_at)
         if self._running < self.window and next_call > now:
             self._timer = asyncio.get_running_loop().call_later(next_call - now, self._serve)

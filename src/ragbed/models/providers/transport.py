@@ -14,7 +14,7 @@ from yarl import URL
 from ragbed.errors import MALFORMED_JSON
 from ragbed.io.retry import HttpFailure, RetryPolicy, retry_after_s
 from ragbed.models.base import METER
-from ragbed.models.failures import FATAL, PAID, REJECTED, Failure, Kind, failed, from_status
+from ragbed.models.failures import PAID, REJECTED, Failure, failed, from_status
 from ragbed.models.providers.pacing import Pacer
 from ragbed.models.providers.urls import merge_headers
 from ragbed.models.secrets import ApiKey, Scrubber, encode_user_info, secrets_in
@@ -23,47 +23,11 @@ from ragbed.schema import Completion
 if TYPE_CHECKING:
     from ragbed.io.http import HttpClient, HttpResponse
 
-# A server that does not respond within this many seconds is assumed to be generating a response, because rejections
-# arrive sooner.
-_SLOW_S = 2.0
 _LOOK_UP_S = 5.0
 # Maximum number of attempts if no connection has ever succeeded; in that case, the URL is probably wrong.
 _FIRST_CONNECT_ATTEMPTS = 3
 # Time limit in seconds and maximum size of requests for batches, whose files are large.
 _LONG_S, _MAX_BATCH_BYTES = 600.0, 1 << 30
-
-
-class _ServerProbe:
-    """Holds back concurrent calls until the first response, so that an invalid key costs only a few calls.
-
-    `when_open` is called once, either after the first successful response or if that response takes too long.
-    """
-
-    def __init__(self) -> None:
-        self.is_open = False
-        self.when_open: Callable[[], object] = lambda: None
-        self._timer: asyncio.TimerHandle | None = None
-
-    def sending(self) -> None:
-        if not self.is_open and self._timer is None:
-            self._timer = asyncio.get_running_loop().call_later(_SLOW_S, self.open)
-
-    def answered(self, failure: Kind | None) -> None:
-        if failure in FATAL or failure == "request":
-            self.close()
-        else:
-            self.open()
-
-    def open(self) -> None:
-        self.close()
-        if not self.is_open:
-            self.is_open = True
-            self.when_open()
-
-    def close(self) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
 
 
 async def _keep_body(_failure: Failure) -> None:
@@ -92,7 +56,6 @@ class Transport:
         hidden = [*keys, *secrets_in(url), *(secrets_in(proxy) if proxy is not None else ())]
         self.scrubber = Scrubber(hidden)
         self._response_scrubber = Scrubber([key for key in hidden if not key.in_messages_only])
-        self.probe = _ServerProbe()
 
     async def post(
         self,
@@ -115,11 +78,10 @@ class Transport:
             attempt += 1
             queued = self._pacer.clock()
             await meter.reserve(body)
-            await self._pacer.enter(len(body))
+            await self._pacer.enter()
             started = self._pacer.clock()
             # Time spent in the queue does not count towards the time limit.
             begin = started if begin is None else begin + started - queued
-            self.probe.sending()
             try:
                 completion = await self._attempt(body, parse, begin + self._policy.item_s - started)
             except Failure as failure:
@@ -128,7 +90,6 @@ class Transport:
                 body = body if renewed is None else renewed
                 if renewed is not None and failure.kind in REJECTED:
                     continue
-                self.probe.answered(failure.kind)
                 usage.update(failure.usage or {})
                 self.clean(failure)
                 pause = self._pause_before_retry(attempt, failure, self._pacer.clock() - begin)
@@ -136,7 +97,6 @@ class Transport:
                     return failed(failure, attempt, usage)
                 await asyncio.sleep(pause)
             else:
-                self.probe.answered(None)
                 meter.settle(completion)
                 latency_s = round(self._pacer.clock() - started, 4)
                 return replace(completion, latency_s=latency_s, attempts=attempt, usage=_total(completion, usage))
@@ -186,7 +146,6 @@ class Transport:
 
     async def close(self) -> None:
         """Close all connections."""
-        self.probe.close()
         if self._client is not None:
             await self._client.close()
             self._client = None
@@ -232,18 +191,15 @@ class Transport:
         return None
 
     async def _attempt(self, body: bytes, parse: Callable[[bytes], Completion], left_s: float) -> Completion:
-        pacer, size = self._pacer, len(body)
-        estimate, started = pacer.estimate_tokens(size), pacer.clock()
+        pacer, started = self._pacer, self._pacer.clock()
         try:
             if left_s <= 0:
                 raise Failure("timeout", f"the case timed out after {self._policy.item_s:,.6g} s")
             response = await self._send("POST", self._url, body, min(self._policy.attempt_s, left_s))
             completion = self.without_keys(parse(_checked(response)))
             pacer.responded(pacer.clock() - started)
-            pacer.correct_tokens(size, estimate, _count_tokens(completion.usage))
             return completion
         except Failure as failure:
-            pacer.correct_tokens(size, estimate, _count_tokens(failure.usage))
             if failure.kind == "rate" or (failure.kind == "server" and failure.wait_s):
                 pacer.refused()
             elif failure.kind == "timeout":
@@ -277,10 +233,6 @@ def _checked(response: HttpResponse, accepted: tuple[int, ...] = (200,)) -> byte
         return response.body
     wait_s = retry_after_s(response.headers)
     raise from_status(response.status, response.body.decode("utf-8", "replace"), wait_s)
-
-
-def _count_tokens(usage: Mapping[str, int] | None) -> int:
-    return usage.get("in", 0) + usage.get("out", 0) if usage else 0
 
 
 def _total(completion: Completion, earlier: Counter[str]) -> dict[str, int] | None:

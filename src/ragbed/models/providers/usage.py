@@ -30,10 +30,6 @@ _FIELDS: dict[str, tuple[_Path, ...]] = {
     "written_1h": (("cache_creation", "ephemeral_1h_input_tokens"),),
 }
 
-_BASIC_FIELDS = {name: _FIELDS[name][:1] for name in ("in", "out")}
-# Most servers report only these fields; the others are looked up only if a response contains additional fields.
-_COMMON = frozenset({"prompt_tokens", "completion_tokens", "total_tokens"})
-
 
 def read_usage(usage: object) -> dict[str, int] | None:
     """Return a response's valid token counts and its cost, if reported, or None if there are no valid counts.
@@ -46,7 +42,7 @@ def read_usage(usage: object) -> dict[str, int] | None:
     if not isinstance(usage, dict):
         return None
     counts: dict[str, int] = {}
-    for name, paths in _BASIC_FIELDS.items() if usage.keys() <= _COMMON else _FIELDS.items():
+    for name, paths in _FIELDS.items():
         count = _first_count(usage, paths)
         if count or (count == 0 and name in ("in", "out")):
             counts[name] = count

@@ -21,7 +21,7 @@ from ragbed.runs.display_names import RowNames, read_row_names
 from ragbed.runs.store import StoredResult, open_scored
 
 MOST_BYTES = 8_000_000  # Maximum total size of the blocks, so that a report stays below 10 MB.
-MOST_TRIALS = 20_000  # Maximum number of trials to read into memory.
+MOST_TRIALS = 10_000  # Maximum number of trials to read into memory and to score again for their highlights.
 _BLOCK_TRIALS = 200  # Number of trials per block; a browser unpacks a block in a few milliseconds.
 
 # A function that returns the judgements on a response in the format that `case.js` expects.

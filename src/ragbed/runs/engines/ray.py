@@ -10,11 +10,9 @@ from __future__ import annotations
 import logging
 import secrets
 import shutil
-import signal
 import socket
 import sys
 import tempfile
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any
@@ -52,8 +50,7 @@ class RayEngine(LocalEngine):
         self._started = ExitStack()
         self._joins = not self._ray.is_initialized()  # a notebook may already have joined a cluster
         if self._joins:
-            with _keeping_signals():
-                self._connect(address or _OWN)
+            self._connect(address or _OWN)
 
     def open_model(self, spec: str, wish: ModelConfig) -> Model:
         """Open as many replicas of the model as the user requested."""
@@ -156,17 +153,3 @@ def _check_address(address: str, own_ip: str) -> None:
             f"there is no cluster at {address} ({why}). Start one with `ray start --head`, or omit "
             f"{option('cluster')} to use this machine."
         ) from None
-
-
-@contextmanager
-def _keeping_signals() -> Iterator[None]:
-    """Restore the signal handlers that Ray replaces."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)

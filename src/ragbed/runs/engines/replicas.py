@@ -66,7 +66,6 @@ def share_wish(wish: ModelConfig, count: int) -> ModelConfig:
         corpora={key: corpus for key, corpus in wish.corpora.items() if not isinstance(corpus, SearchCorpus)},
         connections=None if wish.connections is None else max(1, wish.connections // count),
         per_minute=None if wish.per_minute is None else wish.per_minute / count,
-        tokens_per_minute=None if wish.tokens_per_minute is None else wish.tokens_per_minute / count,
     )
 
 
@@ -249,10 +248,8 @@ class ReplicatedModel:
                 f"{shorten(last).rstrip('.')}. The usual cause is insufficient memory: use fewer {option('replicas')}, "
                 "a smaller model or larger nodes. All results so far are stored; rerun the same command to resume."
             )
-        except RagbedError as error:
-            self._broken = error
         except Exception as error:  # callers waiting for responses must receive every error
-            self._broken = RagbedError(f"a worker failed: {error!r}.")
+            self._broken = error if isinstance(error, RagbedError) else RagbedError(f"a worker failed: {error!r}.")
         self._notify()
 
     async def _open(self, replica: _Replica) -> None:

@@ -34,10 +34,6 @@ _HOW_MANY = lazy(r"\bhow many ([a-z]+)")
 _NO_LETTER = lazy(r"\W")
 _LONG_WORD = lazy(r"[a-z]{3,}")
 _COMMA = lazy("[,，]")
-_WHERE = lazy(
-    r"\bwhere\b|\b(?:which|what) (?:city|town|country|place|village|venue)\b",
-    "哪里|哪座|何处|何地|地点|哪个国家|哪个城市|首都",
-)
 _COUNTED = frozenset({"person", "thing", "item"})
 _NO_DATE = Date(None, None, None, 0, 0)
 
@@ -236,14 +232,12 @@ class Asked(NamedTuple):
         question: The question.
         text: The folded question.
         asks_who: Whether it asks for a person.
-        asks_where: Whether it asks for a place.
         unit: The unit of the counted noun, or nothing.
     """
 
     question: str
     text: str
     asks_who: bool
-    asks_where: bool
     unit: str
 
 
@@ -255,6 +249,5 @@ def read_question(question: str, lang: Lang) -> Asked:
         question=question,
         text=text,
         asks_who=ASKS_WHO.search(text) is not None,
-        asks_where=_WHERE.search(text) is not None,
         unit=asked_unit(text),
     )

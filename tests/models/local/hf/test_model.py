@@ -194,13 +194,6 @@ def test_a_problem_with_a_folder_is_one_message(how: str, complaint: str, tmp_pa
     assert complaint in last, done.err
 
 
-def test_chatglm_is_refused_with_a_reference_to_a_server(tmp_path: Path) -> None:
-    done = run(save_model(tmp_path / "model"), tmp_path / "run", "--preset", "chatglm-6b")
-    assert done.code == 2
-    assert "does not run on transformers 5" in done.err
-    assert "-m openai-api/<name>/<model>" in done.err
-
-
 def test_old_weights_are_read_as_numbers_only(tmp_path: Path) -> None:
     folder = save_model(tmp_path / "model")
     wanted = [done.reply for done in ask(open_hf(folder), 3)]

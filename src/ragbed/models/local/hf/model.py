@@ -16,7 +16,7 @@ import torch
 import transformers
 from msgspec import structs
 
-from ragbed.errors import RagbedError, UsageError
+from ragbed.errors import RagbedError
 from ragbed.io.threads import in_daemon_thread, resolve
 from ragbed.models.base import Sampling, canonical, completed
 from ragbed.models.failures import Failure, failed
@@ -57,8 +57,6 @@ class HFModel:
         window: int | None = None,
         context_length: int | None = None,
     ) -> None:
-        if preset is not None and preset.hf_problem:
-            raise UsageError(f"hf/{source.name}: {preset.hf_problem}.")
         self.name = f"hf/{source.name}" + (f"@{source.revision}" if source.revision else "")
         self.concurrency = window or _WINDOW
         if sampling.temperature is None:  # use the library's default

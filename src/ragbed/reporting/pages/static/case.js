@@ -6,7 +6,7 @@
  */
 
 import { el, fill, marked } from "./dom.js";
-import { say, spoken } from "./words.js";
+import { say } from "./words.js";
 
 const TONE = {
   correct: "good", incorrect: "bad", partial: "warn", refused: "other", "flag-only": "other", misled: "bad",
@@ -22,8 +22,7 @@ const EXPECTED = { answer: "answer", refuse: "refuse", correct: "correct the err
 
 const TYPE_TITLES = {
   E1: "Long-distance information", E2: "Evidence uncertainty", E3: "Concept confusion", E4: "Merging",
-  E5: "Ignoring", E6: "Misalignment", E7: "Noise error in integration",
-  E8: "Over-trust of false documents", E9: "False refusal", E10: "Data error", E11: "Generation failure",
+  E5: "Ignoring", E6: "Misalignment", E8: "Over-trust of false documents", E9: "False refusal", E11: "Generation failure",
   E12: "Evidence not found",
 };
 
@@ -174,26 +173,19 @@ function drawScores(trial) {
 }
 
 function drawTypes(trial) {
-  const told = (trial.evidence ?? []).map((one) => el("li", {}, el("code", {}, one.type), " ", evidenceWords(one), turnsOn(one)));
+  const told = (trial.evidence ?? []).map((one) => el("li", {}, el("code", {}, one.type), " ", turnsOn(one)));
   return el("div", {}, el("h3", {}, say("Error types")),
     el("p", { class: "row" }, trial.types.map((type) => el("span", { class: "tag warn" }, typeName(type)))),
     told.length ? el("ul", { class: "small" }, told) : null);
 }
 
-/** Return the text of a diagnosis; older ones are in English only. */
-function evidenceWords(one) {
-  return (spoken() === "zh" && one.what_zh) || one.what;
-}
-
-/** Draw the details: the cue, the differing qualifier, the sub-question and the result of the intervention. */
+/** Draw the details: the cue and the sub-question. */
 function turnsOn(one) {
   const told = [
     one.cue ? `“${one.cue}”` : null,
-    one.asked && one.found ? `${one.asked} → ${one.found}` : one.asked,
     isNumber(one.part) ? say("part {0}", one.part + 1) : null,
-    isNumber(one.bound_to) ? say("given for part {0}", one.bound_to + 1) : null,
   ].filter(Boolean);
-  return told.length ? el("span", { class: "quiet" }, ` · ${told.join(" · ")}`) : null;
+  return told.length ? el("span", { class: "quiet" }, told.join(" · ")) : null;
 }
 
 function isNumber(value) {
@@ -204,7 +196,7 @@ function isNumber(value) {
 function cues(trial, place) {
   return (trial?.evidence ?? [])
     .filter((one) => one.document === place && isNumber(one.start) && isNumber(one.end))
-    .map((one) => ({ start: one.start, end: one.end, kind: "cue", title: `${one.type}: ${evidenceWords(one)}` }));
+    .map((one) => ({ start: one.start, end: one.end, kind: "cue", title: typeName(one.type) }));
 }
 
 function drawJudges(judged) {
