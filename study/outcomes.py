@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
-import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -41,7 +39,6 @@ class Outcomes:
     """All results of the study."""
 
     recordings: Sequence[Recording]
-    parity: Sequence[dict[str, Any]]
 
     @cached_property
     def trials(self) -> Trials:
@@ -103,16 +100,7 @@ class Outcomes:
 
 def read_outcomes(folder: Path = RECORDINGS) -> Outcomes:
     """Read all recordings."""
-    return Outcomes([read_recording(path) for path in recording_paths(folder)], read_parity(folder))
-
-
-def read_parity(folder: Path = RECORDINGS) -> list[dict[str, Any]]:
-    """Return the comparison with the original code, one row per case."""
-    return [
-        json.loads(line) | {"part": path.name.removesuffix(".jsonl.gz")}
-        for path in sorted(folder.glob("parity-*.jsonl.gz"))
-        for line in gzip.decompress(path.read_bytes()).splitlines()
-    ]
+    return Outcomes([read_recording(path) for path in recording_paths(folder)])
 
 
 class Match(NamedTuple):
@@ -214,31 +202,6 @@ def predictions(outcomes: Outcomes) -> list[Prediction]:
         Prediction(8, is_same_order, "the order is the same" if is_same_order else "the order differs"),
         Prediction(9, min(biases) > 0.5, f"lowest bias {100 * min(biases):.1f}%"),
     ]
-
-
-PARITY_COUNTS = ("cases", "prompts", "requests", "labels", "flags")
-
-
-def parity_counts(rows: Iterable[dict[str, Any]]) -> dict[str, int]:
-    """Return the numbers of cases, and of equal prompts, requests, labels and flags.
-
-    Recorded runs sent no requests: these were built from the recorded prompts, so equal hashes show
-    that the prompts are equal, and requests are not counted.
-    """
-    found = list(rows)
-    equal = [
-        row.get("request_original") is not None and row.get("request_original") == row.get("request_ragbed")
-        for row in found
-    ]
-    counts = {
-        "cases": len(found),
-        "prompts": sum(equal),
-        "labels": sum(row.get("label_original") == row.get("label_ragbed") for row in found),
-        "flags": sum(row.get("flag_original") == row.get("flag_ragbed") for row in found),
-    }
-    if all(row["part"] == "parity-live" for row in found):
-        counts["requests"] = sum(equal)
-    return counts
 
 
 _LENGTHS = (1, 5, 10, 20)

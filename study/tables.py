@@ -9,14 +9,12 @@ from ragbed.schema import Estimate
 from study import MODELS
 from study.comparisons import DATASETS, Row
 from study.outcomes import (
-    PARITY_COUNTS,
     Outcomes,
     Prediction,
     ability_predictions,
     count_outcomes,
     is_sent,
     matches,
-    parity_counts,
     predictions,
     short,
 )
@@ -186,20 +184,6 @@ def faults_table(outcomes: Outcomes) -> Iterator[str]:
             yield f"| `{data}` | {short(model)} | {' | '.join(cells)} |"
 
 
-def parity_table(outcomes: Outcomes) -> Iterator[str]:
-    """Yield the numbers of equal prompts, requests and labels; recorded runs sent no requests."""
-    yield "| Responses | Cases | Equal prompts | Equal requests | Equal labels | Equal error flags |"
-    yield "|---|---|---|---|---|---|"
-    parts: dict[tuple[str, str], list[dict[str, object]]] = {}
-    for row in outcomes.parity:
-        parts.setdefault((str(row["part"]), str(row["model"])), []).append(row)
-    for (part, model), rows in sorted(parts.items()):
-        counts = parity_counts(rows)
-        source = "one llama.cpp server, Qwen2.5-Coder-0.5B" if part == "parity-live" else f"recorded, {short(model)}"
-        cells = " | ".join(f"{counts[name]:,}" if name in counts else "–" for name in PARITY_COUNTS)
-        yield f"| {source} | {cells} |"
-
-
 def predictions_table(outcomes: Outcomes) -> Iterator[str]:
     """Yield the outcome of each prediction."""
     yield "| Prediction | Outcome | Result |"
@@ -263,7 +247,6 @@ BLOCKS: dict[str, Callable[[Outcomes], Iterator[str]]] = {
     "synthetic": synthetic_table,
     "spacing": spacing_table,
     "faults": faults_table,
-    "parity": parity_table,
     "predictions": predictions_table,
     "abilitypredictions": ability_predictions_table,
 }

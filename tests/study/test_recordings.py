@@ -21,7 +21,7 @@ from study import MODELS, RESULTS
 from study.cases import open_data
 from study.comparisons import Trials, _matching, _models
 from study.copies import find_data
-from study.outcomes import Match, count_outcomes, parity_counts, read_outcomes, read_parity
+from study.outcomes import Match, count_outcomes, read_outcomes
 from study.recordings import Recording, read_recording, recording_paths, write_recording
 from study.results import render
 from study.score import count_differences, score_recording, slim_run
@@ -203,22 +203,3 @@ def test_cases_that_were_too_long_are_counted() -> None:
     """The page reported 0 failed calls and no other cases without a response."""
     counts = count_outcomes(read_recording(path) for path in recording_paths())
     assert (counts.too_long, counts.failed) == (73, 0)
-
-
-def test_all_prompts_and_labels_equal_those_of_the_original_code() -> None:
-    parity = read_parity()
-    assert len(parity) > 6_000
-    for row in parity:
-        assert row["label_original"] == row["label_ragbed"]
-        assert row["flag_original"] == row["flag_ragbed"]
-        assert row["request_original"] == row["request_ragbed"]
-
-
-def test_only_requests_to_a_server_are_counted() -> None:
-    parts: dict[str, list[dict[str, object]]] = {}
-    for row in read_parity():
-        parts.setdefault(str(row["part"]), []).append(row)
-    live, recorded = parity_counts(parts["parity-live"]), parity_counts(parts["parity-recorded"])
-    assert live["requests"] == live["prompts"] == live["cases"]
-    assert recorded["prompts"] == recorded["cases"]
-    assert "requests" not in recorded, "the recorded runs sent no HTTP requests"
