@@ -143,7 +143,7 @@ def test_published_passages_are_edited_more_thoroughly_than_they_were(rgb_dir: P
                 ours = edit_passage(item, item.fake, true).text
                 faults["ours"] += bool(check_edit(item, item.fake, true, ours))
                 faults["published"] += bool(check_edit(item, item.fake, true, edited.text))
-    assert faults == {"ours": 6, "published": 17}  # of 395
+    assert faults == {"ours": 4, "published": 17}  # of 395
 
 
 _PIECES = [

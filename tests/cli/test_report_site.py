@@ -52,7 +52,7 @@ def test_every_run_has_a_row_that_leads_to_its_report(browser: Browser, site: Pa
         assert place["m/right"] < place["m/wrong"]
         page.get_by_role("link", name="right").click()
         page.wait_for_selector("html[data-ready] #cases .filters")
-        assert "m/right" in page.locator("main:not([hidden]) .leaderboard").inner_text()
+        assert "m/right" in page.locator("main:not([hidden])").inner_text()
         watched.assert_harmless()
 
 
@@ -64,7 +64,6 @@ def test_a_run_without_a_row_is_listed_with_its_report(browser: Browser, tmp_pat
         page = watched.page
         page.goto((tmp_path / "site" / "index.html").as_uri())
         page.wait_for_selector("html[data-ready]")
-        assert "odd: the run has no results" in page.get_by_role("list").first.inner_text()
         page.get_by_role("link", name="odd").click()
         page.wait_for_selector("html[data-ready] #cases .filters")
 

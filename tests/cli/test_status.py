@@ -12,9 +12,8 @@ from ragbed.schema import Case, Completion
 from tests.cli.typed import type_command
 from tests.runs.harness import TalkingModel, agree, ask_nobody, make_case, make_job
 
-_LOST = f"""Calls that were in flight when a session or worker ended: 1. Their responses are lost; calls that the \
+_LOST = """Calls that were in flight when a session or worker ended: 1. Their responses are lost; calls that the \
 provider completed are billed again when they are resent.
-  test/talking {make_case(1).case} (repeat 0)
 """
 
 

@@ -75,7 +75,7 @@ def test_an_export_without_output_shows_why_cases_are_infeasible(tmp_path: Path)
     assert "requires 5 supporting documents, but the item has only 1 (×2)" in shown.out
     lines = [line.split() for line in shown.out.partition("Infeasible cases")[0].splitlines()]
     assert lines[1][-2:] == ["feasible", "infeasible"]
-    assert [cells[-2:] for cells in lines if cells[:1] == ["made"]] == [["0", "2"], ["2", "0"]]
+    assert [cells[-2:] for cells in lines if cells[:1] == ["noise"]] == [["0", "2"], ["2", "0"]]
 
 
 def test_one_infeasible_case_is_counted_in_the_singular(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ import html
 import webbrowser
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from contextvars import copy_context
 from pathlib import Path
 from queue import SimpleQueue
 from threading import Thread
@@ -59,7 +60,8 @@ class PageServer:
             except BaseException as error:
                 opened.put(error)
 
-        self._thread = Thread(target=serve, daemon=True)
+        # The context names options as the command line does.
+        self._thread = Thread(target=copy_context().run, args=(serve,), daemon=True)
         self._thread.start()
         found = opened.get()
         if isinstance(found, BaseException):

@@ -41,13 +41,17 @@ class CommandLine(Interface):
         self._params = {str(param.name): param for param in context.command.params if param.expose_value}
 
     def show(self, name: str, value: object = None) -> str:
-        """Return an option as the user types it; one that the command does not have is shown as in Python."""
+        """Return an option of the command or of `run` as the user types it, and any other as in Python."""
+        from ragbed.api.spec import RunSpec
+
         param = self._params.get(name)
-        if param is None:
+        if param is None and name not in fields_of(RunSpec):
             return super().show(name, value)
         if (variable := self._context.meta.get(VARIABLES, {}).get(name)) is not None:
             return str(variable) if value is None else f"{variable}={value}"
-        shown = max(param.opts, key=len) if isinstance(param, click.Option) else name.rstrip("_").upper()
+        shown = f"--{name.rstrip('_').replace('_', '-')}"
+        if param is not None:
+            shown = max(param.opts, key=len) if isinstance(param, click.Option) else name.rstrip("_").upper()
         return shown if value is None else f"{shown} {value}"
 
     def is_given(self, name: str) -> bool:
