@@ -53,7 +53,7 @@ def test_a_missing_shard_and_other_settings_are_named(tmp_path: Path) -> None:
     other = _run(tmp_path / "other", seed="1")
     done = _merge(tmp_path / "merged", first, other)
     assert done.code == 2
-    assert f"{first} was created with seed=0, but {other} was created with seed=1" in done.err
+    assert f"{first} was created with --seed 0, but {other} was created with --seed 1" in done.err
 
 
 def test_a_shard_that_only_one_of_the_models_lacks_is_named_with_the_model(tmp_path: Path) -> None:
