@@ -160,6 +160,19 @@ def test_a_quantity_that_is_not_a_share_has_no_minimum() -> None:
         parse_floor("search.searches=0.5")
 
 
+def test_a_floor_of_a_difference_uses_its_interval() -> None:
+    moved = [replace(_cell(1, 2), estimate=_moved_by(value, 0.1), sums=None) for value in (-0.15, -0.05)]
+    assert [check_floors([parse_floor("noise.accuracy=0")], [one])[0].state for one in moved] == [
+        "failed",
+        "inconclusive",
+    ]
+
+
+def _moved_by(value: float, reach: float) -> Estimate:
+    low, high, counts = value - reach, value + reach, dict.fromkeys(("n", "asked", "questions"), 100)
+    return Estimate(metric="accuracy", value=value, low=low, high=high, errors=0, infeasible=0, **counts)
+
+
 def test_no_two_gates_share_a_name() -> None:
     cell = _cell(9, 10)
     places = [CellKey(noise=0.8, k=5, correct=share) for share in (0.0, 0.4, 1.0)]

@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import NormalDist
 from typing import Literal, NamedTuple, TypeAlias
 from xml.etree import ElementTree as Xml
 
@@ -21,7 +22,7 @@ from ragbed.analysis.metrics import METRICS, measure
 from ragbed.analysis.metrics.cells import Cell, decided_for, interval_of
 from ragbed.analysis.run_cells import decided_in, is_monitored, read_report_cells
 from ragbed.analysis.statistics.planning import POWER, rate_size
-from ragbed.analysis.statistics.rates import ALPHA, LEVEL, Interval, quantile, student, trials_behind
+from ragbed.analysis.statistics.rates import ALPHA, LEVEL, Interval, quantile, student, trials_behind, two_sided
 from ragbed.analysis.statistics.testing import holm
 from ragbed.analysis.trials.columns import Trial, group_rows
 from ragbed.errors import UnknownName, UsageError, option
@@ -315,10 +316,16 @@ def _p_value(cell: Cell, minimum: float) -> float:
     """Return the one-sided p-value for a rate, under the hypothesis that the true rate equals the minimum.
 
     The test is exact for a rate over independent questions: p is below 0.025 if Clopper and Pearson's 95% interval
-    lies below the minimum. It is monotone: another right answer never decreases p (see `ClusterSums.below_p`).
+    lies below the minimum. It is monotone: another right answer never decreases p (see `ClusterSums.below_p`). Values
+    that are not means over questions, e.g. differences, are assumed to be normal with the width of their interval.
     """
     value = cell.estimate.value
-    return 1.0 if value is None or value >= minimum or cell.sums is None else cell.sums.below_p(minimum)
+    if value is None or value >= minimum:
+        return 1.0
+    if cell.sums is not None:
+        return cell.sums.below_p(minimum)
+    reach = interval_of(cell.estimate).high - value
+    return NormalDist().cdf(-two_sided(LEVEL) * (minimum - value) / reach) if reach else 0.0
 
 
 def _check(floor: Floor, cell: Cell, p: float, among: int) -> GateResult:

@@ -48,7 +48,6 @@ if TYPE_CHECKING:
     from ragbed.runs.sharding import Shard
     from ragbed.schema import Case
 
-# Prefixes of the model strings for models that do not return log-probabilities.
 _LOGGER = logging.getLogger("ragbed")
 
 

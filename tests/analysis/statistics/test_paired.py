@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from itertools import product
 
 import numpy as np
@@ -18,13 +19,25 @@ from ragbed.analysis.statistics.paired import (
     sign_flips,
 )
 from ragbed.analysis.statistics.rates import clustered_wilson
-from ragbed.analysis.statistics.testing import sign_test
+from ragbed.analysis.statistics.testing import probabilities, sign_test
 
 
 @pytest.mark.parametrize(("won", "lost"), [(0, 0), (1, 5), (10, 10), (3, 17), (40, 12)])
 def test_the_sign_test_is_the_binomial_test_of_the_changed_questions(won: int, lost: int) -> None:
     expected = stats.binomtest(won, won + lost).pvalue if won + lost else 1.0
     assert float(sign_test(won, lost)) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("discordance", [0.05, 0.1, 0.3, 0.6])
+@pytest.mark.parametrize("n", [100, 300])
+def test_the_sign_test_has_at_most_its_nominal_size(n: int, discordance: float) -> None:
+    moved = probabilities(n, discordance)
+    size = sum(
+        moved[count]
+        * probabilities(count, 0.5)[sign_test(np.arange(count + 1), count - np.arange(count + 1)) < 0.05].sum()
+        for count in range(n + 1)
+    )
+    assert size <= 0.05
 
 
 def test_sign_flips_of_right_and_wrong_are_the_sign_test() -> None:
@@ -40,12 +53,18 @@ def test_sign_flips_of_graded_scores_agree_with_the_reference() -> None:
     assert sign_flips(differences) == pytest.approx(reference.pvalue)
 
 
+def test_sign_flips_of_many_arbitrary_differences_agree_with_the_normal_approximation() -> None:
+    differences = np.random.default_rng(5).normal(0.05, 0.4, 300)
+    assert sign_flips(differences) == pytest.approx(stats.ttest_1samp(differences, 0).pvalue, abs=0.005)
+
+
 def test_sign_flips_of_large_samples_have_no_smallest_p_value() -> None:
     """With 1,500 pairs of models, Holm multiplies the p-value by 1,500, and it must still be significant."""
     rng = np.random.default_rng(1)
     shares = rng.binomial(6, 0.75, 400) / 6 - rng.binomial(5, 0.6, 400) / 5
     for differences in (shares, rng.normal(0.15, 0.4, 400)):
         assert 0 < sign_flips(differences) < 1e-6
+    assert sign_flips([0.1 + 0.001 * number for number in range(100)]) == pytest.approx(2.0**-99)
 
 
 def test_exact_flips_on_a_lattice_equal_all_permutations() -> None:
@@ -55,6 +74,20 @@ def test_exact_flips_on_a_lattice_equal_all_permutations() -> None:
     sizes, flips = np.unique(np.abs(whole), return_counts=True)
     assert paired._lattice_flips(sizes, flips, int(whole.sum())) == pytest.approx(expected, rel=1e-12)
     assert sign_flips(whole / 6) == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.parametrize("denominator", [1, 5, 60])
+@pytest.mark.parametrize("rise", [0.0, 0.2, 0.9])
+def test_the_saddlepoint_approximation_agrees_with_exact_flips(denominator: int, rise: float) -> None:
+    rng = np.random.default_rng(denominator)
+    whole = rng.integers(-denominator, denominator + 1, 300)
+    whole = np.where(rng.random(300) < rise, np.abs(whole), whole)
+    sizes, flips = np.unique(np.abs(whole[whole != 0]), return_counts=True)
+    observed = abs(int(whole.sum()))
+    exact = paired._lattice_flips(sizes, flips, observed)
+    close = paired._saddlepoint_flips(sizes / denominator, flips, observed / denominator, 1 / denominator)
+    assert close == pytest.approx(exact, rel=0.005)
+    assert (1e-60 < exact < 1e-20) == (rise == 0.9)
 
 
 def test_sign_flips_of_verdicts_and_a_few_means_are_exact() -> None:
@@ -88,11 +121,58 @@ def test_means_of_verdicts_tie_if_they_are_mathematically_equal() -> None:
     assert paired_difference(moved) == paired_difference([0.0] * 10)
 
 
+def test_paired_results_do_not_depend_on_the_order_of_the_verdicts() -> None:
+    rng = np.random.default_rng(0)
+    verdicts = rng.random((2, 50, 7)) < 0.5
+
+    def results(scores: np.ndarray[tuple[int, ...], np.dtype[np.bool_]]) -> tuple[object, ...]:
+        moved = changes(*([sum(1 / 7 for right in row if right) for row in side.tolist()] for side in scores))
+        return sign_flips(moved), *paired_difference(moved), (moved > 0).sum(), (moved < 0).sum()
+
+    other = rng.permuted(verdicts, axis=2)[:, rng.permutation(50)]
+    assert results(other) != results(verdicts[::-1])
+    same = np.stack([rng.permutation(side.T).T for side in verdicts])[:, rng.permutation(50)]
+    assert results(same) == pytest.approx(results(verdicts), abs=1e-12)
+
+
 def test_the_weights_of_questions_are_those_of_the_mean() -> None:
     moved, weights = [1.0, 0.0, -1.0, 0.0], [3, 1, 1, 1]
     found = paired_difference(moved, weights=weights)
     assert found.value == pytest.approx(2 / 6)
     assert found.low < 0 < found.high
+
+
+def test_questions_of_one_event_widen_the_interval() -> None:
+    moved = [-1.0] * 30 + [0.0] * 70
+    alone, together = (paired_difference(moved, clusters=[at // size for at in range(100)]) for size in (1, 10))
+    assert together.value == alone.value
+    assert together.high - together.low > 2 * (alone.high - alone.low)
+
+
+def test_graded_scores_get_a_narrower_interval_than_verdicts() -> None:
+    verdicts, graded = ([size] * 10 + [-size] * 10 + [0] * 20 for size in (1.0, 0.2))
+    wide, narrow = paired_difference(verdicts), paired_difference(graded)
+    assert narrow.high < 0.3 * wide.high
+    still, nearly = paired_difference([0] * 40), paired_difference([0] * 39 + [0.2])
+    assert nearly.high - nearly.low == pytest.approx(still.high - still.low, rel=0.35)
+
+
+@pytest.mark.parametrize("test", [paired_difference, lambda moved: decline_test(moved, 0.03)])
+def test_sides_without_a_common_question_have_no_difference(test: Callable[[list[float]], object]) -> None:
+    with pytest.raises(ValueError, match="the two sides have no questions in common"):
+        test([])
+
+
+@pytest.mark.parametrize("moved", [0.0, 1.0, -1.0, 0.5])
+def test_one_question_gives_a_wide_interval(moved: float) -> None:
+    value, low, high = paired_difference([moved])
+    assert -1 <= low <= value <= high <= 1
+    assert high - low > 0.9
+
+
+def test_the_interval_has_a_width_without_changes() -> None:
+    assert paired_difference([0] * 50).low < -0.03
+    assert paired_difference([0] * 50).high > 0.03
 
 
 @pytest.mark.parametrize("n", [30, 100, 300])
@@ -124,12 +204,28 @@ def test_declining_is_the_interval_beyond_the_least_drop(fell: int) -> None:
     assert (decline_test(differences, 0.03) < 0.05) == (paired_difference(differences).high < -0.03)
 
 
+def test_a_significant_drop_can_be_too_small_for_a_decline() -> None:
+    differences = [-1] * 30 + [1] * 5 + [0] * 1_965
+    assert float(sign_test(5, 30)) < 0.001
+    assert decline_test(differences, 0.03) > 0.9
+
+
 def test_cochran_q_is_the_textbook_formula() -> None:
     table = np.array([[1, 1, 0], [1, 1, 0], [1, 0, 0], [1, 1, 1], [0, 1, 0], [1, 1, 0], [0, 0, 0], [1, 1, 0]])
     columns, rows, total, k = table.sum(0), table.sum(1), table.sum(), 3
     q = (k - 1) * (k * (columns**2).sum() - total**2) / (k * total - (rows**2).sum())
     assert cochran_q(table) == pytest.approx(stats.chi2.sf(q, k - 1))
     assert cochran_q(table) < 0.05
+
+
+def test_cochran_q_of_graded_scores_agrees_with_permutations_within_each_row() -> None:
+    rng = np.random.default_rng(4)
+    scores = rng.integers(0, 4, size=(60, 4)) / 3 - [0, 0, 0, 0.1]
+    spread = [np.var(rng.permuted(scores, axis=1).sum(axis=0)) for _ in range(4_000)]
+    share = np.mean(np.array(spread) >= np.var(scores.sum(axis=0)))
+    assert cochran_q(scores) == pytest.approx(share, abs=0.03)
+    assert cochran_q([[0.5, 0.5, 0.5]] * 9) == 1.0
+    assert cochran_q([[0.5, 0.0]] * 9) == pytest.approx(float(sign_test(9, 0)))
 
 
 def test_cochran_q_of_two_conditions_is_the_sign_test() -> None:

@@ -21,7 +21,7 @@ from ragbed.analysis.statistics.rates import (
     wilson,
 )
 from ragbed.analysis.statistics.testing import probabilities
-from tests.analysis.statistics.coverage import coverage
+from tests.analysis.statistics.coverage import coverage, has_room
 
 
 @pytest.mark.parametrize(
@@ -38,6 +38,13 @@ def test_intervals_are_the_published_ones(
 ) -> None:
     assert wilson(hits, n)[1:] == pytest.approx(wilson_bounds, abs=6e-5)
     assert clopper_pearson(hits, n)[1:] == pytest.approx(exact_bounds, abs=6e-5)
+
+
+@pytest.mark.parametrize("n", [100, 300])
+def test_wilson_has_its_nominal_coverage(n: int) -> None:
+    covered = coverage([wilson(hits, n) for hits in range(n + 1)])
+    assert 0.93 <= covered.mean() <= 0.97
+    assert covered[has_room(n)].min() >= 0.90
 
 
 @pytest.mark.parametrize("n", [100, 300])
@@ -63,6 +70,20 @@ def test_students_quantile_is_that_of_the_reference(level: float, freedom: float
     assert student(level, freedom) == pytest.approx(stats.t.ppf(0.5 + level / 2, freedom), rel=1e-3)
 
 
+@pytest.mark.parametrize("n", [20, 21, 30, 50, 100, 300, 1_000])
+def test_a_rate_of_single_trials_covers_93_per_cent_at_every_share(n: int) -> None:
+    """The coverage used to be 85% at a share of 0.008 with 20 trials, because one hit gave too high a lower bound."""
+    found = [clustered_wilson([1, 0], [1, 1], counts=[hits, n - hits]) for hits in range(n + 1)]
+    rare = np.geomspace(1e-4, 0.05, 100)
+    shares = np.concatenate([rare, np.arange(0.05, 0.951, 0.005), 1 - rare])
+    low, high = (np.array([interval[bound] for interval in found]) for bound in (1, 2))
+    covered = np.array([probabilities(n, share)[(low <= share) & (share <= high)].sum() for share in shares])
+    assert covered.min() >= 0.93
+    usual = np.minimum(shares, 1 - shares) >= 0.03
+    assert 0.94 <= np.interp(np.arange(0.03, 0.971, 0.005), shares[usual], covered[usual]).mean() <= 0.97
+    assert 0.94 <= covered[np.minimum(shares, 1 - shares) * n >= 5].mean() <= 0.97
+
+
 @pytest.mark.parametrize("n", [1, 2, 20, 300])
 def test_without_hits_or_misses_the_interval_is_at_least_as_wide_as_the_exact_one(n: int) -> None:
     assert clustered_wilson([0] * n, [1] * n).high >= clopper_pearson(0, n).high
@@ -83,12 +104,33 @@ def test_one_mixed_question_does_not_lower_the_upper_bound_of_no_hits() -> None:
     assert clustered_wilson([1] + [0] * 19, [5] * 20).high >= none.high
 
 
+def test_graded_scores_that_vary_less_than_verdicts_have_narrower_intervals() -> None:
+    scores = [0.4, 0.6] * 50
+    graded, verdicts = (clustered_wilson(scores, [1] * 100, is_graded=way) for way in (True, False))
+    reach = student(0.95, 100) * 0.1 / 10
+    assert (graded.low, graded.high) == pytest.approx((0.5 - reach, 0.5 + reach), rel=0.03)
+    assert verdicts.high - verdicts.low > 4 * (graded.high - graded.low)
+    equal = clustered_wilson([1] * 50, [2] * 50, is_graded=True)
+    assert equal.high - equal.low > 0.02
+
+
 def test_single_trials_give_wilsons_interval_with_students_quantile() -> None:
     quantile, n = stats.t.ppf(0.975, 100), 100
     middle, reach = 0.3 + quantile**2 / 200, quantile * math.sqrt(0.21 / n + quantile**2 / (4 * n**2))
     shrink = 1 + quantile**2 / n
     found = clustered_wilson([1] * 30 + [0] * 70, [1] * 100)
     assert found == pytest.approx((0.3, (middle - reach) / shrink, (middle + reach) / shrink), abs=1e-5)
+
+
+def test_one_more_hit_does_not_change_the_width_much() -> None:
+    """If all questions agree, their positions say nothing new; one that differs does not make them independent."""
+    equal = clustered_wilson([5] * 30, [5] * 30)
+    almost = clustered_wilson([5] * 29 + [4], [5] * 30)
+    assert almost.low == pytest.approx(equal.low, abs=0.01)
+    flat = clustered_wilson([1] * 30, [5] * 30)
+    one_higher = clustered_wilson([1] * 29 + [2], [5] * 30)
+    assert one_higher[1:] == pytest.approx(flat[1:], abs=0.01)
+    assert one_higher.high - one_higher.low >= wilson(31, 150).high - wilson(31, 150).low
 
 
 @pytest.mark.parametrize(
@@ -100,10 +142,26 @@ def test_very_few_clusters_have_a_wide_interval_inside_the_range(hits: list[int]
     assert high - low > 0.5
 
 
+def test_weights_of_zero_are_not_a_rate() -> None:
+    with pytest.raises(ValueError, match="is not a valid rate"):
+        clustered_wilson([0.0, 0.0], [0.0, 0.0])
+
+
 def test_copies_of_a_question_do_not_narrow_the_interval() -> None:
     once = clustered_wilson([1] * 30 + [0] * 70, [1] * 100)
     copied = clustered_wilson([5] * 30 + [0] * 70, [5] * 100)
     assert copied == pytest.approx(once)
+
+
+def test_independent_repeats_count_like_questions() -> None:
+    rng = np.random.default_rng(0)
+    hits = rng.binomial(5, 0.3, size=2_000)
+    clustered = clustered_wilson(hits.tolist(), [5] * 2_000)
+    assert clustered[1:] == pytest.approx(wilson(int(hits.sum()), 10_000)[1:], abs=0.002)
+
+
+def test_equal_clusters_count_as_one_trial_each() -> None:
+    assert clustered_wilson([5] * 10, [5] * 10) == pytest.approx(clustered_wilson([1] * 10, [1] * 10))
 
 
 @pytest.mark.parametrize(("hits", "n"), [(0, 20), (1, 20), (10, 20), (49.5, 60), (999, 1000)])
@@ -116,6 +174,17 @@ def test_probabilities_add_up() -> None:
         assert math.fsum(probabilities(300, share)) == pytest.approx(1)
 
 
+def test_trials_of_one_question_do_not_narrow_a_mean() -> None:
+    alone = positive_ratio([1.0, 2.0, 4.0], [1, 1, 1])
+    copied = positive_ratio([5.0, 10.0, 20.0], [5, 5, 5])
+    assert copied == pytest.approx(alone)
+    assert alone.value == pytest.approx(7 / 3)
+    # The kurtosis of three values is always 1.5, so the degrees of freedom are those of Student's interval.
+    reach = stats.t.ppf(0.975, 2) * np.std([1, 2, 4], ddof=1) / np.sqrt(3) / (7 / 3)
+    assert (alone.low, alone.high) == pytest.approx((7 / 3 * np.exp(-reach), 7 / 3 * np.exp(reach)), rel=1e-3)
+    assert math.isnan(positive_ratio([3.0, 6.0], [1, 2]).low)
+
+
 def test_a_mean_of_a_skewed_quantity_has_fewer_degrees_of_freedom() -> None:
     """The interval used to have n − 1 degrees of freedom, and covered the mean of log-normal values in 90.7%."""
     values = [1.0] * 24 + [3.0] * 5 + [5.0]
@@ -124,6 +193,14 @@ def test_a_mean_of_a_skewed_quantity_has_fewer_degrees_of_freedom() -> None:
     error = np.std(values, ddof=1) / np.sqrt(30) / np.mean(values)
     assert 3 < freedom < 10
     assert found.high / found.value == pytest.approx(np.exp(stats.t.ppf(0.975, freedom) * error), rel=1e-3)
+
+
+@pytest.mark.parametrize("n", [30, 100])
+def test_a_mean_of_a_log_normal_quantity_is_covered(n: int) -> None:
+    rng, runs = np.random.default_rng(0), 4_000
+    found = [positive_ratio(np.exp(rng.standard_normal(n)).tolist(), [1] * n) for _ in range(runs)]
+    covered = float(np.mean([low <= np.exp(0.5) <= high for _, low, high in found]))
+    assert covered >= 0.93
 
 
 def test_the_interval_of_a_weighted_sum_is_that_of_newcombe_for_two_rates() -> None:

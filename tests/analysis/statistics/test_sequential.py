@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
-from benches.sequential import scenarios, simulate
+from benches.sequential import _paired, scenarios, simulate
 from ragbed.analysis.statistics.rates import wilson
 from ragbed.analysis.statistics.sequential import (
     decline_p,
@@ -19,6 +20,23 @@ def test_no_moment_of_a_run_excludes_the_true_value_too_often(number: int) -> No
     scenario = list(scenarios())[number]._replace(plan=200)
     errors, _, _ = simulate(scenario, 300, 0)
     assert errors <= 0.05
+
+
+def test_large_drops_are_found_with_a_fraction_of_the_calls() -> None:
+    for times, least in ((2, 0.5), (4, 0.8)):
+        errors, saved, _ = simulate(_paired(0.1, 0.4, times), 300, 1)
+        assert errors <= 0.05
+        assert saved is not None
+        assert saved >= least
+
+
+def test_an_ordinary_interval_misses_far_more_often_when_it_is_checked_after_every_question() -> None:
+    rng, missed = np.random.default_rng(0), 0
+    for _ in range(100):
+        hits = np.cumsum(rng.random(300) < 0.5)
+        bounds = [wilson(int(hits[n - 1]), n) for n in range(10, 301, 5)]
+        missed += any(not interval.low <= 0.5 <= interval.high for interval in bounds)
+    assert missed > 15
 
 
 def test_the_interval_shrinks_around_the_rate_and_is_wider_than_an_ordinary_one() -> None:
@@ -47,6 +65,14 @@ def test_bets_are_scaled_by_the_largest_planned_cluster() -> None:
     planned = rate_sequence(early, [1] * 40, largest=10)
     assert planned.high - planned.low > unplanned.high - unplanned.low
     assert rate_sequence(late, [1] * 40 + [10], largest=10) == rate_sequence(late, [1] * 40 + [10])
+
+
+def test_bounds_are_symmetric_and_inside_the_range() -> None:
+    low, high = rate_sequence([1, 0, 1, 1], [1, 1, 1, 1])[1:]
+    other_low, other_high = rate_sequence([0, 1, 0, 0], [1, 1, 1, 1])[1:]
+    assert (low, high) == pytest.approx((1 - other_high, 1 - other_low))
+    assert 0 <= low < high <= 1
+    assert np.isnan(rate_sequence([], []).value)
 
 
 def test_p_values_agree_with_the_interval() -> None:

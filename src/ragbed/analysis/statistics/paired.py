@@ -16,6 +16,8 @@ from ragbed.analysis.statistics.testing import Floats, probabilities
 _EXACT_SUMS = 1_000_000  # maximum number of distinct sums to enumerate
 _EXACT_STEPS = 20_000_000  # maximum number of additions for the exact distribution on a lattice, about 20 ms
 _DENOMINATOR = 10_000  # maximum common denominator of the differences, e.g. 60 for means of 2 to 6 verdicts
+_BISECTIONS = 80  # number of bisection steps, enough to compute the saddlepoint to the last digit
+_CENTRAL = 0.01  # standard normal deviate below which the normal approximation is used
 _DIGITS = 12  # number of decimals to which means of verdicts are compared
 _ROUNDING = 1e-9  # maximum rounding difference between sums of changes that are mathematically equal
 _SMALLEST_P, _LARGEST_P = 1e-12, 0.99  # range of the p-values of `decline_test` below 1
@@ -35,7 +37,8 @@ def sign_flips(differences: ArrayLike) -> float:
     """Return the two-sided p-value from the paired permutation test for graded scores.
 
     The test is exact for up to about a thousand differences of means (fractions with a common denominator), and for a
-    few differences of any kind, and otherwise the normal approximation. If all differences are −1, 0 or 1, this is
+    few differences of any kind. Otherwise, the tail is a saddlepoint approximation, whose relative error is below 1%
+    for p-values down to 1e-60 (the tests compare it with exact results). If all differences are −1, 0 or 1, this is
     McNemar's test.
 
     Args:
@@ -57,8 +60,7 @@ def sign_flips(differences: ArrayLike) -> float:
     sizes, flips, unit = sizes[order], flips[order], _lattice_unit(sizes)
     if unit and float(np.cumsum(sizes * flips)[:-1] @ flips[1:]) / unit <= _EXACT_STEPS:
         return _lattice_flips(np.rint(sizes / unit).astype(np.int64), flips, round(observed / unit))
-    # The normal approximation, with a correction because adjacent sums are two units apart
-    return math.erfc((observed - unit) / math.sqrt(2 * float(sizes**2 @ flips)))
+    return _saddlepoint_flips(sizes, flips, observed, unit)
 
 
 def _enumerate_flips(sizes: Floats, flips: NDArray[np.int64], observed: float) -> float:
@@ -94,6 +96,42 @@ def _lattice_flips(sizes: NDArray[np.int64], flips: NDArray[np.int64], observed:
     needed = (len(chances) - 1 + size * count + observed + 1) // 2 - size * np.arange(count + 1)
     tails = np.append(np.cumsum(chances[::-1])[::-1], 0.0)
     return float(min(1.0, 2 * (probabilities(count, 0.5) @ tails[np.clip(needed, 0, len(chances))])))
+
+
+def _saddlepoint_flips(sizes: Floats, flips: NDArray[np.int64], observed: float, unit: float) -> float:
+    """Return the p-value from the tail approximation by Lugannani and Rice (1980).
+
+    Args:
+        sizes: The distinct sizes of the differences.
+        flips: The number of differences of each size.
+        observed: The absolute value of the sum.
+        unit: A common divisor of all sizes, for the continuity correction by Daniels (1987), or 0 if there is none.
+    """
+    total = float(sizes @ flips)
+    if observed >= total - _ROUNDING:  # all differences have the same sign
+        return math.ldexp(2.0, -int(flips.sum()))
+    tail = observed - unit  # continuity correction; adjacent sums are two units apart
+
+    def excess(tilt: float) -> float:
+        return float((sizes * np.tanh(tilt * sizes)) @ flips) - tail
+
+    low, high = 0.0, 1 / float(sizes.max())
+    while excess(high) < 0:
+        low, high = high, 2 * high
+    for _ in range(_BISECTIONS):
+        middle = (low + high) / 2
+        low, high = (middle, high) if excess(middle) < 0 else (low, middle)
+    tilt = (low + high) / 2
+    tilted = tilt * sizes
+    log_cosh = float((tilted + np.log1p(np.exp(-2 * tilted)) - math.log(2)) @ flips)
+    deviate = math.sqrt(max(0.0, 2 * (tilt * tail - log_cosh)))
+    if deviate < _CENTRAL:  # the correction vanishes in the centre, because the distribution is symmetric
+        return min(1.0, math.erfc(deviate / math.sqrt(2)))
+    scale = math.sqrt(float((sizes / np.cosh(np.minimum(tilted, 350.0))) ** 2 @ flips))
+    span = tilt if unit == 0 else math.sinh(unit * tilt) / unit
+    ratio = math.sqrt(math.pi / 2) * float(scipy.special.erfcx(deviate / math.sqrt(2)))
+    ratio += 1 / (span * scale) - 1 / deviate
+    return min(1.0, 2 * ratio * math.exp(-(deviate**2) / 2) / math.sqrt(2 * math.pi))
 
 
 def paired_difference(

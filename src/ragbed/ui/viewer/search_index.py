@@ -174,7 +174,7 @@ class SearchIndex:
             told = [(one.key.model, describe_causes(one, lang)) for one in causes]
             words = read_words(lang)
             paragraphs = {} if told else join_findings(summarise(cells, "robust", words), words)
-            told += [(model, " ".join(map(" ".join, texts.items()))) for model, texts in paragraphs.items()]
+            told += [(one, " ".join(map(": ".join, of.items())).removeprefix(": ")) for one, of in paragraphs.items()]
             for place, (model, text) in enumerate(told):
                 found.setdefault(f"{model} {place}", {"model": model})[lang] = text
         return list(found.values())
