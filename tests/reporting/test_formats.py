@@ -312,7 +312,7 @@ def test_an_incomplete_run_is_named_first(tmp_path: Path) -> None:
     assert not any("Incomplete" in type_command("report", str(tmp_path), "-f", form).out for form in ("text", "md"))
     with open_store(tmp_path, create=True) as store:
         store.add_missing([make_case(number) for number in range(3)])
-    note = f"Incomplete: {tmp_path} has 2 of 3 results. To complete the run, rerun the command that created it."
+    note = f"Incomplete: {tmp_path.name} has 2 of 3 results. To complete the run, rerun the command that created it."
     assert type_command("report", str(tmp_path)).out.startswith(f"{note}\n\n")
     lines = type_command("report", str(tmp_path), "-f", "md").out.splitlines()
     assert lines[4].replace("\\", "") == f"**{note}**"
