@@ -98,7 +98,7 @@ def find_part(family: PluginFamily, name: str, own: Mapping[str, Part], *others:
     """
     if name in own:
         return own[name]
-    if name.startswith(FUNCTION) and family.needs == ("__call__",):
+    if str(name).startswith(FUNCTION) and family.needs == ("__call__",):
         function: Any = load_function(name)
         return cast("Part", function)
     plugins = find_plugins(family)
