@@ -70,7 +70,7 @@ def _describe(spec: RunCommandSpec, job: Job, cells: Sequence[ConditionRow], sco
 
     parts, notes = describe_cells(cells, job.folder, scorers)
     if any(cell.condition.testbed == "own-rag" for cell in cells):
-        notes = [*describe_run(job.folder), *notes]
+        parts = ["\n".join(describe_run(job.folder)) + "\n", *parts]
     more, explanations = _describe_other_tables(job)
     infeasible, _, (cached, oldest) = read_rest(job.folder)
     notes += [*explanations, f"The run is stored in {job.folder}"]
