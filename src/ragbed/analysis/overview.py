@@ -203,7 +203,7 @@ class LiveTable:
     def load(self) -> None:
         """Load the scorer and numpy, which take 0.2 s, while the run waits for the first responses (see `Follower`)."""
         with suppress(Exception):  # `finish` raises all errors of the scorer
-            import ragbed.analysis.run_cells  # noqa: PLC0415
+            import ragbed.analysis.run_cells  # noqa: F401, PLC0415
             import ragbed.analysis.trials.table  # noqa: F401, PLC0415
             from ragbed.scoring import score  # noqa: PLC0415
 
