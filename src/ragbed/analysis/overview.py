@@ -24,7 +24,7 @@ _SCORES = ("correct", "refused", "flagged")
 SCORES = (*(f"{scorer}{name}" for scorer in ("paper.", "code.", "") for name in _SCORES), "misled", "unsure")
 _OUTCOMES: tuple[str, ...] = get_args(Outcome)
 _EARLY = 20_000  # maximum number of results to score during the run; the others are scored in parallel afterwards
-_READ = 64  # number of results to read at a time
+_READ = 256  # number of results to read at a time
 _STEP = 2  # number of results to score in one step between responses; a step takes about half a millisecond
 
 
@@ -217,8 +217,9 @@ class LiveTable:
         self._waiting += 1
 
     def load(self) -> None:
-        """Load the scorer, which takes 50 ms, while the run waits for the first responses (see `Follower`)."""
+        """Load the scorer and numpy, which take 0.2 s, while the run waits for the first responses (see `Follower`)."""
         with suppress(Exception):  # `finish` raises all errors of the scorer
+            import ragbed.analysis.run_cells  # noqa: F401, PLC0415
             import ragbed.analysis.trials.table  # noqa: F401, PLC0415
             from ragbed.scoring import score  # noqa: PLC0415
 

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from ragbed.api.analysis import describe_gates
 from ragbed.api.jobs import check_gates, execute, forecast_job, read_decisions
 from ragbed.api.planning import plan_run
 from ragbed.api.progress import Progress, open_progress
@@ -64,7 +63,7 @@ def _describe(spec: RunCommandSpec, job: Job, cells: Sequence[ConditionRow]) -> 
 
     parts, notes = describe_cells(cells, job.folder, spec.scorers)
     if any(cell.condition.testbed == "own-rag" for cell in cells):
-        notes = [*describe_run(job.folder), *notes]
+        parts = ["\n".join(describe_run(job.folder)) + "\n", *parts]
     more, explanations = _describe_other_tables(job)
     infeasible, _, (cached, oldest) = read_rest(job.folder)
     notes += [*explanations, f"The run is stored in {job.folder}"]
@@ -91,8 +90,7 @@ def _describe(spec: RunCommandSpec, job: Job, cells: Sequence[ConditionRow]) -> 
     incomplete, has_errors = _describe_incomplete(job, cells)
     notes += incomplete
     try:
-        gates = check_gates(spec, job.folder)
-        failed, lines = any(gate.state == "failed" for gate in gates), describe_gates(gates)
+        failed, lines = _check_gates(spec, job.folder)
         code = 4 if failed else 0
     except UsageError as error:  # a gate has no value
         failed, lines, code = True, [str(error)], error.exit_code
@@ -100,6 +98,16 @@ def _describe(spec: RunCommandSpec, job: Job, cells: Sequence[ConditionRow]) -> 
         lines[-1] += " The errors may be the cause, so the exit code is 3."
     code = code if failed and not has_errors else 3 if incomplete else 0
     return Result([*parts, *more], [*notes, *lines], values, code)
+
+
+def _check_gates(spec: RunCommandSpec, folder: Path) -> tuple[bool, list[str]]:
+    """Return whether a gate failed, and a line for each gate."""
+    gates = check_gates(spec, folder)
+    if not gates:
+        return False, []
+    from ragbed.api.analysis import describe_gates
+
+    return any(gate.state == "failed" for gate in gates), describe_gates(gates)
 
 
 def describe_cells(
