@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from benches.own_rag import DATA as OWN_DATA
-from benches.own_rag import write_documents
+from benches.own_rag import DOCS as OWN_DOCS
 from ragbed.cli import COMMANDS
 from ragbed.data.catalog import CATALOG, folder_of
 from tests.cli.typed import type_command
@@ -41,7 +41,7 @@ def environ(rgb_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> d
     downloaded = folder_of(CATALOG["rgb"], tmp_path / "data")
     downloaded.parent.mkdir(parents=True)
     downloaded.symlink_to(rgb_dir)
-    write_documents(tmp_path / "handbook")
+    shutil.copytree(OWN_DOCS, tmp_path / "handbook")
     for source in (OWN_DATA / "qa.csv", ROOT / "examples/own_rag.py", ROOT / "examples/plain_rag.py"):
         shutil.copy(source, tmp_path)
     return named
