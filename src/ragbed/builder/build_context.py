@@ -178,15 +178,11 @@ class FetchedPage(Record, frozen=True, kw_only=True):
     article: Article
 
 
-class Ranked(Record, frozen=True, kw_only=True):
-    """A question's passages, nearest first, before they are labelled."""
+class Pool(Record, frozen=True, kw_only=True):
+    """A question's passages, nearest first; `question` is the ID of the draft.
 
-    question: str
-    passages: tuple[Passage, ...]
-
-
-class LabelledPool(Record, frozen=True, kw_only=True):
-    """A question's passages with their relevance labels."""
+    The step `stances` adds their relevance labels, and `answers` keeps those that items may contain.
+    """
 
     question: str
     passages: tuple[Passage, ...]
