@@ -21,7 +21,6 @@ import threading
 import time
 from collections.abc import Iterator
 from datetime import date
-from functools import cache
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -106,6 +105,7 @@ def _write_pages(folder: Path, count: int) -> None:
     for lang in LANGS:
         events = count // DOCUMENTS // len(LANGS)
         for number, item in enumerate(make_items(_recipe(lang), "base", 0, events)):
+            _KNOWN[lang, number] = item.question, item.answer[0]
             inner = folder / lang / str(number // 500)
             inner.mkdir(parents=True, exist_ok=True)
             for place, passage in enumerate(item.passages):
@@ -123,10 +123,8 @@ def _page(lang: Lang, text: str, day: str) -> str:
     return f"<!doctype html><html><head>{head}</head><body>{body}</body></html>"
 
 
-@cache  # so that the time to generate the items again is not part of the build's
-def _know(lang: Lang, number: int) -> tuple[str, tuple[str, ...]]:
-    (item,) = make_items(_recipe(lang), "base", number, number + 1)
-    return item.question, item.answer[0]
+# The question and the spellings of its answer by event, so that generating the items again is not part of the build.
+_KNOWN: dict[tuple[Lang, int], tuple[str, tuple[str, ...]]] = {}
 
 
 class _Generator:
@@ -155,7 +153,7 @@ class _Generator:
 
     def _question(self, lang: Lang, prompt: str) -> str:
         (number,) = _FILED[lang].findall(prompt)
-        question, aliases = _know(lang, int(number))
+        question, aliases = _KNOWN[lang, int(number)]
         spelled = next((alias for alias in aliases if alias in prompt), None)
         if spelled is None:
             return "无" if lang == "zh" else "none"

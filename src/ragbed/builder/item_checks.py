@@ -24,6 +24,7 @@ from ragbed.builder.statements import (
     gives_answer,
     label_passage,
     share_of,
+    shared_anchors,
     states_answer,
 )
 from ragbed.builder.web.language_detection import detect_language
@@ -232,9 +233,7 @@ def check_unique(checked: CheckedItem) -> Iterator[str]:
 
 
 def _shared_words(part: Question, sentence: str) -> frozenset[str]:
-    folded = fold(sentence, part.lang)
-    anchors = find_anchors(part.question, part.lang)
-    return frozenset(word for word in anchors if share_of(frozenset({word}), folded, part.lang))
+    return shared_anchors(find_anchors(part.question, part.lang), fold(sentence, part.lang), part.lang)
 
 
 def _other_value(part: Question, sentence: str, own: str) -> str:

@@ -70,9 +70,7 @@ def find_topics(context: str, text: str, lang: Lang) -> frozenset[str]:
     return frozenset(word for word in find_anchors(context, lang) if word in folded)
 
 
-def find_faults(
-    question: str, answer: str, lang: Lang, topics: frozenset[str] = frozenset()
-) -> Iterator[Problem]:
+def find_faults(question: str, answer: str, lang: Lang, topics: frozenset[str] = frozenset()) -> Iterator[Problem]:
     """Yield an outcome and a reason for each fault in a question and its answer, with content faults last.
 
     Args:
