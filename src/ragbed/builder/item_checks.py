@@ -118,11 +118,9 @@ class CheckedItem:
 def make_checks(build: Build) -> Iterator[Item | Reject]:
     """Yield the items that pass every check."""
     with RecordIndex(build, "articles", Article) as articles:
-        candidates = list(make_candidates(build))
-        used = {item.article for item in candidates}
-        places = {article.id: place for place, article in articles.scan() if article.id in used}
-        for number, item in enumerate(candidates):
-            build.watch(STEP, number, len(candidates))
+        places = {article.id: place for place, article in articles.scan()}
+        for number, item in enumerate(make_candidates(build)):
+            build.watch(STEP, number, None)
             text = articles.read(places[item.article]).text if item.article in places else ""
             if found := next(check_item(CheckedItem(item, text)), None):
                 yield reject(STEP, item.question, *found)

@@ -74,17 +74,12 @@ def find_shortcuts(question: Question, texts: Sequence[str]) -> list[int]:
 def make_pools(build: Build) -> Iterator[Pool | Reject]:
     """Label passages, and drop those that cannot be in the same item."""
     drafts = {draft.id: draft for draft in build.read("questions", Draft)}
-    ranked = list(build.read("ranking", Pool))
-    jobs = ((drafts[one.question], one.passages, build.recipe.pools.distracts) for one in ranked)
-    for number, found in enumerate(build.engine.spread(_make_pool, jobs)):
-        build.watch(LABELS_STEP, number, len(ranked))
-        yield from found
+    for pool in build.shown(LABELS_STEP, list(build.read("ranking", Pool))):
+        yield from _make_pool(drafts[pool.question], pool.passages, build.recipe.pools.distracts)
 
 
-def _make_pool(job: tuple[Draft, Sequence[Passage], int]) -> list[Pool | Reject]:
+def _make_pool(draft: Draft, passages: Sequence[Passage], distracts: int) -> Iterator[Pool | Reject]:
     """Label a question's passages; if there are too few related distractors, keep the nearest unrelated passages."""
-    draft, passages, distracts = job
-    found: list[Pool | Reject] = []
     labellings = [label_passage(draft, passage.text, title=passage.title or "") for passage in passages]
     reasons = sift([passage.text for passage in passages], labellings)
     labels = [labelling.label for labelling, reason in zip(labellings, reasons, strict=True) if not reason]
@@ -96,12 +91,12 @@ def _make_pool(job: tuple[Draft, Sequence[Passage], int]) -> list[Pool | Reject]
             reason = f"{_UNRELATED}: {labelling.reason}" if missing < 0 else ""  # noqa: PLW2901
         if reason:
             outcome, _, why = reason.partition(": ")
-            found.append(reject(LABELS_STEP, passage.url or "", outcome, f"for {draft.question!r}: {why}"))
+            yield reject(LABELS_STEP, passage.url or "", outcome, f"for {draft.question!r}: {why}")
         elif STANCES[labelling.label] == "supports":
             kept.append(replace(passage, stance="supports", kind="related", support=labelling.support))
         else:
             kept.append(replace(passage, kind=labelling.label))
-    return [*found, Pool(question=draft.id, passages=tuple(kept))]
+    yield Pool(question=draft.id, passages=tuple(kept))
 
 
 class _Complete(NamedTuple):
