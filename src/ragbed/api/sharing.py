@@ -52,8 +52,9 @@ def export(spec: ExportSpec) -> Result:
         for name in _given_layout(spec):
             refuse_unused(name, "a run is always exported with its original settings")
         place = _need_place(spec)
-        return _describe(spec, export_run(folder or Path(), to, place, spec.model, canonical=spec.canonical))
-    for name in ("canonical", "model"):
+        made = export_run(folder or Path(), to, place, spec.model, spec.scorer, canonical=spec.canonical)
+        return _describe(spec, made)
+    for name in ("canonical", "model", "scorer"):
         if getattr(spec, name):
             refuse_unused(name, f"{folder or 'this'} is not a run (it has no run.sqlite)")
     with open_progress(spec.progress) as shown:
