@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from ragbed.api.jobs import check_gates, execute, forecast_job, read_decisions
-from ragbed.api.layout import split
 from ragbed.api.planning import plan_run
 from ragbed.api.progress import Progress, open_progress
 from ragbed.api.run_status import read_truncated, tell_cached, tell_context_full, tell_empty, tell_truncated
-from ragbed.errors import Stopped, UnknownName, UsageError, option
+from ragbed.errors import Stopped, UsageError, option
 from ragbed.reporting.table import Result, Table
 from ragbed.text import counted, quoted
 
@@ -30,26 +29,20 @@ _OTHER_TABLES = ("remedies", "own-rag", "search", "conflict", "length", "citatio
 
 def run(spec: RunCommandSpec) -> Result:
     """Evaluate models, and return the tables, or with `dry_run` a forecast."""
-    from ragbed.reporting.overview import OTHER_SCORERS
-
-    scorers = [] if spec.scorer is None else split(spec.scorer, "scorer")
-    for name in scorers:
-        if name not in OTHER_SCORERS:
-            raise UnknownName("scorer", name, OTHER_SCORERS)
     with open_progress(spec.progress) as shown, closing(plan_run(spec, shown.message)) as job:
         if spec.dry_run:
             return _forecast(job)
-        cells = evaluate(job, shown, spec.gates)
-    return _describe(spec, job, cells, scorers)
+        cells = evaluate(job, shown, spec.gates, spec.scorers)
+    return _describe(spec, job, cells)
 
 
-def evaluate(job: Job, shown: Progress, gates: Sequence[str] = ()) -> list[ConditionRow]:
+def evaluate(job: Job, shown: Progress, gates: Sequence[str] = (), scorers: Sequence[str] = ()) -> list[ConditionRow]:
     """Run a job, and return the counts for each condition. If it stops early, show how to resume it."""
     from ragbed.analysis.overview import LiveTable
     from ragbed.runs.budget import BudgetSpent
     from ragbed.runs.circuit_breaker import CircuitOpen
 
-    table, out = LiveTable(job.folder), option("out", quoted(job.folder))
+    table, out = LiveTable(job.folder, scorers), option("out", quoted(job.folder))
     try:
         execute(replace(job, follower=table), shown.calls)
     except (KeyboardInterrupt, Stopped):
@@ -63,12 +56,12 @@ def evaluate(job: Job, shown: Progress, gates: Sequence[str] = ()) -> list[Condi
     return table.finish()
 
 
-def _describe(spec: RunCommandSpec, job: Job, cells: Sequence[ConditionRow], scorers: Sequence[str]) -> Result:
+def _describe(spec: RunCommandSpec, job: Job, cells: Sequence[ConditionRow]) -> Result:
     """Return the tables of a run, what to know about its responses, and the results of its gates."""
     from ragbed.analysis.causes import describe_run
     from ragbed.runs.status import read_rest
 
-    parts, notes = describe_cells(cells, job.folder, scorers)
+    parts, notes = describe_cells(cells, job.folder, spec.scorers)
     if any(cell.condition.testbed == "own-rag" for cell in cells):
         parts = ["\n".join(describe_run(job.folder)) + "\n", *parts]
     more, explanations = _describe_other_tables(job)

@@ -59,8 +59,8 @@ def export(spec: ExportSpec) -> Result:
         for name in _given_layout(spec):
             refuse_unused(name, "a run is always exported with its original settings")
         target = ExportTarget(to, _need_place(spec))
-        return _describe(spec, export_run(folder or Path(), target, spec.model, canonical=spec.canonical))
-    for name in ("canonical", "model"):
+        return _describe(spec, export_run(folder or Path(), target, spec.model, spec.scorer, canonical=spec.canonical))
+    for name in ("canonical", "model", "scorer"):
         if getattr(spec, name):
             refuse_unused(name, f"{folder or 'this'} is not a run (it has no run.sqlite)")
     with open_progress(spec.progress) as shown:

@@ -67,13 +67,17 @@ class ExportTarget:
             return write(sink)
 
 
-def export_run(folder: Path, target: ExportTarget, model: str | None, *, canonical: bool) -> Written:
-    """Export a run, or only the trials of one of its models."""
+def export_run(
+    folder: Path, target: ExportTarget, model: str | None, scorer: str | None, *, canonical: bool
+) -> Written:
+    """Export a run, or only the trials of one of its models, with the scores of a scorer that is not built in."""
     to = target.to
     if to not in {*RUN_FILES, *RUN_FOLDERS}:
         raise UnknownName("run format", to, [*RUN_FILES, *RUN_FOLDERS])
+    if scorer is not None and to not in ("jsonl", "parquet"):
+        refuse_unused("scorer", f"{to} has no scores of other scorers. Use {option('to', 'jsonl')} or parquet")
     with open_store(folder, create=False) as store:
-        run = ExportedRun(folder, store, model, canonical)
+        run = ExportedRun(folder, store, model, canonical, scorer)
         if to in RUN_FOLDERS:
             with write_whole_folder(target.folder()) as into:
                 return RUN_FOLDERS[to](run, into)

@@ -14,7 +14,7 @@ from ragbed.analysis.statistics.rates import (
     clopper_pearson,
     clustered_wilson,
     combine_rates,
-    positive_ratio,
+    ratio_interval,
     share_interval,
     student,
     trials_behind,
@@ -175,20 +175,20 @@ def test_probabilities_add_up() -> None:
 
 
 def test_trials_of_one_question_do_not_narrow_a_mean() -> None:
-    alone = positive_ratio([1.0, 2.0, 4.0], [1, 1, 1])
-    copied = positive_ratio([5.0, 10.0, 20.0], [5, 5, 5])
+    alone = ratio_interval([1.0, 2.0, 4.0], [1, 1, 1])
+    copied = ratio_interval([5.0, 10.0, 20.0], [5, 5, 5])
     assert copied == pytest.approx(alone)
     assert alone.value == pytest.approx(7 / 3)
     # The kurtosis of three values is always 1.5, so the degrees of freedom are those of Student's interval.
     reach = scipy.stats.t.ppf(0.975, 2) * np.std([1, 2, 4], ddof=1) / np.sqrt(3) / (7 / 3)
     assert (alone.low, alone.high) == pytest.approx((7 / 3 * np.exp(-reach), 7 / 3 * np.exp(reach)), rel=1e-3)
-    assert math.isnan(positive_ratio([3.0, 6.0], [1, 2]).low)
+    assert math.isnan(ratio_interval([3.0, 6.0], [1, 2]).low)
 
 
 def test_a_mean_of_a_skewed_quantity_has_fewer_degrees_of_freedom() -> None:
     """The interval used to have n − 1 degrees of freedom, and covered the mean of log-normal values in 90.7%."""
     values = [1.0] * 24 + [3.0] * 5 + [5.0]
-    found = positive_ratio(values, [1] * 30)
+    found = ratio_interval(values, [1] * 30)
     freedom = 30 / (scipy.stats.kurtosis(values, fisher=False) - 1)
     error = np.std(values, ddof=1) / np.sqrt(30) / np.mean(values)
     assert 3 < freedom < 10
@@ -198,7 +198,7 @@ def test_a_mean_of_a_skewed_quantity_has_fewer_degrees_of_freedom() -> None:
 @pytest.mark.parametrize("n", [30, 100])
 def test_a_mean_of_a_log_normal_quantity_is_covered(n: int) -> None:
     rng, runs = np.random.default_rng(0), 4_000
-    found = [positive_ratio(np.exp(rng.standard_normal(n)).tolist(), [1] * n) for _ in range(runs)]
+    found = [ratio_interval(np.exp(rng.standard_normal(n)).tolist(), [1] * n) for _ in range(runs)]
     covered = float(np.mean([low <= np.exp(0.5) <= high for _, low, high in found]))
     assert covered >= 0.93
 
