@@ -33,7 +33,7 @@ class DiagnosisCounts:
     Attributes:
         asked: Trials with documents, given or retrieved.
         right: Those that are right under the robust scorer.
-        skipped: Trials that are not diagnosed, because they have no documents or use a prompting strategy.
+        skipped: Trials without documents or a gold answer, or with a prompting strategy, which are not diagnosed.
         known: Closed-book responses, which are used for comparison.
     """
 
@@ -102,7 +102,8 @@ def _wrong_trials(table: TrialTable, counts: DiagnosisCounts) -> Iterator[Stored
     """Yield the trials that are not right under the robust scorer, and count all trials."""
     for stored, values in table.scored():
         case = stored.case
-        if MARK in case.profile or (not case.documents and case.testbed not in WITHOUT_DOCUMENTS):
+        has_documents = case.documents or case.testbed in WITHOUT_DOCUMENTS
+        if MARK in case.profile or not case.answer or not has_documents:
             counts.skipped += 1
             continue
         counts.asked += 1
@@ -138,5 +139,5 @@ def diagnose_run(folder: Path) -> Found:
                 found.diagnoses.append(diagnosis)
                 found.cases[stored.case.case] = stored.case
     if not found.tally.asked:
-        raise UsageError(f"{folder} has no trials with documents, so there is nothing to diagnose. Run such a testbed.")
+        raise UsageError(f"{folder} has no trials with documents and gold answers, so there is nothing to diagnose.")
     return found
