@@ -27,7 +27,7 @@ class DiagnosisCounts:
     Attributes:
         asked: Trials with documents, given or retrieved.
         right: Those that are right under the robust scorer.
-        skipped: Trials that are not diagnosed, because they have no documents or use a prompting strategy.
+        skipped: Trials without documents or a gold answer, or with a prompting strategy, which are not diagnosed.
         known: Closed-book responses, which are used for comparison.
     """
 
@@ -104,7 +104,8 @@ def diagnose_run(folder: Path) -> Found:
         tally.known = len(known)
         for stored, values in table.scored():
             case = stored.case
-            if MARK in case.profile or (not case.documents and case.testbed not in WITHOUT_DOCUMENTS):
+            has_documents = case.documents or case.testbed in WITHOUT_DOCUMENTS
+            if MARK in case.profile or not case.answer or not has_documents:
                 tally.skipped += 1
                 continue
             tally.asked += 1
