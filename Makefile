@@ -27,9 +27,9 @@ demo:  ## evaluate a small model on this machine; installs only what that needs
 	@$(MAKE) --no-print-directory $(DEMO_STAMP)
 	@$(BIN)/ragbed demo
 
-test: check  ## everything that CI runs; one thread for each of the workers
+test: $(STAMP)  ## everything that CI runs; one thread for each of the workers
 	@$(MAKE) --no-print-directory -j 3 $(HF_STAMP) $(EXAMPLES_STAMP) $(PORTS_STAMP)
-	@$(MAKE) --no-print-directory -j 2 test-hf test-examples test-ports
+	@$(MAKE) --no-print-directory -j 3 check test-hf test-examples test-ports
 	@sh scripts/get_browser
 	@$(ISOLATED) env OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -q -n $(WORKERS) --dist loadfile
 

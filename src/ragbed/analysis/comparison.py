@@ -140,6 +140,11 @@ def open_sides(folder: Path, scorer: str) -> dict[str, Side]:
         }
     if not sides:
         raise UsageError(f"{folder} contains no results. To complete the run, rerun the command that created it.")
+    if not any(side.scores for side in sides.values()):
+        raise UsageError(
+            f"{folder}: the scorer {scorer} does not say which responses are correct, so it cannot be used here. "
+            "Return True or False, or a dictionary with the key 'correct'."
+        )
     return sides
 
 

@@ -24,7 +24,7 @@ _SCORES = ("correct", "refused", "flagged")
 SCORES = (*(f"{scorer}{name}" for scorer in ("paper.", "code.", "") for name in _SCORES), "misled", "unsure")
 _OUTCOMES: tuple[str, ...] = get_args(Outcome)
 _EARLY = 20_000  # maximum number of results to score during the run; the others are scored in parallel afterwards
-_READ = 64  # number of results to read at a time
+_READ = 256  # number of results to read at a time
 _STEP = 2  # number of results to score in one step between responses; a step takes about half a millisecond
 
 
@@ -34,6 +34,7 @@ class ConditionRow(Struct):
     `planned` exceeds `asked` while a run is unfinished. `empty` is the number of `ok` responses without text.
     `unscored` is the number of responses whose gold answer cannot be matched; they are excluded from the robust
     accuracy. `questions` is the number of independent questions with results; those about the same event count as one.
+    `own` are the metrics of the user's scorers by name, each with whether it is the mean of numbers, not a rate.
     """
 
     condition: Condition
@@ -48,6 +49,7 @@ class ConditionRow(Struct):
     empty: int = 0
     unscored: int = 0
     rates: dict[str, Estimate] = {}
+    own: dict[str, tuple[Estimate, bool]] = {}
 
     def rate(self, name: str) -> float:
         """Return the rate of a score, e.g. `code.correct`, or 0 if there is none; failed cases count as 0."""
@@ -62,7 +64,12 @@ class ConditionRow(Struct):
         values = {name: self.rates[name].value if name in self.rates else None for name in SCORES}
         rates = {name: None if value is None else round(value, 6) for name, value in values.items()}
         intervals = {name: [one.low, one.high] for name, one in self.rates.items()}
-        return structs.asdict(self.condition) | counts | {"hits": hits, "rates": rates, "intervals": intervals}
+        own = {
+            name: {"value": one.value, "low": one.low, "high": one.high, "n": one.n}
+            for name, (one, _) in self.own.items()
+        }
+        found = {"hits": hits, "rates": rates, "intervals": intervals} | ({"own": own} if own else {})
+        return structs.asdict(self.condition) | counts | found
 
 
 def tell_unsure(rows: Sequence[ConditionRow]) -> str:
@@ -79,11 +86,16 @@ def tell_unsure(rows: Sequence[ConditionRow]) -> str:
     return f"{verdicts} as wrong: {least:.0%} to {least + unsure / n:.0%} correct if all of them were wrong or right."
 
 
-def tabulate_run(folder: Path) -> list[ConditionRow]:
-    """Score the responses of a run that have no scores yet, and tabulate the run by condition."""
+def tabulate_run(folder: Path, scorers: Sequence[str] = ()) -> list[ConditionRow]:
+    """Score the responses of a run that have no scores yet, and tabulate the run by condition.
+
+    Args:
+        folder: Folder of the run.
+        scorers: The user's scorers whose scores are needed, besides the built-in ones.
+    """
     from ragbed.analysis.trials.table import TrialTable  # noqa: PLC0415 - it loads the scorers
 
-    with TrialTable(folder) as table:
+    with TrialTable(folder, scorers) as table:
         table.update()
         return tabulate(table)
 
@@ -105,7 +117,8 @@ def tabulate(table: TrialTable, names: Sequence[str] = SCORES, *, with_infeasibl
     largest = largest_planned(store)
     rows: dict[Condition, ConditionRow] = {}
     for group in load_groups([table], largest=largest):
-        rows |= {row.condition: row for row in _tabulate_group(group, names, ALPHA if largest else None)}
+        found = _tabulate_group(group, names, table.scorers, ALPHA if largest else None)
+        rows |= {row.condition: row for row in found}
     for name, _ in store.models().values():
         for condition, planned, infeasible in table.plan(name):
             row = rows.setdefault(condition, ConditionRow(condition))
@@ -116,15 +129,15 @@ def tabulate(table: TrialTable, names: Sequence[str] = SCORES, *, with_infeasibl
     return sorted(shown, key=_order)
 
 
-def _tabulate_group(group: TrialColumns, names: Sequence[str], alpha: float | None) -> Iterator[ConditionRow]:
+def _tabulate_group(
+    group: TrialColumns, names: Sequence[str], scorers: Sequence[str], alpha: float | None
+) -> Iterator[ConditionRow]:
     import numpy as np  # noqa: PLC0415
 
+    from ragbed.analysis.metrics import measure_own  # noqa: PLC0415
     from ragbed.analysis.metrics.cells import CellBuilder  # noqa: PLC0415
 
-    keys = np.column_stack([group.kind, np.nan_to_num(group.noise, nan=-1.0), group.correct, group.k])
-    _, place = np.unique(keys, axis=0, return_inverse=True)
-    order = np.argsort(place.ravel(), kind="stable")
-    for part in np.split(order, np.flatnonzero(np.diff(place.ravel()[order])) + 1):
+    for part in group.conditions():
         trials = group.restricted(part[group.asked[part]])
         if not len(trials.item):
             continue
@@ -140,6 +153,7 @@ def _tabulate_group(group: TrialColumns, names: Sequence[str], alpha: float | No
             builder = CellBuilder(testbed, trials, scorer or "robust", alpha=alpha)
             cell = builder.rate("accuracy" if score == "correct" else score, trials.asked, builder.score(score))
             rates[name] = cell.estimate
+        own = [cell for scorer in scorers for cell in measure_own(trials, scorer, alpha)]
         counts = Counter(trials.outcome.tolist())
         correct = trials.score("correct", "robust")
         yield ConditionRow(
@@ -150,6 +164,7 @@ def _tabulate_group(group: TrialColumns, names: Sequence[str], alpha: float | No
             empty=int(trials.is_empty.sum()),
             unscored=int((~trials.failed & np.isnan(correct)).sum()),
             rates=rates,
+            own={cell.estimate.metric: (cell.estimate, cell.is_number) for cell in own},
         )
 
 
@@ -180,10 +195,11 @@ class LiveTable:
 
     Args:
         folder: Folder of the run.
+        scorers: The user's scorers whose scores the table of the finished run has.
     """
 
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
+    def __init__(self, folder: Path, scorers: Sequence[str] = ()) -> None:
+        self._folder, self._scorers = folder, scorers
         self._first: list[Case] = []  # the run's first case, with which the scorer is loaded
         self._queue: deque[tuple[int, StoredResult, int]] = deque()
         self._rows: list[ScoredRow] = []
@@ -201,8 +217,9 @@ class LiveTable:
         self._waiting += 1
 
     def load(self) -> None:
-        """Load the scorer, which takes 50 ms, while the run waits for the first responses (see `Follower`)."""
+        """Load the scorer and numpy, which take 0.2 s, while the run waits for the first responses (see `Follower`)."""
         with suppress(Exception):  # `finish` raises all errors of the scorer
+            import ragbed.analysis.run_cells  # noqa: F401, PLC0415
             import ragbed.analysis.trials.table  # noqa: F401, PLC0415
             from ragbed.scoring import score  # noqa: PLC0415
 
@@ -241,4 +258,4 @@ class LiveTable:
 
     def finish(self) -> list[ConditionRow]:
         """Score the remaining results, and return the table of the finished run."""
-        return tabulate_run(self._folder)
+        return tabulate_run(self._folder, self._scorers)

@@ -244,7 +244,8 @@ def diagnose(spec: DiagnoseSpec) -> Result:
         parts = [describe_diagnosis(one, found.cases[one.case], names[one.model], spec.show) for one in first]
         notes = [f"Showing {len(first)} of {len(errors)} errors of type {spec.show}."]
         values["errors"] = errors
-    return Result(parts, [*describe_run(folder), *notes, f"All diagnoses were written to {path}"], values)
+    parts = [*(f"{sentence}\n" for sentence in describe_run(folder)), *parts]
+    return Result(parts, [*notes, f"All diagnoses were written to {path}"], values)
 
 
 @takes(PowerSpec)

@@ -64,7 +64,6 @@ def open_model(
 
     The sampling parameters in the spec are not omitted if a server rejects them.
     """
-    from ragbed.interop.replay import ReplayModel
     from ragbed.io.retry import RetryPolicy
     from ragbed.models import ModelConfig
     from ragbed.models.presets import PRESETS
@@ -84,9 +83,15 @@ def open_model(
         headers=read_headers(spec.header),
         context_length=None if run is None else run.context_length,
         fixed=frozenset(name for name in ("temperature", "top_p") if isinstance(getattr(spec, name, None), float)),
-        open_replay=ReplayModel,
+        open_replay=_open_replay,
     )
     return engine.open_model(name, config)
+
+
+def _open_replay(spec: str) -> Model:
+    from ragbed.interop.replay import ReplayModel
+
+    return ReplayModel(spec)
 
 
 def check_request_options(sources: Sequence[ModelSource], spec: RunSpec) -> None:

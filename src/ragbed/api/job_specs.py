@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from ragbed.api.request_options import check_max_tokens
 from ragbed.api.spec import DEFAULT_MODEL, CallOptions, LayoutOptions, RunSpec
-from ragbed.api.specification import LocalFile, Spec, Values, opt, output, read_share, requests, what
+from ragbed.api.specification import LocalFile, Spec, Values, opt, output, read_share, requests
 from ragbed.errors import UsageError, option, refuse_unused
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ else:
 
 ReportFormat: TypeAlias = Literal["text", "md", "html", "csv", "json", "site", "svg", "png", "pdf"]
 
-_SCORERS = "robust, code, paper, or a scorer from a plug-in."
+_SCORERS = "robust, code, paper, python/<module>:<function>, or a scorer from a plug-in."
 
 
 class RunCommandSpec(RunSpec, function="run_result.run"):
@@ -55,13 +55,6 @@ class RunCommandSpec(RunSpec, function="run_result.run"):
 
     dry_run: bool = requests(
         "Evaluate five cases and estimate the calls, tokens, cost and duration of the full run.", default=False
-    )
-    scorer: str | None = what(
-        "Other scorers whose scores to show beside the main score: code, paper or code,paper.",
-        "NAMES",
-        shown="both for the code and paper profiles and for RGB's files",
-        is_rare=True,
-        default=None,
     )
 
 
@@ -630,6 +623,9 @@ class ExportSpec(LayoutOptions, function="sharing.export"):
         default=False,
     )
     model: str | None = opt("For runs: export only the trials of this model.", "MODEL", short="-m", default=None)
+    scorer: str | None = opt(
+        "For runs as jsonl or parquet: add the scores of a scorer, as in `report`.", "NAME", default=None
+    )
     progress: bool | Progress = True
 
 

@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from ragbed.api.planning import read_floors
+from ragbed.api.planning import own_scorers, read_floors
 from ragbed.errors import DataError, RagbedError, UsageError, option
 from ragbed.io.jsonl import write_file
 
@@ -68,13 +68,13 @@ def forecast_job(job: Job) -> list[Forecast]:
 
 def check_gates(spec: RunSpec, folder: Path) -> list[GateResult]:
     """Check the `fail_under` and `baseline` gates, and write the results to the `junit` file."""
-    floors = read_floors(spec.gates)
+    floors, scorers = read_floors(spec), own_scorers(spec)
     if not floors and spec.baseline is None:
         return []
     from ragbed.analysis.gates import MIN_DROP, as_junit, check_run, with_strict
     from ragbed.api.analysis import compare
 
-    checked = check_run(floors, folder) if floors else []
+    checked = check_run(floors, folder, scorers) if floors else []
     if spec.baseline is not None:
         checked += compare(spec.baseline, folder, fail_if_worse=MIN_DROP)["gates"]
     checked = with_strict(checked) if spec.strict else checked

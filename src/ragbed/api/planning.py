@@ -32,9 +32,12 @@ from ragbed.api.spec import RunSpec
 from ragbed.environment import cache_file
 from ragbed.errors import UnknownName, UsageError, option
 from ragbed.models.base import Batching, Sampling
+from ragbed.models.code_identity import identify
 from ragbed.models.presets import PRESETS
 from ragbed.models.secrets import without_credentials
+from ragbed.plugins import FUNCTION, load_function
 from ragbed.testbeds.own_rag import open_corpora
+from ragbed.testbeds.prompts import identify_strategy
 
 if TYPE_CHECKING:
     from ragbed.analysis.gates import Floor
@@ -79,7 +82,7 @@ def plan_run(spec: RunSpec, message: Callable[[str], None] = _LOGGER.warning) ->
 
     if not isinstance(spec, RunSpec):
         raise UsageError(f"plan_run({brief(spec)}): expected a specification. Use ragbed.RunSpec(model=…, data=…).")
-    floors = read_floors(spec.gates)
+    floors = read_floors(spec)
     if spec.baseline is not None:
         open_scored(Path(spec.baseline)).connection.close()  # a baseline that is not a run is refused first
     conditions = _read_conditions(spec, floors)
@@ -96,7 +99,7 @@ def plan_run(spec: RunSpec, message: Callable[[str], None] = _LOGGER.warning) ->
     searched = open_search_corpora(datasets, settings) if "search" in (names or ()) else {}
     stored = (
         _stored_settings(spec, datasets, stored_options(settings, testbeds), names, shard)
-        | ({"remedies": ",".join(strategies)} if strategies else {})
+        | ({"remedies": ",".join(map(_identify, strategies))} if strategies else {})
         | ({"search": str(settings.search)} if searched else {})
         | _stored_sampling(sampling, spec)
     )
@@ -118,7 +121,7 @@ def plan_run(spec: RunSpec, message: Callable[[str], None] = _LOGGER.warning) ->
             generate_cases(datasets, testbeds, settings, named=names is not None, strategies=strategies, tell=message)
         )
         kept = (case for case in planned if shard is None or shard.keeps(case))
-        checked = _with_gates(warn_of_languages(kept, models, message), floors, spec.repeats)
+        checked = _with_gates(warn_of_languages(kept, models, message), floors, spec)
         return checked if rule is None else rule.check(checked)
 
     return Job(
@@ -185,13 +188,28 @@ def _open_model(source: ModelSource, spec: RunSpec, sampling: Sampling, engine: 
     return open_object(source, spec.max_connections, spec.timeout, corpora)
 
 
-def read_floors(gates: Sequence[str]) -> list[Floor]:
+def own_scorers(spec: RunSpec) -> list[str]:
+    """Return the names of the scorers that are not built in.
+
+    Raises:
+        UsageError: A scorer does not exist.
+    """
+    if not spec.scorers:
+        return []
+    from ragbed.scoring import SCORERS, open_scorers
+
+    open_scorers(spec.scorers)
+    return [name for name in spec.scorers if name not in SCORERS]
+
+
+def read_floors(spec: RunSpec) -> list[Floor]:
     """Return the gates that `fail_under` defines."""
-    if not gates:
+    scorers = own_scorers(spec)
+    if not spec.gates:
         return []
     from ragbed.analysis.gates import parse_floor
 
-    return [parse_floor(text) for text in gates]
+    return [parse_floor(text, scorers) for text in spec.gates]
 
 
 def _read_conditions(spec: RunSpec, floors: Sequence[Floor]) -> list[StoppingCondition]:
@@ -217,13 +235,14 @@ def _open_rule(conditions: Sequence[StoppingCondition], repeats: int, models: in
     return MonitoringRule(conditions, repeats, models)
 
 
-def _with_gates(cases: Iterable[Case], floors: list[Floor], repeats: int) -> Iterable[Case]:
-    """Yield the planned cases, and check that there are enough of them to decide whether each gate passes."""
-    if not floors:
+def _with_gates(cases: Iterable[Case], floors: list[Floor], spec: RunSpec) -> Iterable[Case]:
+    """Yield the planned cases, and check that they suffice to decide each gate and that the user's scorers work."""
+    scorers = own_scorers(spec)
+    if not floors and not scorers:
         return cases
     from ragbed.analysis.gates import check_plan
 
-    return check_plan(floors, cases, repeats)
+    return check_plan(floors, cases, spec.repeats, scorers)
 
 
 def _preset(name: str | None) -> Preset | None:
@@ -239,6 +258,12 @@ def _sampling(preset: Preset | None, spec: RunSpec) -> Sampling:
     if spec.top_p is not None:
         sampling = structs.replace(sampling, top_p=spec.top_p)
     return with_limit(sampling, sampling.max_tokens if preset and spec.max_tokens is None else spec.max_tokens)
+
+
+def _identify(strategy: str) -> str:
+    """Return a strategy with the hash of its texts or its code, which must not change when a run is resumed."""
+    found = identify_strategy(strategy)
+    return f"{found} {identify(load_function(strategy))}" if strategy.startswith(FUNCTION) else found
 
 
 def _stored_sampling(sampling: Sampling, spec: RunSpec) -> dict[str, str]:

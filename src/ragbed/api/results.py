@@ -102,7 +102,7 @@ class Run:
         Rates are fractions from 0 to 1; printed tables show percentages with 95% confidence intervals.
 
         Args:
-            scorer: Scorer: robust, code, paper, or a plug-in's scorer.
+            scorer: robust, code, paper, `python/<module>:<function>`, or a scorer from a plug-in.
 
         Example:
             >>> run = ragbed.run("scripted/oracle", "ragbed-mini-en_base", noise=[0, 0.4], limit=5)
@@ -152,8 +152,11 @@ class Run:
         cells = read_report_cells([self.folder], [scorer])
         return Table([cell.as_json() for cell in cells], f"Metrics of {self.folder}")
 
-    def trials(self) -> Iterator[dict[str, Any]]:
+    def trials(self, scorer: str = "robust") -> Iterator[dict[str, Any]]:
         """Yield every case with its response and scores, as written by `ragbed export RUN --to jsonl`.
+
+        Args:
+            scorer: A scorer whose scores are added if it is not built in, e.g. `python/my_metrics:score`.
 
         Example:
             >>> run = ragbed.run("scripted/oracle", "ragbed-mini-en_base", testbeds="noise", noise=0, limit=5)
@@ -163,7 +166,7 @@ class Run:
         from ragbed.analysis.trials.table import TrialTable
         from ragbed.runs.trials import trial_fields
 
-        with TrialTable(self.folder) as table:
+        with TrialTable(self.folder, [scorer]) as table:
             for result, scores in table.scored():
                 yield to_builtins(trial_fields(result, scores, canonical=False))
 
@@ -186,7 +189,7 @@ class Run:
         title = f"Responses of {self.folder} that the scorers {scorer} and robust score differently"
         return Table(found, title, columns=_DISAGREEMENT_COLUMNS)
 
-    def records(self) -> Table:
+    def records(self, scorer: str = "robust") -> Table:
         """Return a flat row per trial, with scores, `tokens_in`, `tokens_out`, `tokens_reasoning` and `tokens_cached`.
 
         Example:
@@ -196,17 +199,17 @@ class Run:
         """
         from ragbed.runs.trials import flatten_trial
 
-        return Table(map(flatten_trial, self.trials()), f"Trials of {self.folder}")
+        return Table(map(flatten_trial, self.trials(scorer)), f"Trials of {self.folder}")
 
-    def to_pandas(self) -> pandas.DataFrame:
-        """Return a DataFrame with one row per trial.
+    def to_pandas(self, scorer: str = "robust") -> pandas.DataFrame:
+        """Return a DataFrame with one row per trial; `scorer` is as in `trials`.
 
         Example:
             >>> run = ragbed.run("scripted/oracle", "ragbed-mini-en_base", testbeds="noise", noise=[0, 0.4], limit=5)
             >>> run.to_pandas().groupby("noise")["score.correct"].mean().tolist()
             [1.0, 1.0]
         """
-        return self.records().to_pandas()
+        return self.records(scorer).to_pandas()
 
     def compare(self, other: Run | str | Path, *, scorer: str = "robust", min_drop: float = 0.03) -> Result:
         """Compare this run (as A) with another run (as B), question by question; see `ragbed.compare`.

@@ -9,13 +9,11 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from ragbed.api.analysis import describe_gates
 from ragbed.api.jobs import check_gates, execute, forecast_job, read_decisions
-from ragbed.api.layout import split
 from ragbed.api.planning import plan_run
 from ragbed.api.progress import Progress, open_progress
 from ragbed.api.run_status import read_truncated, tell_cached, tell_context_full, tell_empty, tell_truncated
-from ragbed.errors import Stopped, UnknownName, UsageError, option
+from ragbed.errors import Stopped, UsageError, option
 from ragbed.reporting.table import Result, Table
 from ragbed.text import counted, quoted
 
@@ -31,26 +29,20 @@ _OTHER_TABLES = ("remedies", "own-rag", "search", "conflict", "length", "citatio
 
 def run(spec: RunCommandSpec) -> Result:
     """Evaluate models, and return the tables, or with `dry_run` a forecast."""
-    from ragbed.reporting.overview import OTHER_SCORERS
-
-    scorers = [] if spec.scorer is None else split(spec.scorer, "scorer")
-    for name in scorers:
-        if name not in OTHER_SCORERS:
-            raise UnknownName("scorer", name, OTHER_SCORERS)
     with open_progress(spec.progress) as shown, closing(plan_run(spec, shown.message)) as job:
         if spec.dry_run:
             return _forecast(job)
-        cells = evaluate(job, shown, spec.gates)
-    return _describe(spec, job, cells, scorers)
+        cells = evaluate(job, shown, spec.gates, spec.scorers)
+    return _describe(spec, job, cells)
 
 
-def evaluate(job: Job, shown: Progress, gates: Sequence[str] = ()) -> list[ConditionRow]:
+def evaluate(job: Job, shown: Progress, gates: Sequence[str] = (), scorers: Sequence[str] = ()) -> list[ConditionRow]:
     """Run a job, and return the counts for each condition. If it stops early, show how to resume it."""
     from ragbed.analysis.overview import LiveTable
     from ragbed.runs.budget import BudgetSpent
     from ragbed.runs.circuit_breaker import CircuitOpen
 
-    table, out = LiveTable(job.folder), option("out", quoted(job.folder))
+    table, out = LiveTable(job.folder, scorers), option("out", quoted(job.folder))
     try:
         execute(replace(job, follower=table), shown.calls)
     except (KeyboardInterrupt, Stopped):
@@ -64,14 +56,14 @@ def evaluate(job: Job, shown: Progress, gates: Sequence[str] = ()) -> list[Condi
     return table.finish()
 
 
-def _describe(spec: RunCommandSpec, job: Job, cells: Sequence[ConditionRow], scorers: Sequence[str]) -> Result:
+def _describe(spec: RunCommandSpec, job: Job, cells: Sequence[ConditionRow]) -> Result:
     """Return the tables of a run, what to know about its responses, and the results of its gates."""
     from ragbed.analysis.causes import describe_run
     from ragbed.runs.status import read_rest
 
-    parts, notes = describe_cells(cells, job.folder, scorers)
+    parts, notes = describe_cells(cells, job.folder, spec.scorers)
     if any(cell.condition.testbed == "own-rag" for cell in cells):
-        notes = [*describe_run(job.folder), *notes]
+        parts = ["\n".join(describe_run(job.folder)) + "\n", *parts]
     more, explanations = _describe_other_tables(job)
     infeasible, _, (cached, oldest) = read_rest(job.folder)
     notes += [*explanations, f"The run is stored in {job.folder}"]
@@ -98,8 +90,7 @@ def _describe(spec: RunCommandSpec, job: Job, cells: Sequence[ConditionRow], sco
     incomplete, has_errors = _describe_incomplete(job, cells)
     notes += incomplete
     try:
-        gates = check_gates(spec, job.folder)
-        failed, lines = any(gate.state == "failed" for gate in gates), describe_gates(gates)
+        failed, lines = _check_gates(spec, job.folder)
         code = 4 if failed else 0
     except UsageError as error:  # a gate has no value
         failed, lines, code = True, [str(error)], error.exit_code
@@ -107,6 +98,16 @@ def _describe(spec: RunCommandSpec, job: Job, cells: Sequence[ConditionRow], sco
         lines[-1] += " The errors may be the cause, so the exit code is 3."
     code = code if failed and not has_errors else 3 if incomplete else 0
     return Result([*parts, *more], [*notes, *lines], values, code)
+
+
+def _check_gates(spec: RunCommandSpec, folder: Path) -> tuple[bool, list[str]]:
+    """Return whether a gate failed, and a line for each gate."""
+    gates = check_gates(spec, folder)
+    if not gates:
+        return False, []
+    from ragbed.api.analysis import describe_gates
+
+    return any(gate.state == "failed" for gate in gates), describe_gates(gates)
 
 
 def describe_cells(

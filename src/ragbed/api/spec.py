@@ -269,6 +269,14 @@ class RunSpec(LayoutOptions, CallOptions, function="runs.run"):
         shown="a new folder under runs/",
         default=None,
     )
+    scorer: Values | None = what(
+        "Other scorers whose scores to show beside the main score: code, paper, python/<module>:<function> for a "
+        "function of yours, or a scorer from a plug-in.",
+        "NAMES",
+        shown="code,paper for the code and paper profiles and for RGB's files",
+        is_rare=True,
+        default=None,
+    )
     preset: str | None = what(
         "Prompt format and sampling settings of a system in the paper; `ragbed doctor` lists the presets.",
         "NAME",
@@ -283,7 +291,7 @@ class RunSpec(LayoutOptions, CallOptions, function="runs.run"):
     )
     strategies: Values | None = sampling(
         "Additional prompting strategies to evaluate on cases with documents: quote, numbered, unwarned, "
-        "decompose, isolate, cite, or all.",
+        "decompose, isolate, cite, all, a folder with texts, or python/<module>:<function>.",
         "NAMES",
         default=None,
     )
@@ -352,6 +360,13 @@ class RunSpec(LayoutOptions, CallOptions, function="runs.run"):
         for name in ("junit", "strict"):
             if getattr(self, name) and not self.gates and self.baseline is None:
                 refuse_unused(name, f"no gate is set. Set one, e.g. {option('fail_under', 'noise.accuracy@0.8=0.6')}")
+
+    @property
+    def scorers(self) -> list[str]:
+        """Return the names of the scorers that `scorer` gives."""
+        from ragbed.api.layout import split
+
+        return [] if self.scorer is None else split(self.scorer, "scorer")
 
     @property
     def gates(self) -> tuple[str, ...]:

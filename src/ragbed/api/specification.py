@@ -215,7 +215,7 @@ class Spec:
 
     def __init_subclass__(cls, function: str = "", *, prints_json: bool = True, keeps_parts: bool = False) -> None:
         cls.function, cls.prints_json, cls.keeps_parts = function, prints_json, keeps_parts
-        dataclass(frozen=True, kw_only=True)(cls)
+        dataclass(frozen=True, kw_only=True, repr=False, eq=False)(cls)  # unused, and slow to create
 
     def __post_init__(self) -> None:
         for name, one in fields_of(type(self)).items():

@@ -18,6 +18,7 @@ from msgspec import Struct, structs
 
 from ragbed.models.base import Model, is_system
 from ragbed.models.failures import REJECTED
+from ragbed.models.systems import describe_exception
 from ragbed.runs.store import Called
 from ragbed.schema import Case, Completion, Step
 from ragbed.testbeds.prompts.strategies import Flow, flow_of
@@ -68,9 +69,14 @@ def _single_call(case: Case) -> Calls:
 
 
 def _strategy_calls(case: Case, flow: Flow) -> Calls:
-    steps: list[Step] = []
-    messages = next(flow)
+    steps, done, advance = list[Step](), Completion(outcome="ok", finish="stop"), partial(next, flow)
     while True:
+        try:
+            messages = advance()
+        except StopIteration as ended:
+            return structs.replace(done, reply=ended.value, steps=tuple(steps))
+        except Exception as error:  # a strategy of the user may raise anything
+            return structs.replace(describe_exception(error), steps=tuple(steps))
         called = yield structs.replace(case, messages=messages)
         done = called.completion
         steps.append(
@@ -78,10 +84,7 @@ def _strategy_calls(case: Case, flow: Flow) -> Calls:
         )
         if done.outcome != "ok":
             return structs.replace(done, steps=tuple(steps))
-        try:
-            messages = flow.send(storable(done.reply or ""))
-        except StopIteration as ended:
-            return structs.replace(done, reply=ended.value, steps=tuple(steps))
+        advance = partial(flow.send, storable(done.reply or ""))
 
 
 def episode_calls(episode: Episode) -> Calls:
@@ -130,7 +133,10 @@ async def make_calls(
         store: A function that stores a turn, given its number, before the next call is made.
     """
     turns: list[Called] = []
-    request = next(calls)
+    try:
+        request = next(calls)
+    except StopIteration as ended:  # a strategy that made no call
+        return Called(ended.value, "")
     while True:
         number = len(turns)
         called = stored[number] if number < len(stored) else await call(request)
