@@ -334,7 +334,7 @@ def tabulate_rates(
             | {"noise": None if row["noise"] is None else f"{row['noise']:.3g}", "n": row["asked"]}
             | {name: row[name] for name in ("errors", "truncated", "filtered")}
             | {"undecided": sum(row[name] for name in ("unparsed", "failed", "too_long", "pending"))}
-            | {"yes %": show_interval([row["rate"]]), "CR %": show_interval([then])}
+            | {"yes %": show_interval([row[name] for name in ("rate", "low", "high")]), "CR %": show_interval([then])}
         )
     title, shown = compact(shown, ("judge", "criterion", "data", "lang"), ("truncated", "filtered", "CR %"))
     notes = [f"{name}: the run has no responses to judge by this criterion." for name in asks
