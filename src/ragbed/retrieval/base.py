@@ -45,7 +45,9 @@ def to_unit(vectors: Matrix) -> Matrix:
     return vectors / lengths[:, None]
 
 
-def best(scores: Matrix, top: int) -> list[int]:
+def best(scores: Matrix, top: int) -> NDArray[np.intp]:
     """Return the indexes of the highest scores in descending order; ties go to the earlier index."""
-    order: list[int] = np.argsort(-scores, kind="stable")[:top].tolist()
-    return order
+    places = np.arange(len(scores))
+    if len(scores) > top:  # sorting a million scores would take much longer
+        places = np.flatnonzero(scores >= np.partition(scores, -top)[-top])
+    return places[np.argsort(-scores[places], kind="stable")][:top]
