@@ -45,9 +45,10 @@ def to_unit(vectors: Matrix) -> Matrix:
     return vectors / lengths[:, None]
 
 
-def best(scores: Matrix, top: int) -> NDArray[np.intp]:
+def best(scores: Matrix, top: int) -> list[int]:
     """Return the indexes of the highest scores in descending order; ties go to the earlier index."""
     places = np.arange(len(scores))
     if len(scores) > top:  # sorting a million scores would take much longer
         places = np.flatnonzero(scores >= np.partition(scores, -top)[-top])
-    return places[np.argsort(-scores[places], kind="stable")][:top]
+    order: list[int] = places[np.argsort(-scores[places], kind="stable")][:top].tolist()
+    return order
