@@ -56,7 +56,7 @@ test-slow: $(STAMP)  ## the slow tests, not in CI: tests with the marker slow; k
 	@$(BIN)/python -m study score --check
 	@$(BIN)/python -m benches torture kills disks damaged --count 20
 	@$(BIN)/python -m benches torture batches --count 10
-	@$(BIN)/python -m benches torture_ray --kills 3 --cases 2000
+	@$(BIN)/python -m benches torture nodes --count 3
 	@$(BIN)/python -m benches notebooks
 
 check: $(STAMP)  ## the quick part: format, lint, vocabulary, size budgets, types, import contract

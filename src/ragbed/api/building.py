@@ -98,7 +98,7 @@ def _open_build(folder: Path, recipe: Recipe, home: Path, caller: ModelCaller, s
 
     _check_models(recipe, caller, has_responses=(folder / CALLS).is_dir())
     today, client = datetime.now(UTC).date(), open_client(folder / CALLS, caller)
-    return Build(folder, recipe, today, client, variables(), watch=shown.count, engine=caller.engine, home=home)
+    return Build(folder, recipe, today, client, variables(), watch=shown.count, home=home)
 
 
 def open_client(folder: Path, caller: ModelCaller) -> BuildModelClient:

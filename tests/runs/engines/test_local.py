@@ -14,7 +14,7 @@ from unittest.mock import patch
 import msgspec
 import pytest
 
-from ragbed.builder.build_context import LabelledPool
+from ragbed.builder.build_context import Pool
 from ragbed.errors import DataError, RagbedError
 from ragbed.runs.engines.local import LocalEngine
 from ragbed.schema import Passage
@@ -133,7 +133,7 @@ def test_a_record_that_comes_back_is_written_as_before() -> None:
         back = pickle.loads(pickle.dumps(record))
         assert back == record
         assert ("kind" in _told(back)) is ("kind" in _told(record))
-    pool = LabelledPool(question="q", passages=(Passage(text="a", stance="supports"),))
+    pool = Pool(question="q", passages=(Passage(text="a", stance="supports"),))
     assert msgspec.json.encode(pickle.loads(pickle.dumps(pool))) == msgspec.json.encode(pool)
 
 
