@@ -16,7 +16,7 @@ from ragbed.data import Dataset, native, without_false
 from ragbed.data.language import SAMPLE, detect_language
 from ragbed.errors import DataError, UnknownName, UsageError, option
 from ragbed.io.jsonl import write_file
-from ragbed.reporting.table import Result
+from ragbed.reporting.table import Result, write_csv
 from ragbed.schema import Item, Lang
 from ragbed.text import counted, quoted
 
@@ -141,7 +141,8 @@ def build_qa(spec: BuildQaSpec) -> Result:
     target.mkdir(parents=True, exist_ok=True)
     for name, found in files.items():
         write_file(target / name, b"".join(map(native.to_line, found)))
-    write_file(target / "not-found.csv", _to_csv(missing))
+    unlocated = [one._asdict() for one in missing]
+    write_file(target / "not-found.csv", write_csv(unlocated).encode())
     counts = {name: len(found) for name, found in files.items()}
     notes = [f"{target / name}: {count} items" for name, count in counts.items()]
     notes += [f"No evidence for line {one.line}, {one.question!r}: {one.reason}." for one in missing]
@@ -150,16 +151,4 @@ def build_qa(spec: BuildQaSpec) -> Result:
         f"Next: ragbed review {quoted(first)}, then ragbed run -m factory/MODULE:make --docs {quoted(spec.docs)} "
         f"-d {quoted(first)}"
     )
-    unlocated = [one._asdict() for one in missing]
     return Result([], notes, {"folder": str(target), "files": counts, "missing": unlocated})
-
-
-def _to_csv(missing: Sequence[NotFound]) -> bytes:
-    import csv
-    import io
-
-    text = io.StringIO(newline="")
-    writer = csv.writer(text)
-    writer.writerow(("line", "question", "reason"))
-    writer.writerows(missing)
-    return text.getvalue().encode()
