@@ -184,21 +184,10 @@ def faults_table(outcomes: Outcomes) -> Iterator[str]:
             yield f"| `{data}` | {short(model)} | {' | '.join(cells)} |"
 
 
-def predictions_table(outcomes: Outcomes) -> Iterator[str]:
+def predictions_table(found: Iterable[Prediction]) -> Iterator[str]:
     """Yield the outcome of each prediction."""
     yield "| Prediction | Outcome | Result |"
     yield "|---|---|---|"
-    yield from _prediction_rows(predictions(outcomes))
-
-
-def ability_predictions_table(outcomes: Outcomes) -> Iterator[str]:
-    """Yield the outcome of each prediction about long contexts."""
-    yield "| Prediction | Outcome | Result |"
-    yield "|---|---|---|"
-    yield from _prediction_rows(ability_predictions(outcomes))
-
-
-def _prediction_rows(found: Iterable[Prediction]) -> Iterator[str]:
     for prediction in found:
         result = "right" if prediction.is_right else "**wrong**"
         yield f"| {prediction.number} | {prediction.outcome.replace('-', '−')} | {result} |"
@@ -247,6 +236,6 @@ BLOCKS: dict[str, Callable[[Outcomes], Iterator[str]]] = {
     "synthetic": synthetic_table,
     "spacing": spacing_table,
     "faults": faults_table,
-    "predictions": predictions_table,
-    "abilitypredictions": ability_predictions_table,
+    "predictions": lambda outcomes: predictions_table(predictions(outcomes)),
+    "abilitypredictions": lambda outcomes: predictions_table(ability_predictions(outcomes)),
 }

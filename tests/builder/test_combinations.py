@@ -9,7 +9,7 @@ from pathlib import Path
 
 import msgspec
 
-from ragbed.builder.build_context import AcceptedQuestion, Build, Combination, Draft, LabelledPool, Probe
+from ragbed.builder.build_context import Build, Combination, Draft, Pool, Probe
 from ragbed.builder.combinations import make_combinations, merge_pools
 from ragbed.builder.items import make_candidates
 from ragbed.builder.recipe import Recipe, RecipeCounts, RecipeQuestions, RecipeSource
@@ -38,9 +38,8 @@ def test_where_no_pair_will_do_the_search_ends(tmp_path: Path) -> None:
     build.file_of("x").parent.mkdir()
     write(build, "questions", drafts)
     write(build, "probes", [Probe(question=one.id, asked=("m/x",)) for one in drafts])
-    write(build, "answers", [AcceptedQuestion(question=one.id) for one in drafts])
     passages = (Passage(text="Ada Orsa won.", stance="supports"),)
-    write(build, "stances", [LabelledPool(question=one.id, passages=passages) for one in drafts])
+    write(build, "answers", [Pool(question=one.id, passages=passages) for one in drafts])
     found = list(make_combinations(build))
     assert Counter(one.outcome for one in found if isinstance(one, Reject)) == {"same-answer": 50}
     assert [(done, most) for _, done, most in seen] == [(number, 50) for number in range(51)]
@@ -55,8 +54,7 @@ def test_a_model_knows_a_pair_only_if_it_knows_both_answers(tmp_path: Path) -> N
     known = (("m/a", "m/b"), ("m/b", "m/c"))
     asked = ("m/a", "m/b", "m/c", "m/d")
     write(build, "probes", [Probe(question=str(at), asked=asked, known_by=models) for at, models in enumerate(known)])
-    write(build, "answers", [AcceptedQuestion(question=one.id) for one in drafts])
-    write(build, "stances", [LabelledPool(question=one.id, passages=()) for one in drafts])
+    write(build, "answers", [Pool(question=one.id, passages=()) for one in drafts])
     write(build, "combinations", [Combination(id="p", question="Who won both?", lang="en", parts=("0", "1"))])
     write(build, "falsehoods", [])
     assert [item.known_by for item in make_candidates(build) if item.sub_questions] == [("m/b",)]

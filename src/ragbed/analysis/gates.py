@@ -28,7 +28,8 @@ from ragbed.analysis.trials.columns import Trial, group_rows
 from ragbed.errors import UnknownName, UsageError, option
 from ragbed.runs.decided import DecidedInterval
 from ragbed.runs.display_names import require_one_served
-from ragbed.schema import Case, Estimate
+from ragbed.schema import Case
+from ragbed.scoring import open_scorers
 from ragbed.testbeds import WITHOUT_DOCUMENTS
 from ragbed.testbeds.prompts.strategies import MARK
 
@@ -66,8 +67,10 @@ class CellSelector:
         return option(self.parameter, self.text)
 
 
-def parse_selector(parameter: str, text: str, match: re.Match[str]) -> CellSelector:
+def parse_selector(parameter: str, text: str, match: re.Match[str], scorers: Sequence[str] = ()) -> CellSelector:
     """Convert a match of the `SELECTOR` pattern to a selector.
+
+    With scorers of the user, which have metrics of their own, the name of the metric is checked with the plan.
 
     Raises:
         UnknownName: The testbed or the metric does not exist.
@@ -75,7 +78,7 @@ def parse_selector(parameter: str, text: str, match: re.Match[str]) -> CellSelec
     """
     if match["table"] not in METRICS:
         raise UnknownName("testbed", match["table"], METRICS)
-    if find_metric(match["metric"]) is None:
+    if find_metric(match["metric"]) is None and not scorers:
         raise UnknownName("metric", match["metric"], read_words("en").section("definitions"))
     at = match["at"]
     if match["table"] in WITHOUT_DOCUMENTS:
@@ -87,8 +90,9 @@ def parse_selector(parameter: str, text: str, match: re.Match[str]) -> CellSelec
 class PlannedCells:
     """Predicts a run's cells from its planned cases, using memory proportional to the number of conditions."""
 
-    def __init__(self, repeats: int) -> None:
-        self._repeats = range(min(repeats, _REPEATS))
+    def __init__(self, repeats: int, scorers: Sequence[str] = ()) -> None:
+        self._repeats, self._scorers = range(min(repeats, _REPEATS)), scorers
+        self._score, self._prefixes = open_scorers(scorers), tuple(f"{name}." for name in scorers)
         self._first: dict[tuple[object, ...], str] = {}  # first item in each condition; other items are skipped
         self._trials: list[Trial] = []
 
@@ -98,18 +102,21 @@ class PlannedCells:
             return
         condition = (case.data, case.lang, case.testbed, case.noise, case.noise_real, case.true_ratio, case.k, case.arm)
         if self._first.setdefault(condition, case.item) == case.item:
+            reply = next((alias for aliases in case.answer for alias in aliases), "")
+            scores = self._score(case, reply) if self._scorers else {}
+            own = {name: 1.0 for name, value in scores.items() if name.startswith(self._prefixes) and value is not None}
             self._trials += [
                 Trial(
                     model="", data=case.data, item="", lang=case.lang, testbed=case.testbed, profile=case.profile,
                     noise=case.noise, noise_real=case.noise_real, correct=case.true_ratio, k=case.k, arm=case.arm,
-                    seed=case.seed, slots=case.slots, repeat=repeat, scores=_VERDICTS,
+                    seed=case.seed, slots=case.slots, repeat=repeat, scores=_VERDICTS | own,
                 )
                 for repeat in self._repeats
             ]  # fmt: skip
 
     def cells(self, alpha: float | None = None) -> list[Cell]:
-        """Return the predicted cells of the robust scorer. Only their keys are meaningful, not their values."""
-        return list(measure(group_rows(self._trials), ["robust"], alpha))
+        """Return the predicted cells of the robust scorer and the user's. Only their keys are meaningful."""
+        return list(measure(group_rows(self._trials), ["robust", *self._scorers], alpha))
 
 
 def check_planned(selector: CellSelector, cells: Sequence[Cell]) -> list[Cell]:
@@ -126,7 +133,9 @@ def check_planned(selector: CellSelector, cells: Sequence[Cell]) -> list[Cell]:
     try:
         return select_cells(selector, cells)
     except UsageError:
-        metrics = dict.fromkeys(cell.estimate.metric for cell in present if find_metric(cell.estimate.metric))
+        metrics = dict.fromkeys(
+            cell.estimate.metric for cell in present if cell.is_own or find_metric(cell.estimate.metric)
+        )
         advice = f"Change {option('noise')}, {option('data')}, {option('lang')} or {option('limit')}"
         if selector.metric not in metrics:
             advice = (
@@ -174,7 +183,7 @@ def _table_cells(selector: CellSelector, cells: Iterable[Cell]) -> list[Cell]:
         for cell in cells
         if cell.table == selector.table
         and cell.scope == "all"
-        and cell.scorer == "robust"
+        and (cell.scorer == "robust" or cell.is_own)
         and MARK not in cell.key.profile
     ]
 
@@ -190,7 +199,7 @@ def describe_cell(cell: Cell) -> str:
 
 State: TypeAlias = Literal["passed", "failed", "inconclusive"]
 
-_FLOOR = re.compile(SELECTOR + r"=(?P<minimum>[\d.]+)(?P<per_cent>%?)")
+_FLOOR = re.compile(SELECTOR + r"=(?P<minimum>-?[\d.]+)(?P<per_cent>%?)")
 # Short names for a RAG system's own testbed.
 _SHORT = {"accuracy": "own-rag.accuracy", "refusal": "own-rag.accuracy@withheld", "recall": "own-rag.retrieval_recall"}
 _FORM = (
@@ -217,8 +226,12 @@ class Floor(CellSelector):
     minimum: float
 
 
-def parse_floor(text: str) -> Floor:
+def parse_floor(text: str, scorers: Sequence[str] = ()) -> Floor:
     """Parse `TESTBED.METRIC[@CONDITION][:LANG]=SHARE`, or a short name such as `accuracy=0.7`.
+
+    Args:
+        text: The gate.
+        scorers: The user's scorers, which may have further metrics, with any number as their minimum.
 
     Raises:
         UsageError: The text has a different form, an unknown name, or a share that is not between 0 and 1.
@@ -228,27 +241,32 @@ def parse_floor(text: str) -> Floor:
     if match is None:
         raise UsageError(f"{option('fail_under', text)}: {_FORM}.")
     try:
-        selector, minimum = parse_selector("fail_under", text, match), float(match["minimum"])
+        selector, minimum = parse_selector("fail_under", text, match, scorers), float(match["minimum"])
     except ValueError:
         raise UsageError(f"{option('fail_under', text)}: {_FORM}.") from None
     metric = find_metric(selector.metric)
     if metric is not None and not metric.share:
         raise UsageError(f"{option('fail_under', text)}: {selector.metric} is not a rate, so it cannot have a minimum.")
     minimum /= 100 if match["per_cent"] else 1
-    if not 0 <= minimum <= 1:
+    if metric is not None and not 0 <= minimum <= 1:
         raise UsageError(
             f"{option('fail_under', text)}: the threshold must be between 0 and 1, or between 0% and 100%."
         )
     return Floor(**vars(selector), minimum=minimum)
 
 
-def check_plan(floors: Sequence[Floor], cases: Iterable[Case], repeats: int) -> Iterator[Case]:
+def check_plan(
+    floors: Sequence[Floor], cases: Iterable[Case], repeats: int, scorers: Sequence[str] = ()
+) -> Iterator[Case]:
     """Yield the cases of a plan. After the last one, check that there are enough cases to decide every gate.
+
+    The user's scorers are tried on a case of each condition, with its answer as the response.
 
     Raises:
         UsageError: A gate cannot be decided.
+        PluginFailed: A scorer raises an exception.
     """
-    planned = PlannedCells(repeats)
+    planned = PlannedCells(repeats, scorers)
     for case in cases:
         planned.add(case)
         yield case
@@ -257,19 +275,20 @@ def check_plan(floors: Sequence[Floor], cases: Iterable[Case], repeats: int) -> 
         check_planned(floor, cells)
 
 
-def check_run(floors: Sequence[Floor], folder: Path) -> list[GateResult]:
+def check_run(floors: Sequence[Floor], folder: Path, scorers: Sequence[str] = ()) -> list[GateResult]:
     """Check the results of a run against minimum rates.
 
     Raises:
         UsageError: A gate selects no cell, or a model's server served several models.
     """
-    cells = read_report_cells([folder], ["robust"], current=True)
+    used = ["robust", *scorers]
+    cells = read_report_cells([folder], used, current=True)
     require_one_served(folder, {cell.key.model for floor in floors for cell in select_cells(floor, cells)})
     if not is_monitored(folder):
         return check_floors(floors, cells)
     alpha = ALPHA / max(1, sum(len(select_cells(floor, cells)) for floor in floors))
     decided = [interval for interval in decided_in(folder) if interval.alpha <= alpha]
-    return check_floors(floors, read_report_cells([folder], ["robust"], alpha, current=True), decided)
+    return check_floors(floors, read_report_cells([folder], used, alpha, current=True), decided)
 
 
 def check_floors(
@@ -308,7 +327,7 @@ def _check_monitored(floor: Floor, cell: Cell, decided: Iterable[DecidedInterval
     if is_confirmed:
         return checked
     bounds = f"[{100 * decision.low:.1f}, {100 * decision.high:.1f}]"
-    message = f"{_describe(estimate, minimum)}; decided earlier in the run by the interval {bounds}"
+    message = f"{_describe(cell, minimum)}; decided earlier in the run by the interval {bounds}"
     return GateResult(checked.name, state, message)
 
 
@@ -334,15 +353,16 @@ def _check(floor: Floor, cell: Cell, p: float, among: int) -> GateResult:
     name = f"{floor.table}.{floor.metric} of {describe_cell(cell)}"
     if estimate.value is None:
         return GateResult(name, "inconclusive", "no case counts for this metric (0 of 0), so it has no value")
-    message = _describe(estimate, floor.minimum)
+    message = _describe(cell, floor.minimum)
     if p < _FALSE_ALARM:
         return GateResult(name, "failed", message)
     if estimate.low is None:
-        return GateResult(name, "inconclusive", f"{message}; runs with a stopping condition cannot test this metric")
+        reason = "it has no interval, because all questions have the same value or the run has a stopping condition"
+        return GateResult(name, "inconclusive", f"{message}; {reason}")
     if estimate.low >= floor.minimum or estimate.value >= floor.minimum == 1:
         doubt = "; no number of questions can confirm 100%, but one failure refutes it" if floor.minimum == 1 else ""
         return GateResult(name, "passed", message + doubt)
-    needed = _describe_needed(_needed_for_floor(estimate, floor.minimum, among), estimate.questions)
+    needed = _describe_needed(_needed_for_floor(cell, floor.minimum, among), estimate.questions)
     if estimate.value >= floor.minimum:
         return GateResult(name, "passed", f"{message}; {needed} would be needed to confirm this")
     reason = f"too few questions to decide{_adjustment(among)}: {needed} would be needed"
@@ -353,10 +373,12 @@ def _adjustment(among: int) -> str:
     return f" after adjustment for {among} gates" if among > 1 else ""
 
 
-def _describe(estimate: Estimate, minimum: float) -> str:
-    value, low, high = (f"{100 * (bound or 0):.1f}" for bound in (estimate.value, estimate.low, estimate.high))
+def _describe(cell: Cell, minimum: float) -> str:
+    estimate, unit = cell.estimate, "" if cell.is_number else "%"
+    numbers = (estimate.value, estimate.low, estimate.high, minimum)
+    value, low, high, least = (f"{one or 0:.2f}" if cell.is_number else f"{100 * (one or 0):.1f}" for one in numbers)
     bounds = "" if estimate.low is None else f" [{low}, {high}]"
-    return f"{value}%{bounds} of {estimate.n}, required {100 * minimum:.1f}%"
+    return f"{value}{unit}{bounds} of {estimate.n}, required {least}{unit}"
 
 
 def check_declines(rows: Sequence[Comparison], min_drop: float) -> list[GateResult]:
@@ -381,15 +403,16 @@ def _check_decline(row: Comparison, min_drop: float, among: int) -> GateResult:
     return GateResult(name, "inconclusive", f"{message}: {reason}")
 
 
-def _needed_for_floor(estimate: Estimate, minimum: float, among: int) -> float:
+def _needed_for_floor(cell: Cell, minimum: float, among: int) -> float:
     """Return the approximate number of questions that would decide a gate with a probability of 80%.
 
     This assumes that the estimate is correct, and that every question has as many trials as in the run. Only the level
     of the test is adjusted for the number of gates, not the interval that confirms a minimum.
     """
+    estimate = cell.estimate
     value, low, high = interval_of(estimate)
     level = 1 - (_FALSE_ALARM / among if value < minimum else _FALSE_ALARM)
-    if value < 0:
+    if value < 0 or cell.is_number:
         return _needed_by_reach(Interval(value, low, high), minimum, level, estimate.questions)
     # No misses are like no hits.
     behind = Interval(value, low, high) if value < 1 else Interval(0.0, 0.0, 1 - low)

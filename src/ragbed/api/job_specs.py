@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from ragbed.api.request_options import check_max_tokens
 from ragbed.api.spec import DEFAULT_MODEL, CallOptions, LayoutOptions, RunSpec
-from ragbed.api.specification import LocalFile, Spec, Values, opt, output, read_share, requests, what
+from ragbed.api.specification import LocalFile, Spec, Values, opt, output, read_share, requests
 from ragbed.errors import UsageError, option, refuse_unused
 
 if TYPE_CHECKING:
@@ -15,9 +15,8 @@ if TYPE_CHECKING:
 
     from ragbed.api.data_objects import DataLike
     from ragbed.api.objects import ModelLike
-    from ragbed.api.places import RunLike, RunsLike
     from ragbed.api.progress import Progress
-    from ragbed.api.results import Run
+    from ragbed.api.results import Run, RunLike, RunsLike
     from ragbed.data.output import BinarySink
 
     Output: TypeAlias = str | Path | BinarySink
@@ -30,10 +29,10 @@ else:
 
 ReportFormat: TypeAlias = Literal["text", "md", "html", "csv", "json", "site", "svg", "png", "pdf"]
 
-_SCORERS = "robust, code, paper, or a scorer from a plug-in."
+_SCORERS = "robust, code, paper, python/<module>:<function>, or a scorer from a plug-in."
 
 
-class RunCommandSpec(RunSpec, function="run_result.run"):
+class RunCommandSpec(RunSpec, function="runs.run_command"):
     """Evaluate models on test cases and store every response.
 
     To resume a run that was stopped, rerun the same command with its --out. Cases that ended in an error are
@@ -55,13 +54,6 @@ class RunCommandSpec(RunSpec, function="run_result.run"):
 
     dry_run: bool = requests(
         "Evaluate five cases and estimate the calls, tokens, cost and duration of the full run.", default=False
-    )
-    scorer: str | None = what(
-        "Other scorers whose scores to show beside the main score: code, paper or code,paper.",
-        "NAMES",
-        shown="both for the code and paper profiles and for RGB's files",
-        is_rare=True,
-        default=None,
     )
 
 
@@ -369,7 +361,7 @@ class PowerSpec(Spec):
     alpha: float = opt("Significance level of the two-sided test.", low=0.0001, high=0.5, default=0.05)
 
 
-class DatasetsSpec(Spec, function="downloads.datasets"):
+class DatasetsSpec(Spec, function="datasets.datasets"):
     """List datasets and small models with their licences and folders.
 
     Examples:
@@ -378,7 +370,7 @@ class DatasetsSpec(Spec, function="downloads.datasets"):
     """
 
 
-class DownloadSpec(Spec, function="downloads.download", keeps_parts=True):
+class DownloadSpec(Spec, function="datasets.download", keeps_parts=True):
     """Download the dataset or model NAME and verify its checksums.
 
     Files that are complete are not downloaded again, and an interrupted download is resumed. The files are stored
@@ -504,7 +496,7 @@ class BuildInitSpec(CallOptions, function="building.build_init"):
     progress: bool | Progress = True
 
 
-class BuildQaSpec(Spec, function="question_data.build_qa"):
+class BuildQaSpec(Spec, function="data_objects.build_qa"):
     """Find the evidence for your own questions in a folder of documents, and write a dataset.
 
     QUESTIONS is a CSV or JSON Lines file with the columns question and answer (accepted forms are separated by |) and,
@@ -630,6 +622,9 @@ class ExportSpec(LayoutOptions, function="sharing.export"):
         default=False,
     )
     model: str | None = opt("For runs: export only the trials of this model.", "MODEL", short="-m", default=None)
+    scorer: str | None = opt(
+        "For runs as jsonl or parquet: add the scores of a scorer, as in `report`.", "NAME", default=None
+    )
     progress: bool | Progress = True
 
 

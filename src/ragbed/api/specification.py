@@ -176,7 +176,7 @@ class OptionField(NamedTuple):
                 words += [f"a list of {'these' if words[1:] else 'strings'}"] if self.accepts_several else []
                 shown = " or ".join([", ".join(words[:-1]), words[-1]] if words[1:] else words)
                 raise UsageError(f"{option(self.name, repr(value))} is not valid. Use {shown}.")
-        return value
+        return ((value,) if isinstance(value, str) else tuple(value)) if self.opt.is_repeatable else value
 
     def _check_number(self, value: Any) -> float:  # noqa: ANN401
         is_whole, opt, shown = float not in self.kinds, self.opt, option(self.name, repr(value))
@@ -215,7 +215,7 @@ class Spec:
 
     def __init_subclass__(cls, function: str = "", *, prints_json: bool = True, keeps_parts: bool = False) -> None:
         cls.function, cls.prints_json, cls.keeps_parts = function, prints_json, keeps_parts
-        dataclass(frozen=True, kw_only=True)(cls)
+        dataclass(frozen=True, kw_only=True, repr=False, eq=False)(cls)  # unused, and slow to create
 
     def __post_init__(self) -> None:
         for name, one in fields_of(type(self)).items():

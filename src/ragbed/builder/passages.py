@@ -116,6 +116,9 @@ def _chunk(article: Article, header: str, piece: _Piece) -> Chunk:
 
 def _split_sentence(text: str, start: int, end: int, most: int) -> Iterator[_Piece]:
     """Yield a sentence whole if it fits; otherwise, split it after clauses, at spaces or, failing that, anywhere."""
+    if end - start <= most:  # a token has at least one character
+        yield _Piece(start, end, count_tokens(text[start:end]))
+        return
     ends = [start + token.end() for token in _TOKEN.finditer(text[start:end])]
     done = 0
     while len(ends) - done > most:

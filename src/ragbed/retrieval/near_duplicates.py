@@ -43,20 +43,19 @@ class Distinct:
     """A filter that drops a text if it is a near duplicate of an earlier text."""
 
     def __init__(self) -> None:
-        self._kept: list[set[str]] = []
+        self._holders: dict[str, list[int]] = {}  # the texts that contain an n-gram
+        self._sizes: list[int] = []  # the number of n-grams in each text
 
     def keep(self, text: str) -> bool:
         """Return whether a text differs enough from all earlier texts; if so, remember it for later comparisons."""
         grams = _grams(text)
-        is_new = not any(_are_near(grams, other) for other in self._kept)
-        if is_new:
-            self._kept.append(grams)
-        return is_new
-
-
-def _are_near(first: set[str], second: set[str]) -> bool:
-    size = min(len(first), len(second))
-    return size > 0 and 5 * len(first & second) >= _FIFTHS * size
+        overlap = Counter(chain.from_iterable(self._holders.get(gram, ()) for gram in grams))
+        if any(5 * count >= _FIFTHS * min(len(grams), self._sizes[other]) for other, count in overlap.items()):
+            return False
+        for gram in grams:
+            self._holders.setdefault(gram, []).append(len(self._sizes))
+        self._sizes.append(len(grams))
+        return True
 
 
 def _grams(text: str) -> set[str]:

@@ -99,7 +99,7 @@ def test_the_report_and_the_command_have_the_same_rates(run: Path) -> None:
     judges = ("made/judge", "made/shy")
     scope = Scope(run, CRITERIA["flag"])
     cells = tabulate(scope, scope.replies(), read_judgements(scope.folder(Sampling()), scope.criterion, judges))
-    assert {f"judge {cell.judge}": cell.rate for cell in cells} == reported
+    assert {f"judge {cell.judge}": cell.as_json()["rate"] for cell in cells} == reported
     assert reported == {"judge made/judge": 0.0, "judge made/shy": None}
     assert [tuple(cell.counts[name] for name in ("no", "empty", "errors")) for cell in cells] == [(2, 1, 1), (1, 1, 1)]
 

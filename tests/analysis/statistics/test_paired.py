@@ -8,7 +8,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from scipy import stats
+import scipy
 
 from ragbed.analysis.statistics import paired
 from ragbed.analysis.statistics.paired import (
@@ -24,7 +24,7 @@ from ragbed.analysis.statistics.testing import probabilities, sign_test
 
 @pytest.mark.parametrize(("won", "lost"), [(0, 0), (1, 5), (10, 10), (3, 17), (40, 12)])
 def test_the_sign_test_is_the_binomial_test_of_the_changed_questions(won: int, lost: int) -> None:
-    expected = stats.binomtest(won, won + lost).pvalue if won + lost else 1.0
+    expected = scipy.stats.binomtest(won, won + lost).pvalue if won + lost else 1.0
     assert float(sign_test(won, lost)) == pytest.approx(expected)
 
 
@@ -47,7 +47,7 @@ def test_sign_flips_of_right_and_wrong_are_the_sign_test() -> None:
 
 def test_sign_flips_of_graded_scores_agree_with_the_reference() -> None:
     differences = [0.5, 0.5, 1, -0.5, 1, 0.25, 0, -0.25, 1, 0.5]
-    reference = stats.permutation_test(
+    reference = scipy.stats.permutation_test(
         (differences,), np.mean, permutation_type="samples", n_resamples=np.inf, vectorized=False
     )
     assert sign_flips(differences) == pytest.approx(reference.pvalue)
@@ -55,7 +55,7 @@ def test_sign_flips_of_graded_scores_agree_with_the_reference() -> None:
 
 def test_sign_flips_of_many_arbitrary_differences_agree_with_the_normal_approximation() -> None:
     differences = np.random.default_rng(5).normal(0.05, 0.4, 300)
-    assert sign_flips(differences) == pytest.approx(stats.ttest_1samp(differences, 0).pvalue, abs=0.005)
+    assert sign_flips(differences) == pytest.approx(scipy.stats.ttest_1samp(differences, 0).pvalue, abs=0.005)
 
 
 def test_sign_flips_of_large_samples_have_no_smallest_p_value() -> None:
@@ -94,7 +94,8 @@ def test_sign_flips_of_verdicts_and_a_few_means_are_exact() -> None:
     """A few odd differences among many verdicts would mislead an approximation for continuous sums."""
     differences = [1.0] * 900 + [-1.0] * 700 + [1 / 7, -2 / 7, 3 / 11, 5 / 13]
     expected = sum(
-        probability * stats.binom.sf(np.ceil((1600 + 200 + sum(differences[1600:]) - one) / 2 - 1e-9) - 1, 1600, 0.5)
+        probability
+        * scipy.stats.binom.sf(np.ceil((1600 + 200 + sum(differences[1600:]) - one) / 2 - 1e-9) - 1, 1600, 0.5)
         for one, probability in (
             (float(np.dot(signs, np.abs(differences[1600:]))), 1 / 16) for signs in product((-1, 1), repeat=4)
         )
@@ -186,7 +187,7 @@ def test_the_interval_of_a_difference_has_its_nominal_coverage(n: int) -> None:
     downs, ups = (np.arange(round(n * share + 6 * math.sqrt(n * share)) + 2) for share in (fell, rose))
     down, up = (side.ravel() for side in np.meshgrid(downs[downs <= n], ups[ups <= n]))
     down, up = down[down + up <= n], up[down + up <= n]
-    chances = stats.multinomial.pmf(np.stack([down, up, n - down - up], axis=1), n, [fell, rose, 1 - fell - rose])
+    chances = scipy.stats.multinomial.pmf(np.stack([down, up, n - down - up], axis=1), n, [fell, rose, 1 - fell - rose])
     kept = chances > 1e-8
     covered = 0.0
     for losses, gains, chance in zip(down[kept].tolist(), up[kept].tolist(), chances[kept].tolist(), strict=True):
@@ -214,7 +215,7 @@ def test_cochran_q_is_the_textbook_formula() -> None:
     table = np.array([[1, 1, 0], [1, 1, 0], [1, 0, 0], [1, 1, 1], [0, 1, 0], [1, 1, 0], [0, 0, 0], [1, 1, 0]])
     columns, rows, total, k = table.sum(0), table.sum(1), table.sum(), 3
     q = (k - 1) * (k * (columns**2).sum() - total**2) / (k * total - (rows**2).sum())
-    assert cochran_q(table) == pytest.approx(stats.chi2.sf(q, k - 1))
+    assert cochran_q(table) == pytest.approx(scipy.stats.chi2.sf(q, k - 1))
     assert cochran_q(table) < 0.05
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -13,13 +12,13 @@ import msgspec
 
 from ragbed.analysis.diagnosis.classify import diagnose_run
 from ragbed.analysis.diagnosis.records import FILE, FOLDER, NAMES, Diagnosis
+from ragbed.analysis.run_cells import is_monitored
 from ragbed.analysis.statistics.rates import Interval, clustered_wilson
 from ragbed.analysis.trials.table import TrialTable
 from ragbed.errors import MALFORMED_JSON, DataError, UsageError
 from ragbed.io.jsonl import read_lines, write_whole
 from ragbed.io.locations import check_regular, place_inside
 from ragbed.runs.database import NAME
-from ragbed.runs.store import open_store
 from ragbed.testbeds.names import CaseName, parse_case
 
 
@@ -70,13 +69,10 @@ def read_diagnoses(
     for folder in folders:
         is_stored = (folder / FOLDER / FILE).is_file()
         diagnoses = _read_file(folder) if is_stored else _diagnose(folder) if may_diagnose else ()
-        is_monitored = False
-        if (folder / NAME).is_file():
-            with open_store(folder, create=False) as store:
-                is_monitored = store.is_monitored()
+        was_monitored = (folder / NAME).is_file() and is_monitored(folder)
         for one in diagnoses:
             label = (labels or {}).get((folder, one.model), one.model)
-            found.append(RunDiagnosis(folder, one, is_monitored, label))
+            found.append(RunDiagnosis(folder, one, was_monitored, label))
     return found
 
 
@@ -128,8 +124,8 @@ class ErrorShare(NamedTuple):
     share: Interval
 
     def bounds(self) -> tuple[float | None, float | None, float | None]:
-        """Return the share and its bounds, with None for undefined values."""
-        value, low, high = (round(float(number), 6) if math.isfinite(number) else None for number in self.share)
+        """Return the share and its bounds, rounded, with None for undefined values."""
+        value, low, high = (None if number is None else round(number, 6) for number in self.share.defined)
         return value, low, high
 
 
@@ -166,8 +162,7 @@ def _shares(
     for name in names if diagnoses else ():
         hits = Counter(cluster for cluster, given in zip(clusters, labels, strict=True) if name in given)
         share = clustered_wilson([hits[cluster] for cluster in sizes], list(sizes.values()))
-        share = Interval(share.value, math.nan, math.nan) if is_monitored else share
-        yield ErrorShare(name, hits.total(), len(diagnoses), share)
+        yield ErrorShare(name, hits.total(), len(diagnoses), share.without_bounds() if is_monitored else share)
 
 
 class ErrorRow(NamedTuple):

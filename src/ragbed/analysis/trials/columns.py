@@ -72,6 +72,7 @@ class TrialColumns:
     dollars: Floats  # cost of all calls, including cached ones; NaN if it is unknown
     is_unpriced: Mask  # True for a response some of whose calls do not report their token usage
     headline: Ints  # index in SCORES of the score that makes the trial a success
+    numbers: frozenset[str] = frozenset()  # the names of the scores that are not verdicts
     # For a monitored run, the maximum number of planned trials per cluster and condition; 0 if unknown.
     largest: int = 0
 
@@ -85,6 +86,13 @@ class TrialColumns:
         values = getattr(self, column)
         for value in np.unique(values[mask]).tolist():
             yield value, mask & (values == value)
+
+    def conditions(self) -> list[Ints]:
+        """Return the trials of each kind, noise ratio, share of true documents and number of documents."""
+        keys = np.column_stack([self.kind, np.nan_to_num(self.noise, nan=-1.0), self.correct, self.k])
+        _, place = np.unique(keys, axis=0, return_inverse=True)
+        order = np.argsort(place.ravel(), kind="stable")
+        return np.split(order, np.flatnonzero(np.diff(place.ravel()[order])) + 1)
 
     def has(self, name: str, scorer: str) -> bool:
         """Return whether any trial has the given score."""
@@ -170,9 +178,8 @@ class TrialColumns:
         return np.asarray(rows[rows[:, len(parts) :].any(axis=1)])
 
 
-_ARRAYS = [
-    entry.name for entry in fields(TrialColumns) if entry.name not in ("key", "items", "kinds", "scores", "largest")
-]
+_SHARED = ("key", "items", "kinds", "scores", "numbers", "largest")
+_ARRAYS = [entry.name for entry in fields(TrialColumns) if entry.name not in _SHARED]
 
 
 def _means(groups: Ints, mask: Mask, values: Floats, size: int) -> Floats:
@@ -355,7 +362,7 @@ def group_trials(parts: Sequence[TrialPart], shared: Numbering, largest: int = 0
         largest: For a monitored run, the maximum number of planned trials per cluster and condition.
     """
     groups = [part.groups(shared) for part in parts]
-    found = []
+    numbers, found = frozenset(name for part in parts for name in part.measures), []
     for number, key in enumerate(list(shared.groups)):
         rows = [np.flatnonzero(group == number) for group in groups]
         size = sum(map(len, rows))
@@ -370,7 +377,8 @@ def group_trials(parts: Sequence[TrialPart], shared: Numbering, largest: int = 0
             start += len(at)
         names = {name: _renumber(own, name, known) for name, known in vars(shared).items() if name != "groups"}
         items = tuple(item for _, item in names["items"])
-        found.append(TrialColumns(key, items, tuple(names["kinds"]), scores, largest=largest, **own))
+        kinds = tuple(names["kinds"])
+        found.append(TrialColumns(key, items, kinds, scores, numbers=numbers, largest=largest, **own))
     return found
 
 
