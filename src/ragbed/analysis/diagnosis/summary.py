@@ -17,7 +17,7 @@ from ragbed.io.jsonl import read_lines, write_whole
 from ragbed.io.locations import check_regular, place_inside
 from ragbed.runs.database import NAME
 from ragbed.runs.store import open_store
-from ragbed.testbeds.names import CaseName, parse_case
+from ragbed.testbeds.cases import CaseName, parse_case
 
 
 class RunDiagnosis(NamedTuple):
