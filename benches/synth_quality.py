@@ -23,7 +23,7 @@ from ragbed.schema import Lang
 from ragbed.synth import SynthSpec, make_items, write_dataset
 from ragbed.testbeds.selection import choose_testbeds, generate_cases
 from ragbed.testbeds.settings import Settings
-from ragbed.text import holds_answer
+from ragbed.text import holds_slot
 from tests.synth.text_quality import measure_giveaway, measure_openings, measure_overlap
 
 SEED = 7
@@ -100,7 +100,7 @@ def measure_lexical(spec: SynthSpec) -> bool:
         dataset = Dataset("synthetic", Path(folder) / f"{lang}_base.jsonl")
         for case in generate_cases([dataset], choose_testbeds(["noise"], settings), settings, named=True):
             sentence = answer_lexically(case.question, [document.text for document in case.documents])
-            correct += holds_answer(sentence.lower(), case.answer)
+            correct += all(holds_slot(sentence.lower(), forms) for forms in case.answer)
             total += 1
     return check_figure(f"{lang}: lexical baseline at noise 0.8, n = {total}", correct / total, 0.6, minimum=0.15)
 

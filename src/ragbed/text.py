@@ -57,11 +57,6 @@ def holds_slot(folded_text: str, aliases: tuple[str, ...]) -> bool:
     return any(alias.lower() in folded_text for alias in aliases)
 
 
-def holds_answer(folded_text: str, answer: Answer) -> bool:
-    """Return whether a folded text contains an alias for every part of the answer."""
-    return all(holds_slot(folded_text, aliases) for aliases in answer)
-
-
 def bears_answer(text: str, answer: Answer, lang: Lang) -> bool:
     """Return whether a text contains an alias for every part of the answer, ignoring spaces in Chinese."""
     slots = _folded(answer, lang)

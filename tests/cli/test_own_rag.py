@@ -173,12 +173,14 @@ def test_python_accepts_rows_functions_and_factories() -> None:
     assert run.outcomes == {"ok": 4}
 
     def make(folder: Path) -> Any:
-        names = sorted(path.name for path in folder.rglob("*.md"))
+        names = [*sorted(path.name for path in folder.rglob("*.md")), "office.txt"]
         return lambda question: {"answer": "28 days", "contexts": names}
 
     run = ragbed.run(ragbed.system(factory=make), rows, out="b", corpus=["clean", "noisy"], **options)
     assert run.outcomes == {"ok": 8}
-    assert {len(trial["contexts"]) for trial in run.trials()} == {2, 4}
+    assert {len(trial["contexts"]) for trial in run.trials()} == {3, 5}
+    office = [trial["contexts"][-1] for trial in run.trials() if "office" in trial["question"]]
+    assert [(one["id"], one["stance"]) for one in office] == [("sub/office.txt", "supports")] * 2
 
 
 @pytest.mark.usefixtures("here")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -53,6 +53,23 @@ class DocumentFolder:
         for document in sorted(self.documents, key=lambda one: one.name):
             hasher.update(f"{document.name}\0{document.text}\0".encode("utf-8", "surrogatepass"))
         return hasher.hexdigest()
+
+
+class DocumentNames:
+    """The paths of documents in a folder, to find those that another path means."""
+
+    def __init__(self, names: Iterable[str]) -> None:
+        self._by_file: dict[str, list[str]] = {}
+        for name in names:
+            self._by_file.setdefault(name.rpartition("/")[2], []).append(name)
+
+    def find(self, path: str) -> list[str]:
+        """Return the document with a path, or else those whose path ends with it or is the end of it."""
+        path = path.replace("\\", "/").removeprefix("./")
+        known = self._by_file.get(path.rpartition("/")[2], [])
+        if path in known:
+            return [path]
+        return [name for name in known if name.endswith(f"/{path}") or path.endswith(f"/{name}")]
 
 
 @lru_cache(maxsize=8_192)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import structs
 
-from ragbed.data.evidence import SourceChunk, SourceDocument, find_sentence, fold, replace_answer, states
+from ragbed.data.evidence import DocumentNames, SourceChunk, SourceDocument, find_sentence, fold, replace_answer, states
 from ragbed.data.questions_file import QuestionRow
 from ragbed.errors import nearest_name
 from ragbed.retrieval.passage_index import LexicalIndex, best_places
@@ -54,7 +54,7 @@ class EvidenceFinder:
     """
 
     def __init__(self, documents: Sequence[SourceDocument]) -> None:
-        self._names = {document.name for document in documents}
+        self._names = DocumentNames(document.name for document in documents)
         self._places = [
             _Place(document, chunk, fold(chunk.text)) for document in documents for chunk in document.chunks
         ]
@@ -83,12 +83,12 @@ class EvidenceFinder:
         """Return the passages that `source` selects: all if it is empty, otherwise those of a file or a heading."""
         if not source:
             return set(range(len(self._places)))
-        name, _, heading = source.replace("\\", "/").partition("#")
-        name = name.strip().removeprefix("./")
-        names = [known for known in self._names if known == name or known.endswith(f"/{name}")]
+        name, _, heading = source.partition("#")
+        names = self._names.find(name.strip())
         if len(names) != 1:
             several = f"several files end with it: {', '.join(sorted(names))}" if names else "no such file was read"
-            return f"source {name!r}: {several}{_hint(name, () if names else self._names)}"
+            known = () if names else [place.document.name for place in self._places]
+            return f"source {name.strip()!r}: {several}{_hint(name.strip(), known)}"
         inside = {number for number, place in enumerate(self._places) if place.document.name == names[0]}
         wanted = _slug(heading)
         if not wanted:

@@ -6,7 +6,6 @@ with a million passages (`python -m benches search`).
 
 from __future__ import annotations
 
-import heapq
 import tempfile
 import threading
 import weakref
@@ -19,6 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from ragbed.retrieval.base import best
 from ragbed.retrieval.terms import words_of
 
 if TYPE_CHECKING:
@@ -144,7 +144,5 @@ class LexicalIndex:
 def best_places(scores: NDArray[np.float32], k: int) -> list[int]:
     """Return the indexes of the `k` highest positive scores, best first; ties go to the earlier index."""
     places = np.flatnonzero(scores)
-    found = scores[places]
-    if len(found) > k:
-        places = places[found >= np.partition(found, len(found) - k)[len(found) - k]]
-    return heapq.nsmallest(k, places.tolist(), key=lambda place: (-scores[place], place))
+    found: list[int] = places[best(scores[places], k)].tolist()
+    return found

@@ -84,8 +84,8 @@ class JudgedCounts:
         """Return the counts and the rate with its interval as a JSON-compatible dictionary."""
         named = {"judge": self.judge, "criterion": self.criterion, "asked": self.asked}
         counts = {name: self.counts[name] for name in _COUNTS} | {"then": self.then}
-        found = zip(("rate", "low", "high"), (self.rate.value, *self.rate.bounds), strict=True)
-        rates = {name: round(value, 6) if self.judged and value is not None else None for name, value in found}
+        found = zip(("rate", "low", "high"), self.rate.defined, strict=True)
+        rates = {name: None if value is None else round(value, 6) for name, value in found}
         return structs.asdict(self.condition) | named | counts | rates
 
 
@@ -161,16 +161,15 @@ def _read(run: Path, folder: Path) -> Iterator[tuple[float, JudgedCounts, Scope]
 
 def _to_cells(counts: JudgedCounts, scope: Scope, model: str) -> Iterator[Cell]:
     """Yield the cell of a rate and, if the criterion counts them, of the right answers among its hits (CR)."""
-    clusters, interval = list(counts.by_cluster.values()), counts.rate
+    clusters, (value, low, high) = list(counts.by_cluster.values()), counts.rate.defined
     condition, outcomes = counts.condition, counts.outcomes
     place = CellKey(noise=condition.noise, k=condition.k, correct=condition.correct)
     if condition.arm != "related":
         place["arm"] = condition.arm
     estimate = Estimate(
-        metric=counts.criterion, value=interval.value if counts.judged else None, low=interval.bounds[0],
-        high=interval.bounds[1], n=counts.asked, questions=len(clusters), asked=counts.asked, infeasible=0,
-        errors=outcomes["error"], truncated=outcomes["truncated"], filtered=outcomes["filtered"],
-        unsure=sum(counts.counts[name] for name in _UNDECIDED),
+        metric=counts.criterion, value=value, low=low, high=high, n=counts.asked, questions=len(clusters),
+        asked=counts.asked, infeasible=0, errors=outcomes["error"], truncated=outcomes["truncated"],
+        filtered=outcomes["filtered"], unsure=sum(counts.counts[name] for name in _UNDECIDED),
     )  # fmt: skip
     key = TrialGroup(model, condition.data, condition.lang, condition.profile)
     of: Literal["all", "unsure"] = "unsure" if scope.only_unsure else "all"
