@@ -19,7 +19,7 @@ from ragbed.errors import MALFORMED_JSON, DataError, UsageError
 from ragbed.io.jsonl import read_lines, write_whole
 from ragbed.io.locations import check_regular, place_inside
 from ragbed.runs.database import NAME
-from ragbed.testbeds.names import CaseName, parse_case
+from ragbed.testbeds.cases import CaseName, parse_case
 
 
 class RunDiagnosis(NamedTuple):
