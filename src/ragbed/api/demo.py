@@ -13,7 +13,7 @@ from ragbed.api.job_specs import DemoSpec
 from ragbed.api.layout import read_langs
 from ragbed.api.planning import plan_run
 from ragbed.api.progress import Progress, open_progress
-from ragbed.api.run_result import describe_cells, evaluate
+from ragbed.api.runs import describe_cells, evaluate
 from ragbed.api.spec import DEFAULT_MODEL, RunSpec
 from ragbed.api.specification import takes
 from ragbed.errors import RagbedError, UsageError
@@ -119,7 +119,7 @@ def _install_default(shown: Progress) -> str | None:
     try:
         check_reader(DEFAULT_MODEL)
     except UsageError:
-        from ragbed.api.downloads import download, find_entry
+        from ragbed.api.datasets import download, find_entry
 
         entry = find_entry(DEFAULT_MODEL.rpartition("/")[2])
         shown.message(f"Downloading the weights of {DEFAULT_MODEL} ({entry.megabytes} MB) …")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal
 from msgspec import structs
 
 from ragbed.api.job_specs import ReportSpec
-from ragbed.api.places import run_folder, several
+from ragbed.api.results import run_folder, several
 from ragbed.api.specification import takes
 from ragbed.errors import UsageError, option
 from ragbed.io.jsonl import make_folder, write_file

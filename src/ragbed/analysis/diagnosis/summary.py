@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -11,13 +10,13 @@ from typing import NamedTuple
 import msgspec
 
 from ragbed.analysis.diagnosis.records import FILE, FOLDER, NAMES, Diagnosis
+from ragbed.analysis.run_cells import is_monitored
 from ragbed.analysis.statistics.rates import Interval, clustered_wilson
 from ragbed.errors import MALFORMED_JSON, DataError
 from ragbed.io.jsonl import read_lines, write_whole
 from ragbed.io.locations import check_regular, place_inside
 from ragbed.runs.database import NAME
-from ragbed.runs.store import open_store
-from ragbed.testbeds.names import CaseName, parse_case
+from ragbed.testbeds.cases import CaseName, parse_case
 
 
 class RunDiagnosis(NamedTuple):
@@ -54,25 +53,22 @@ def read_diagnoses(folders: Sequence[Path], labels: Mapping[tuple[Path, str], st
     Raises:
         DataError: A line is not a diagnosis.
     """
-    return [one for folder in folders if (folder / FOLDER / FILE).is_file() for one in _read_file(folder, labels or {})]
-
-
-def _read_file(folder: Path, labels: Mapping[tuple[Path, str], str]) -> Iterator[RunDiagnosis]:
-    path = folder / FOLDER / FILE
-    decoder = msgspec.json.Decoder(Diagnosis)
-    is_monitored = False
-    if (folder / NAME).is_file():
-        with open_store(folder, create=False) as store:
-            is_monitored = store.is_monitored()
-    for number, line in read_lines(path):
-        try:
-            diagnosis = decoder.decode(line)
-            parse_case(diagnosis.case)
-        except (*MALFORMED_JSON, ValueError) as error:
-            problem = f"the line is not a valid diagnosis ({error}); rerun `ragbed diagnose`"
-            raise DataError(path, problem, line=number) from error
-        label = labels.get((folder, diagnosis.model), diagnosis.model)
-        yield RunDiagnosis(folder, diagnosis, is_monitored, label)
+    decoder, found = msgspec.json.Decoder(Diagnosis), list[RunDiagnosis]()
+    for folder in folders:
+        path = folder / FOLDER / FILE
+        if not path.is_file():
+            continue
+        was_monitored = (folder / NAME).is_file() and is_monitored(folder)
+        for number, line in read_lines(path):
+            try:
+                diagnosis = decoder.decode(line)
+                parse_case(diagnosis.case)
+            except (*MALFORMED_JSON, ValueError) as error:
+                problem = f"the line is not a valid diagnosis ({error}); rerun `ragbed diagnose`"
+                raise DataError(path, problem, line=number) from error
+            label = (labels or {}).get((folder, diagnosis.model), diagnosis.model)
+            found.append(RunDiagnosis(folder, diagnosis, was_monitored, label))
+    return found
 
 
 UNCLASSIFIED = "unclassified"  # stands for no error type; its share is always shown, also if it is 0
@@ -100,8 +96,8 @@ class ErrorShare(NamedTuple):
     share: Interval
 
     def bounds(self) -> tuple[float | None, float | None, float | None]:
-        """Return the share and its bounds, with None for undefined values."""
-        value, low, high = (round(float(number), 6) if math.isfinite(number) else None for number in self.share)
+        """Return the share and its bounds, rounded, with None for undefined values."""
+        value, low, high = (None if number is None else round(number, 6) for number in self.share.defined)
         return value, low, high
 
 
@@ -138,8 +134,7 @@ def _shares(
     for name in names if diagnoses else ():
         hits = Counter(cluster for cluster, given in zip(clusters, labels, strict=True) if name in given)
         share = clustered_wilson([hits[cluster] for cluster in sizes], list(sizes.values()))
-        share = Interval(share.value, math.nan, math.nan) if is_monitored else share
-        yield ErrorShare(name, hits.total(), len(diagnoses), share)
+        yield ErrorShare(name, hits.total(), len(diagnoses), share.without_bounds() if is_monitored else share)
 
 
 class ErrorRow(NamedTuple):

@@ -55,7 +55,7 @@ _TELLING = 100  # counts of at least this size match even if the units differ, e
 _SHARED_ZH = 2  # minimum length of a character sequence that counts as taken from the question
 
 
-class ClosedBook(NamedTuple):
+class KnownAnswer(NamedTuple):
     """The model's response to the trial's item without documents, and whether it is correct."""
 
     correct: bool | None
@@ -108,7 +108,7 @@ class WrongTrial:
     """
 
     def __init__(
-        self, stored: StoredResult, values: Mapping[str, Value] | None, closed_book: ClosedBook | None
+        self, stored: StoredResult, values: Mapping[str, Value] | None, closed_book: KnownAnswer | None
     ) -> None:
         self.stored, self.closed_book, self.has_response = stored, closed_book, values is not None
         self.values = values or {}
