@@ -47,7 +47,7 @@ def main() -> None:
 
 
 def _measure_index(passages: int, queries: int, answer: Connection) -> None:
-    from ragbed.api.searching import generated_sentences
+    from ragbed.api.planning import generated_sentences
     from ragbed.retrieval.passage_index import LexicalIndex
     from ragbed.synth import SynthSpec, make_items
     from ragbed.testbeds.search.corpora import make_filler

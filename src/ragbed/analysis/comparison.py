@@ -9,7 +9,7 @@ from functools import partial
 from itertools import combinations
 from pathlib import Path
 from statistics import fmean, harmonic_mean
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import msgspec
 
@@ -134,10 +134,14 @@ def open_sides(folder: Path, scorer: str) -> dict[str, Side]:
     names, monitored = read_names([folder]), is_monitored(folder)
     with TrialTable(folder, [scorer], current=True) as table:
         table.update()
-        sides = {
-            names[model]: Side(folder, names[model], scores.means(), scores.incomplete, monitored)
-            for model, scores in table.read(partial(_read_scores, table, scorer)).items()
+        found = table.read(partial(_read_scores, table, scorer))
+    sides = {}
+    for model, (scores, incomplete) in found.items():
+        means = {
+            condition: {question: fmean(values) for question, values in questions.items()}
+            for condition, questions in scores.items()
         }
+        sides[names[model]] = Side(folder, names[model], means, incomplete, monitored)
     if not sides:
         raise UsageError(f"{folder} contains no results. To complete the run, rerun the command that created it.")
     if not any(side.scores for side in sides.values()):
@@ -148,22 +152,12 @@ def open_sides(folder: Path, scorer: str) -> dict[str, Side]:
     return sides
 
 
-@dataclass
-class QuestionScores:
-    """The scores of a model by condition and question, and the numbers of incomplete trials."""
-
-    values: dict[ComparedCondition, dict[ComparedQuestion, list[float]]] = field(default_factory=dict)
-    incomplete: dict[ComparedCondition, Counter[ComparedQuestion]] = field(default_factory=dict)
-
-    def means(self) -> dict[ComparedCondition, dict[ComparedQuestion, float]]:
-        """Return the mean score for each question under each condition."""
-        return {
-            condition: {question: fmean(values) for question, values in questions.items()}
-            for condition, questions in self.values.items()
-        }
+# A model's scores by condition and question, and its numbers of incomplete trials.
+_Scores: TypeAlias = dict[ComparedCondition, dict[ComparedQuestion, list[float]]]
+_Incomplete: TypeAlias = dict[ComparedCondition, Counter[ComparedQuestion]]
 
 
-def _read_scores(table: TrialTable, scorer: str) -> dict[str, QuestionScores]:
+def _read_scores(table: TrialTable, scorer: str) -> dict[str, tuple[_Scores, _Incomplete]]:
     """Return the scores of each model in a run. A score is 1 if the trial is a success, and 0 for failed calls."""
     models = {number: name for number, (name, _) in table.store.models().items()}
     conditions = {
@@ -179,19 +173,17 @@ def _read_scores(table: TrialTable, scorer: str) -> dict[str, QuestionScores]:
         for number, _, condition, item, *_, headline in table.rows("cases")
     }
     verdicts = {number: (outcome, msgspec.json.decode(found)) for number, outcome, _, _, found in table.rows("scores")}
-    found: dict[str, QuestionScores] = {}
+    found: dict[str, tuple[_Scores, _Incomplete]] = {}
     for _, model, number, _, score, measures, _ in table.rows("trials"):
         condition, question, headline = cases[number]
-        scores = found.setdefault(models[model], QuestionScores())
+        scores, incomplete = found.setdefault(models[model], ({}, {}))
         outcome, values = verdicts[score]
-        incomplete = scores.incomplete.setdefault(condition, Counter())
-        if outcome != "ok":
-            incomplete[question] += 1
+        incomplete.setdefault(condition, Counter())[question] += outcome != "ok"
         value = 0 if outcome in ("error", "filtered") else values.get(headline)
         if value is None and measures:
             value = msgspec.json.decode(measures).get(headline)
         if value is not None:
-            scores.values.setdefault(condition, {}).setdefault(question, []).append(float(value))
+            scores.setdefault(condition, {}).setdefault(question, []).append(float(value))
     return found
 
 

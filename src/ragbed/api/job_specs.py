@@ -15,9 +15,8 @@ if TYPE_CHECKING:
 
     from ragbed.api.data_objects import DataLike
     from ragbed.api.objects import ModelLike
-    from ragbed.api.places import RunLike, RunsLike
     from ragbed.api.progress import Progress
-    from ragbed.api.results import Run
+    from ragbed.api.results import Run, RunLike, RunsLike
     from ragbed.data.output import BinarySink
 
     Output: TypeAlias = str | Path | BinarySink
@@ -33,7 +32,7 @@ ReportFormat: TypeAlias = Literal["text", "md", "html", "csv", "json", "site", "
 _SCORERS = "robust, code, paper, python/<module>:<function>, or a scorer from a plug-in."
 
 
-class RunCommandSpec(RunSpec, function="run_result.run"):
+class RunCommandSpec(RunSpec, function="runs.run_command"):
     """Evaluate models on test cases and store every response.
 
     To resume a run that was stopped, rerun the same command with its --out. Cases that ended in an error are
@@ -362,7 +361,7 @@ class PowerSpec(Spec):
     alpha: float = opt("Significance level of the two-sided test.", low=0.0001, high=0.5, default=0.05)
 
 
-class DatasetsSpec(Spec, function="downloads.datasets"):
+class DatasetsSpec(Spec, function="datasets.datasets"):
     """List datasets and small models with their licences and folders.
 
     Examples:
@@ -371,7 +370,7 @@ class DatasetsSpec(Spec, function="downloads.datasets"):
     """
 
 
-class DownloadSpec(Spec, function="downloads.download", keeps_parts=True):
+class DownloadSpec(Spec, function="datasets.download", keeps_parts=True):
     """Download the dataset or model NAME and verify its checksums.
 
     Files that are complete are not downloaded again, and an interrupted download is resumed. The files are stored
@@ -497,7 +496,7 @@ class BuildInitSpec(CallOptions, function="building.build_init"):
     progress: bool | Progress = True
 
 
-class BuildQaSpec(Spec, function="question_data.build_qa"):
+class BuildQaSpec(Spec, function="data_objects.build_qa"):
     """Find the evidence for your own questions in a folder of documents, and write a dataset.
 
     QUESTIONS is a CSV or JSON Lines file with the columns question and answer (accepted forms are separated by |) and,

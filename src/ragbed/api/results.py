@@ -1,16 +1,17 @@
-"""Runs, as API functions return them."""
+"""Runs, as API functions return and take them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 from msgspec import to_builtins
 
-from ragbed.errors import RagbedError, UsageError, did_you_mean
+from ragbed.api.specification import check_path
+from ragbed.errors import RagbedError, UsageError, did_you_mean, option
 from ragbed.reporting.table import Table
 from ragbed.schema import Lang
 
@@ -288,3 +289,35 @@ def _split_error(error: str) -> dict[str, str | None]:
     first, _, trace = error.partition("\n")
     kind, _, message = first.partition(": ")
     return {"kind": kind, "message": message, "traceback": trace or None}
+
+
+RunLike: TypeAlias = Run | str | Path
+"""A run, or its folder."""
+RunsLike: TypeAlias = RunLike | Sequence[RunLike]
+
+
+def several(values: object, parameter: str | None = None) -> list[Any]:
+    """Return a value, or the values of a list or tuple, as a list.
+
+    Raises:
+        UsageError: There is no value, and a parameter name was passed because one is required.
+    """
+    found = list(values) if isinstance(values, Iterable) and not isinstance(values, str | bytes) else [values]
+    if not found and parameter:
+        raise UsageError(f"{option(parameter)} is empty. Give at least one value.")
+    return found
+
+
+def only_path(value: object) -> Path | None:
+    """Return the path if a parameter is a single path or a list with one path, otherwise None."""
+    single = value[0] if isinstance(value, list | tuple) and len(value) == 1 else value
+    return Path(single) if isinstance(single, str | Path) else None
+
+
+def run_folder(run: RunLike, name: str = "run") -> Path:
+    """Return the folder of a run that a parameter gives."""
+    if isinstance(run, Run):
+        return run.folder
+    if not isinstance(run, str | Path):
+        raise UsageError(f"{option(name, repr(run))} is not a run. Use a Run, or the path of its folder.")
+    return check_path(name, run)

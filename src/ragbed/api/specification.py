@@ -176,7 +176,7 @@ class OptionField(NamedTuple):
                 words += [f"a list of {'these' if words[1:] else 'strings'}"] if self.accepts_several else []
                 shown = " or ".join([", ".join(words[:-1]), words[-1]] if words[1:] else words)
                 raise UsageError(f"{option(self.name, repr(value))} is not valid. Use {shown}.")
-        return value
+        return ((value,) if isinstance(value, str) else tuple(value)) if self.opt.is_repeatable else value
 
     def _check_number(self, value: Any) -> float:  # noqa: ANN401
         is_whole, opt, shown = float not in self.kinds, self.opt, option(self.name, repr(value))

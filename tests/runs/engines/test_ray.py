@@ -19,8 +19,9 @@ from ray._raylet import GcsClient  # type: ignore[attr-defined]  # compiled
 from ragbed import __version__
 from ragbed.errors import RagbedError
 from ragbed.models import ModelConfig
-from ragbed.runs.engines import ReplicaSpec, open_engine
+from ragbed.runs.engines import ReplicaSpec
 from ragbed.runs.engines.local import LocalEngine
+from ragbed.runs.engines.ray import RayEngine
 from ragbed.runs.engines.replicas import ReplicatedModel
 from ragbed.runs.status import read_status
 from tests.cli.typed import type_command
@@ -264,13 +265,14 @@ def test_the_error_of_a_worker_that_cannot_be_opened_is_shown(
 
 
 def _open(nodes: Nodes) -> LocalEngine:
-    return open_engine("ray", nodes.address)
+    return RayEngine(nodes.address, ReplicaSpec(), print)
 
 
 _OWN_CLUSTER = """
 import json, os, ray, psutil
-from ragbed.runs.engines import open_engine
-engine = open_engine("ray")
+from ragbed.runs.engines import ReplicaSpec
+from ragbed.runs.engines.ray import RayEngine
+engine = RayEngine(None, ReplicaSpec(), print)
 driver = psutil.Process()
 sockets = [c.laddr.ip for p in [driver, *driver.children(recursive=True)] for c in p.net_connections() if not c.raddr]
 print(json.dumps([ray.get_runtime_context().gcs_address, sockets]), flush=True)

@@ -16,7 +16,7 @@ from ragbed.analysis.judging.criteria import CRITERIA, Verdict
 from ragbed.analysis.judging.judge_run import LabelledUnit, Scope, needs_judge, read_judgements, verdict_on
 from ragbed.analysis.judging.labels import AgreedLabel, Labels, check_unlabelled, draw_sample, read_labels
 from ragbed.analysis.judging.rates import JudgedCounts, tabulate
-from ragbed.analysis.metrics.cells import JUDGED, RULES, Cell, CellKey
+from ragbed.analysis.metrics.cells import JUDGED, RULES, Cell, CellKey, to_estimate
 from ragbed.analysis.statistics.labels import Agreement, Corrected, agreement, prediction_powered
 from ragbed.analysis.statistics.rates import UNDEFINED, Interval, clustered_wilson
 from ragbed.analysis.trials.columns import TrialGroup
@@ -25,7 +25,6 @@ from ragbed.io.jsonl import write_whole
 from ragbed.io.locations import check_regular, place_inside
 from ragbed.runs.condition import Condition, condition_of
 from ragbed.runs.store import StoredResult
-from ragbed.schema import Estimate
 
 LABELS = "labels.jsonl"  # the file in a run's folder with the labels that people give in the viewer
 _RULES = ("correct", "refused", "flagged")  # scores that labels correct
@@ -196,11 +195,8 @@ def _corrected_cells(metric: str, group: RateGroup, rate: CorrectedRate, *, is_m
     key = TrialGroup(group.model, group.data, group.lang, group.profile)
     corrected = UNDEFINED if rate.corrected is None else rate.corrected.rate
     for interval, labels in ((rate.plain, ""), (corrected, str(rate.labels))):
-        value, low, high = (interval.without_bounds() if is_monitored else interval).defined
-        estimate = Estimate(
-            metric=metric, value=value, low=low, high=high, n=rate.n, questions=rate.questions, asked=rate.n, errors=0,
-            infeasible=0,
-        )  # fmt: skip
+        found = interval.without_bounds() if is_monitored else interval
+        estimate = to_estimate(metric, found, rate.n, rate.questions)
         yield Cell(group.testbed, key, f"{JUDGED}{RULES}{labels}", "all", estimate, CellKey())
 
 

@@ -73,6 +73,13 @@ class Cell:
         )
 
 
+def to_estimate(metric: str, interval: Interval, n: int, questions: int, **counts: int) -> Estimate:
+    """Return an estimate from an interval. By default, all of its n cases were asked, and none failed."""
+    value, low, high = interval.defined
+    outcomes = {"asked": n, "errors": 0, "infeasible": 0} | counts
+    return Estimate(metric=metric, value=value, low=low, high=high, n=n, questions=questions, **outcomes)
+
+
 def interval_of(estimate: Estimate) -> Interval:
     """Return an estimate's value and bounds, with NaN for those that are missing."""
     bounds = (estimate.value, estimate.low, estimate.high)
@@ -310,16 +317,13 @@ class CellBuilder:
             n: Number of units on which the value is based; by default, of these trials.
             sums: The sums from which the value was computed.
         """
-        value, low, high = interval.defined
         trials, asked = self.trials, mask & self.trials.asked
         counts_unsure = metric == "accuracy" and self.scorer == "robust"
-        estimate = Estimate(
-            metric=metric,
-            value=value,
-            low=low,
-            high=high,
-            n=int(np.count_nonzero(scored)) if n is None else n,
-            questions=len(np.unique(trials.cluster[scored])),
+        estimate = to_estimate(
+            metric,
+            interval,
+            int(np.count_nonzero(scored)) if n is None else n,
+            len(np.unique(trials.cluster[scored])),
             asked=int(np.count_nonzero(asked)),
             errors=int(np.count_nonzero(mask & trials.failed & ~trials.filtered)),
             infeasible=int(np.count_nonzero(mask & ~trials.asked)),
