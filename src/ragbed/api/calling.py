@@ -47,10 +47,9 @@ def open_engine(spec: CallOptions, message: Callable[[str], None]) -> LocalEngin
     """Open the engine selected by the options. The caller must close it.
 
     Raises:
-        UsageError: An option needs a cluster, but the engine is local; or the engine is unknown or not installed.
+        UsageError: An option needs a cluster, but the engine is local; Ray is not installed, or the cluster does not
+            exist.
     """
-    from ragbed.runs import engines
-
     names = ("replicas", "gpus_per_replica", "cpus_per_replica")
     share = {name: value for name in names if (value := getattr(spec, name, None)) is not None}
     if spec.engine == "local" and share:
@@ -59,10 +58,17 @@ def open_engine(spec: CallOptions, message: Callable[[str], None]) -> LocalEngin
             f"{option(name, share[name])} requires a Ray cluster. Add {option('engine', 'ray')}, or remove "
             f"{option(name)}."
         )
-    replicas = engines.ReplicaSpec(
+    if spec.engine == "local":
+        from ragbed.runs.engines.local import LocalEngine
+
+        return LocalEngine()
+    from ragbed.runs.engines import ReplicaSpec
+    from ragbed.runs.engines.ray import RayEngine
+
+    replicas = ReplicaSpec(
         share.get("replicas", 1), share.get("cpus_per_replica", 1.0), share.get("gpus_per_replica", 0.0)
     )
-    return engines.open_engine(spec.engine, spec.cluster, replicas, message)
+    return RayEngine(spec.cluster, replicas, message)
 
 
 def with_request_options(sampling: Sampling, spec: CallOptions) -> Sampling:

@@ -69,7 +69,7 @@ def demo(spec: DemoSpec) -> Result:
                 notes.append(f"First error: {read_rest(job.folder)[1]}")
                 notes.append(f"Incomplete: {counted(errors, 'case')} ended in an error. Rerun the command to retry.")
                 code = 3
-    report, page = read_report(runs, [str(run) for run in runs], "robust"), out / "report.html"
+    report, page = read_report(runs, "robust", may_diagnose=True), out / "report.html"
     write_report_page(report, runs, None, page)
     lines = [""]
     for lang in langs:

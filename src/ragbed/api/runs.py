@@ -294,7 +294,7 @@ def _describe_other_tables(job: Job) -> tuple[list[Table | str], list[str]]:
         return [], []
     from ragbed.api.reports import describe_report, read_report
 
-    return describe_report(read_report([job.folder], [str(job.folder)], "robust"), _OTHER_TABLES)
+    return describe_report(read_report([job.folder], "robust"), _OTHER_TABLES)
 
 
 def describe_pending(folder: Path, cells: Sequence[ConditionRow], gates: Sequence[str]) -> list[str]:

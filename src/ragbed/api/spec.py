@@ -132,7 +132,7 @@ class LayoutOptions(MixOptions):
 class CallOptions(Spec):
     """Options shared by all jobs that call models."""
 
-    engine: str = distributed(
+    engine: Literal["local", "ray"] = distributed(
         "Where models run: local (this machine) or ray (a Ray cluster).", "NAME", is_rare=True, default="local"
     )
     cluster: str | None = distributed(

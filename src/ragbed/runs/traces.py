@@ -17,7 +17,7 @@ from ragbed.errors import DataError, UsageError
 from ragbed.io.locations import read_regular
 from ragbed.runs.importing import Answer, AnswerSource, Unmatched
 from ragbed.schema import Case, Completion, Document, Message, Retrieved
-from ragbed.testbeds.names import name_case
+from ragbed.testbeds.cases import name_case
 from ragbed.text import guess_lang, storable
 
 TESTBED = "traces"

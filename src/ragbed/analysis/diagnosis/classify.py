@@ -116,7 +116,7 @@ def diagnose_run(folder: Path) -> Found:
                 found.diagnoses.append(diagnosis)
                 found.cases[case.case] = case
     if not tally.asked:
-        raise UsageError(f"{folder} has no trials with documents, so there is nothing to diagnose. Run such a testbed.")
+        raise UsageError(f"{folder} has no trials with documents and gold answers, so there is nothing to diagnose.")
     return found
 
 
