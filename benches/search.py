@@ -47,7 +47,7 @@ def main() -> None:
 
 
 def _measure_index(passages: int, queries: int, answer: Connection) -> None:
-    from ragbed.api.searching import generated_sentences
+    from ragbed.api.planning import generated_sentences
     from ragbed.retrieval.passage_index import LexicalIndex
     from ragbed.synth import SynthSpec, make_items
     from ragbed.testbeds.search.corpora import make_filler
@@ -66,7 +66,3 @@ def _measure_index(passages: int, queries: int, answer: Connection) -> None:
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     query, query_cpu = statistics.median(times), statistics.median(cpus)
     answer.send([("s", elapsed), ("CPU s", cpu), ("MB", memory), ("ms", query), ("CPU ms", query_cpu)])
-
-
-if __name__ == "__main__":
-    main()

@@ -102,14 +102,6 @@ def test_a_few_right_answers_do_not_confirm_a_floor() -> None:
     assert short.message.endswith("to confirm this")
 
 
-@pytest.mark.parametrize(("n", "minimum"), [(20, 0.6), (60, 0.7), (300, 0.9)])
-def test_the_test_of_independent_questions_is_exact(n: int, minimum: float) -> None:
-    exact = probabilities(n, minimum).cumsum()
-    for hits in range(n):
-        (checked,) = check_floors([parse_floor(f"noise.accuracy={minimum}")], [_cell(hits, n)])
-        assert (checked.state == "failed") == (hits < n * minimum and exact[hits] < 0.025), hits
-
-
 def test_many_gates_together_have_the_false_alarm_rate_of_one() -> None:
     short = _cell(49, 100)
     (alone,) = check_floors([parse_floor("noise.accuracy=0.6")], [short])

@@ -12,7 +12,7 @@ import msgspec
 import pytest
 
 from ragbed.api.building import open_client
-from ragbed.api.model_calls import ModelCaller
+from ragbed.api.calling import ModelCaller
 from ragbed.api.progress import Progress
 from ragbed.api.spec import RunSpec
 from ragbed.builder.build_context import Build

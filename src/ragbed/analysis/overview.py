@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, get_args
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, get_args
 from msgspec import Struct, structs
 
 from ragbed.runs.condition import Condition
-from ragbed.runs.decided import DecidedInterval, decided_by_score, narrow, read_decided
+from ragbed.runs.decided import decided_by_score, read_decided
 from ragbed.runs.store import RunStore, StoredResult
 from ragbed.schema import Case, Estimate, Outcome
 from ragbed.testbeds import TESTBEDS
@@ -109,6 +109,7 @@ def tabulate(table: TrialTable, names: Sequence[str] = SCORES, *, with_infeasibl
         with_infeasible: Whether to include conditions all of whose cases are infeasible.
     """
     # These imports load numpy, which takes longer than planning a small run.
+    from ragbed.analysis.metrics.cells import narrow_estimate  # noqa: PLC0415
     from ragbed.analysis.run_cells import largest_planned  # noqa: PLC0415
     from ragbed.analysis.statistics.rates import ALPHA  # noqa: PLC0415
     from ragbed.analysis.trials.columns import load_groups  # noqa: PLC0415
@@ -125,7 +126,9 @@ def tabulate(table: TrialTable, names: Sequence[str] = SCORES, *, with_infeasibl
             row.planned, row.infeasible = max(row.asked, planned * store.repeats()), infeasible
     shown = [row for row in rows.values() if row.planned or (with_infeasible and row.infeasible)]
     if store.is_monitored():
-        _narrow({row.condition: row for row in shown}, read_decided(store), ALPHA)
+        for (condition, name), decided in decided_by_score(rows, read_decided(store)).items():
+            rates = rows[condition].rates
+            rates |= {name: narrow_estimate(rates[name], decided, ALPHA)} if name in rates else {}
     return sorted(shown, key=_order)
 
 
@@ -166,15 +169,6 @@ def _tabulate_group(
             rates=rates,
             own={cell.estimate.metric: (cell.estimate, cell.is_number) for cell in own},
         )
-
-
-def _narrow(rows: Mapping[Condition, ConditionRow], decided: Sequence[DecidedInterval], alpha: float) -> None:
-    """Intersect the intervals with those on which the run's stopping decisions are based (see `runs.decided`)."""
-    for (condition, name), found in decided_by_score(rows, decided).items():
-        rate = rows[condition].rates.get(name)
-        if rate is not None and rate.value is not None and rate.low is not None and rate.high is not None:
-            low, high = narrow((rate.value, rate.low, rate.high), found, alpha)
-            rows[condition].rates[name] = structs.replace(rate, low=low, high=high)
 
 
 _TESTBED_ORDER = {name: position for position, name in enumerate(TESTBEDS)}

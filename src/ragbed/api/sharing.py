@@ -12,9 +12,8 @@ from ragbed.api.data_objects import read_data
 from ragbed.api.datasets import tabulate_cases
 from ragbed.api.job_specs import ExportSpec, ImportSpec, MergeSpec
 from ragbed.api.layout import read_layout
-from ragbed.api.places import only_path, run_folder, several
 from ragbed.api.progress import Progress, open_progress
-from ragbed.api.results import Run
+from ragbed.api.results import Run, only_path, run_folder, several
 from ragbed.api.spec import LayoutOptions
 from ragbed.api.specification import check_path, fields_of, takes
 from ragbed.data.output import BinarySink

@@ -14,7 +14,7 @@ from itertools import pairwise
 from msgspec import Struct
 
 from ragbed.runs.store import StoredResult
-from ragbed.schema import Answer, Case, Lang, Message, Retrieved, Served, Step
+from ragbed.schema import Answer, Case, Completion, Lang, Message, Retrieved, Served, Step
 from ragbed.scoring import score_and_explain, without_credit
 from ragbed.scoring.robust.gold import Gold, prepare
 from ragbed.scoring.robust.match import FoldedResponse, drop_contained, find_mentions
@@ -122,6 +122,9 @@ class ShownTrial(Struct, frozen=True, omit_defaults=True, kw_only=True):
     served: Served | None = None
 
 
+_OF_COMPLETION = set(ShownTrial.__struct_fields__) & set(Completion.__struct_fields__)
+
+
 class ShownCase(Struct, frozen=True, omit_defaults=True, kw_only=True):
     """A case and its item. In a minimal pair, `dial` names the perturbation, and `twin` is the paired item."""
 
@@ -166,17 +169,11 @@ def show_trial(stored: StoredResult) -> ShownTrial:
     scores, findings = score_and_explain(case, reply) if has_response else (None, [])
     if scores is not None and completion.outcome == "truncated":
         scores = without_credit(scores)
+    same = {name: getattr(completion, name) for name in _OF_COMPLETION}
+    same["retrieved"] = completion.contexts if completion.retrieved is None else completion.retrieved
     return ShownTrial(
         model=stored.model,
         repeat=stored.repeat,
-        outcome=completion.outcome,
-        reply=completion.reply,
-        error=completion.error,
-        reasoning=completion.reasoning,
-        finish=completion.finish,
-        usage=completion.usage,
-        latency_s=completion.latency_s,
-        attempts=completion.attempts,
         cached=stored.cached > 0,
         verdict=None if scores is None else str(scores["verdict"]),
         scores=scores,
@@ -185,11 +182,8 @@ def show_trial(stored: StoredResult) -> ShownTrial:
             *_find_unsupported(case, reply),
         ],
         predicted=[_predicted(reply, one.text, case.question) if has_response else [] for one in case.documents],
-        retrieved=completion.contexts if completion.retrieved is None else completion.retrieved,
-        steps=completion.steps,
         search_errors=_search_errors(stored, scores or {}),
-        max_tokens=completion.max_tokens,
-        served=completion.served,
+        **same,
     )
 
 

@@ -204,7 +204,8 @@ def tabulate_comparison(rows: Sequence[Comparison], min_drop: float) -> Table:
         "A %, B %": "share of them with the right answer (rejection: with a refusal), failed calls included",
         "B − A": "difference in points, computed before rounding, with its 95% interval",
         "flips": "questions on which B scores higher (+) and lower (−) than A",
-        "p": f"chance of a difference at least as large if A and B were equal, adjusted for {len(rows)} rows (Holm)",
+        "p": "chance of a difference at least as large if A and B were equal"
+        + (f", made larger because {len(rows)} conditions are tested (Holm)" if len(rows) > 1 else ""),
         "verdict": f'better or worse if p < 0.05; "worse by > {100 * min_drop:g}" if B is significantly worse by more '
         f"than {100 * min_drop:g} points (one-sided test with its own p-value, so p may be above 0.05)",
     }

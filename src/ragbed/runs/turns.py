@@ -9,14 +9,13 @@ only the call in flight is sent again. The result of the case contains all turns
 from __future__ import annotations
 
 import asyncio
-from collections import Counter
 from collections.abc import Awaitable, Callable, Generator, Iterable, Mapping, Sequence
 from functools import partial
 from typing import TypeAlias
 
 from msgspec import Struct, structs
 
-from ragbed.models.base import Model, is_system
+from ragbed.models.base import Model, is_system, sum_usage
 from ragbed.models.failures import REJECTED
 from ragbed.models.systems import describe_exception
 from ragbed.runs.store import Called
@@ -152,7 +151,7 @@ async def make_calls(
         done = [turn.completion for turn in turns]
         result = structs.replace(
             result,
-            usage=_sum_usage(turn.usage for turn in done),
+            usage=sum_usage(turn.usage for turn in done),
             latency_s=_sum_latency(turn.latency_s for turn in done),
             attempts=sum(turn.attempts for turn in done),
         )
@@ -163,15 +162,6 @@ def starts_over(failed: Completion) -> bool:
     """Return whether a failed case is repeated from its first call, because its last request was rejected as it is."""
     kind = (failed.error or "").partition(":")[0]
     return kind == "too-long" or kind in REJECTED
-
-
-def _sum_usage(usages: Iterable[dict[str, int] | None]) -> dict[str, int] | None:
-    """Return the total tokens of several calls, or None if none of them reports usage."""
-    total = Counter[str]()
-    known = [usage for usage in usages if usage is not None]
-    for usage in known:
-        total.update(usage)  # unlike the + operator, `update` keeps zero counts
-    return dict(total) if known else None
 
 
 def _sum_latency(latencies: Iterable[float | None]) -> float | None:

@@ -20,15 +20,14 @@ from functools import cached_property, lru_cache
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
-from msgspec import Struct, structs
+from msgspec import Struct
 
 from ragbed.data import Dataset
 from ragbed.data.corpus import Named, passage_id
 from ragbed.data.evidence import DocumentFolder, DocumentNames, find_sentence, fold, replace_answer, states
 from ragbed.errors import UnknownName, UsageError, option
 from ragbed.schema import Answer, Case, Expectation, Item, Lang, Message, Passage, Retrieved, ScoreName, Stance
-from ragbed.testbeds.closed_book import case_without_documents, selected_items
-from ragbed.testbeds.names import name_case
+from ragbed.testbeds.cases import count_parts, make_case, selected_items
 from ragbed.testbeds.settings import DEFAULT_DOCS, Settings, parse_ratio, show_ratio
 from ragbed.text import mentions_answer, split_sentences, to_terms
 
@@ -377,15 +376,19 @@ class OwnRag(Struct, frozen=True):
                 variant = corpora.variant_of(condition, name)
                 if variant is not None:
                     item = corpora.items[name]
-                    messages = (Message(role="user", content=item.question),)
-                    case = case_without_documents(
-                        dataset, item, settings, NAME, messages, expect=condition.expect, k=docs, corpus=variant
-                    )
-                    yield structs.replace(
-                        case,
-                        case=name_case(dataset.name, name, NAME, f"k={docs},arm={condition.name},{settings.label}"),
+                    yield make_case(
+                        dataset.name,
+                        item,
+                        settings,
+                        NAME,
+                        f"k={docs},arm={condition.name}",
+                        (Message(role="user", content=item.question),),
+                        k=docs,
                         arm=condition.name,
+                        expect=condition.expect,
+                        corpus=variant,
                         relevant=corpora.variants[variant].relevant(name),
+                        parts=count_parts(item),
                     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ragbed.analysis.diagnosis.records import Diagnosis
-from ragbed.analysis.diagnosis.trial import ClosedBook
+from ragbed.analysis.diagnosis.trial import KnownAnswer
 from ragbed.runs.store import StoredResult
 from ragbed.schema import Case, Completion, Lang, Stance
 from ragbed.testbeds.prompts import REFUSAL
@@ -19,7 +19,7 @@ FALSE: tuple[Stance, str] = ("contradicts", "The capital of Tanzania is Arusha."
 
 
 def diagnose(case: Case, reply: str | None, closed_book: str | None = None, **changes: str) -> Diagnosis | None:
-    known = None if closed_book is None else ClosedBook("Dodoma" in closed_book, closed_book)
+    known = None if closed_book is None else KnownAnswer("Dodoma" in closed_book, closed_book)
     fields = {"outcome": "ok", "reply": reply} | changes
     return diagnose_stored(StoredResult(case, "test/model", 0, Completion(**fields)), known)  # type: ignore[arg-type]
 

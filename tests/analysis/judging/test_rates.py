@@ -116,7 +116,7 @@ def test_undecided_responses_count_in_n_and_raise_the_upper_bound(run: Path) -> 
 
 def test_chinese_tables_of_judged_rates_have_chinese_names_of_testbeds(run: Path) -> None:
     judge(run, lambda _: "VERDICT: no")
-    (table,) = (one for one in read_report([run], ["run"], "robust").tables if one.name == "judged")
+    (table,) = (one for one in read_report([run], "robust").tables if one.name == "judged")
     (row,) = table.rows
     assert "counterfactual, noise=0" in row.tell_data(read_words("en"))
     assert "反事实鲁棒性, 噪声 0" in row.tell_data(read_words("zh"))
@@ -207,4 +207,4 @@ def test_labels_correct_the_rates_of_the_rules_in_a_report(labels: int, row: str
     told = type_command("report", str(run), "-f", "md").out
     assert "rules, all conditions" in told
     assert row in told
-    assert f"{labels} 个" in read_report([run], ["run"], "robust").tables[-1].rows[-1].tell_data(read_words("zh"))
+    assert f"{labels} 个" in read_report([run], "robust").tables[-1].rows[-1].tell_data(read_words("zh"))

@@ -9,7 +9,6 @@ import sys
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
-from unittest.mock import patch
 
 import msgspec
 import pytest
@@ -121,9 +120,9 @@ def test_impossible_options_are_refused_immediately(words: list[str], told: str)
     assert (done.code, done.out, told in done.err) == (2, "", True), done.err
 
 
-def test_without_the_library_the_command_that_installs_it_is_named() -> None:
-    with patch.dict(sys.modules, {"ray": None}):
-        done = type_command("run", "-m", "scripted/oracle", "-d", "ragbed-mini-en_base", "--engine", "ray")
+def test_without_the_library_the_command_that_installs_it_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "ray", None)
+    done = type_command("run", "-m", "scripted/oracle", "-d", "ragbed-mini-en_base", "--engine", "ray")
     assert (done.code, "pip install 'ragbed[ray]'" in done.err) == (2, True), done.err
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from ragbed.analysis.diagnosis.records import NAMES, Diagnosis, Source
 from ragbed.analysis.diagnosis.rules import find_evidence
 from ragbed.analysis.diagnosis.texts import parse_text
-from ragbed.analysis.diagnosis.trial import ClosedBook, WrongTrial
+from ragbed.analysis.diagnosis.trial import KnownAnswer, WrongTrial
 from ragbed.analysis.trials.table import TrialTable
 from ragbed.errors import UsageError
 from ragbed.runs.store import StoredResult
@@ -38,7 +38,7 @@ class DiagnosisCounts:
 
 
 def diagnose_trial(
-    stored: StoredResult, values: Mapping[str, Value] | None, closed_book: ClosedBook | None = None
+    stored: StoredResult, values: Mapping[str, Value] | None, closed_book: KnownAnswer | None = None
 ) -> Diagnosis | None:
     """Return the diagnosis of a trial, or None if the trial is right under the robust scorer.
 
@@ -77,7 +77,7 @@ def _attribute(trial: WrongTrial) -> tuple[Source | None, int | None, str | None
     if trial.closed_book is not None:
         page = parse_text(trial.closed_book.reply, trial.case.lang)
         for known, _ in trial.origins:
-            if page.mentions(known.slot, trial.gold):
+            if trial.mentions(known.slot, page):
                 return "parametric", None, known.text
     return "none", None, answer.text
 
@@ -100,7 +100,7 @@ def diagnose_run(folder: Path) -> Found:
     found = Found()
     tally = found.tally
     with TrialTable(folder, current=True) as table:
-        known = _read_closed_book(table)
+        known = _read_known(table)
         tally.known = len(known)
         for stored, values in table.scored():
             case = stored.case
@@ -116,16 +116,16 @@ def diagnose_run(folder: Path) -> Found:
                 found.diagnoses.append(diagnosis)
                 found.cases[case.case] = case
     if not tally.asked:
-        raise UsageError(f"{folder} has no trials with documents, so there is nothing to diagnose. Run such a testbed.")
+        raise UsageError(f"{folder} has no trials with documents and gold answers, so there is nothing to diagnose.")
     return found
 
 
-def _read_closed_book(table: TrialTable) -> dict[tuple[object, ...], ClosedBook]:
-    known: dict[tuple[object, ...], ClosedBook] = {}
+def _read_known(table: TrialTable) -> dict[tuple[object, ...], KnownAnswer]:
+    known: dict[tuple[object, ...], KnownAnswer] = {}
     for stored, values in table.scored():
         if stored.case.testbed == CLOSED_BOOK.name and stored.completion.outcome == "ok":
             correct = (values or {}).get("correct")
-            known[_key(stored)] = ClosedBook(None if correct is None else bool(correct), stored.completion.reply or "")
+            known[_key(stored)] = KnownAnswer(None if correct is None else bool(correct), stored.completion.reply or "")
     return known
 
 

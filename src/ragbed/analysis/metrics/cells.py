@@ -73,6 +73,13 @@ class Cell:
         )
 
 
+def to_estimate(metric: str, interval: Interval, n: int, questions: int, **counts: int) -> Estimate:
+    """Return an estimate from an interval. By default, all of its n cases were asked, and none failed."""
+    value, low, high = interval.defined
+    outcomes = {"asked": n, "errors": 0, "infeasible": 0} | counts
+    return Estimate(metric=metric, value=value, low=low, high=high, n=n, questions=questions, **outcomes)
+
+
 def interval_of(estimate: Estimate) -> Interval:
     """Return an estimate's value and bounds, with NaN for those that are missing."""
     bounds = (estimate.value, estimate.low, estimate.high)
@@ -96,15 +103,18 @@ def decided_for(cell: Cell, decided: Iterable[DecidedInterval]) -> list[DecidedI
     ]
 
 
+def narrow_estimate(estimate: Estimate, decided: Sequence[DecidedInterval], alpha: float) -> Estimate:
+    """Intersect an estimate's confidence interval with those of a run's `--until` decisions (see `runs.decided`)."""
+    if not decided or estimate.value is None or estimate.low is None or estimate.high is None:
+        return estimate
+    low, high = narrow((estimate.value, estimate.low, estimate.high), decided, alpha)
+    return msgspec.structs.replace(estimate, low=low, high=high)
+
+
 def narrow_cells(cells: Iterable[Cell], decided: Sequence[DecidedInterval], alpha: float) -> Iterator[Cell]:
-    """Intersect the cells' confidence intervals with those of a run's `--until` decisions (see `runs.decided`)."""
+    """Intersect the cells' confidence intervals with those of a run's `--until` decisions."""
     for cell in cells:
-        estimate, found = cell.estimate, decided_for(cell, decided)
-        if not found or estimate.value is None or estimate.low is None or estimate.high is None:
-            yield cell
-        else:
-            low, high = narrow((estimate.value, estimate.low, estimate.high), found, alpha)
-            yield replace(cell, estimate=msgspec.structs.replace(estimate, low=low, high=high))
+        yield replace(cell, estimate=narrow_estimate(cell.estimate, decided_for(cell, decided), alpha))
 
 
 def weigh(parts: Iterable[tuple[Mask, float]], values: Floats) -> Floats:
@@ -280,7 +290,7 @@ class CellBuilder:
 
     def fixed(self, interval: Interval) -> Interval:
         """Return an interval; in a monitored run, set its bounds to NaN, as they assume a fixed number of questions."""
-        return interval if self.alpha is None else Interval(interval.value, math.nan, math.nan)
+        return interval if self.alpha is None else interval.without_bounds()
 
     def number(self, metric: str, value: float, mask: Mask, n: int | None = None) -> Cell:
         """Return a number without a confidence interval, e.g. a p-value."""
@@ -307,16 +317,13 @@ class CellBuilder:
             n: Number of units on which the value is based; by default, of these trials.
             sums: The sums from which the value was computed.
         """
-        value, low, high = (float(number) if math.isfinite(number) else None for number in interval)
         trials, asked = self.trials, mask & self.trials.asked
         counts_unsure = metric == "accuracy" and self.scorer == "robust"
-        estimate = Estimate(
-            metric=metric,
-            value=value,
-            low=low,
-            high=high,
-            n=int(np.count_nonzero(scored)) if n is None else n,
-            questions=len(np.unique(trials.cluster[scored])),
+        estimate = to_estimate(
+            metric,
+            interval,
+            int(np.count_nonzero(scored)) if n is None else n,
+            len(np.unique(trials.cluster[scored])),
             asked=int(np.count_nonzero(asked)),
             errors=int(np.count_nonzero(mask & trials.failed & ~trials.filtered)),
             infeasible=int(np.count_nonzero(mask & ~trials.asked)),

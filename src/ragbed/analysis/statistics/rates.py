@@ -33,10 +33,14 @@ class Interval(NamedTuple):
     high: float
 
     @property
-    def bounds(self) -> tuple[float | None, float | None]:
-        """The two bounds, with None for undefined ones."""
-        low, high = (bound if math.isfinite(bound) else None for bound in (self.low, self.high))
-        return low, high
+    def defined(self) -> tuple[float | None, float | None, float | None]:
+        """The value and the two bounds, with None for undefined ones."""
+        value, low, high = (float(number) if math.isfinite(number) else None for number in self)
+        return value, low, high
+
+    def without_bounds(self) -> Interval:
+        """Return the value alone, e.g. for a run that could stop at any time, where ordinary bounds are not valid."""
+        return self._replace(low=math.nan, high=math.nan)
 
 
 UNDEFINED = Interval(math.nan, math.nan, math.nan)

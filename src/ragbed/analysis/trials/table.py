@@ -551,9 +551,8 @@ class TrialTable:
         Raises:
             sqlite3.DatabaseError: A row is damaged.
         """
-        order = "model, case_id, repeat" if table == "trials" else "id"
         start = 0 if table == "cases" else 1  # other IDs are not part of the checksum
-        for row in self.connection.execute(f"SELECT * FROM {table} ORDER BY {order}"):  # noqa: S608
+        for row in self.connection.execute(f"SELECT * FROM {table} ORDER BY id"):  # noqa: S608
             if _checksum(row[start:-1]) != row[-1]:
                 raise sqlite3.DatabaseError(f"a row of {table} is damaged")
             yield row[:-1]

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import re
-import shlex
 from base64 import b64encode
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
@@ -100,7 +99,9 @@ def _body(report: Report, packed: Packed, words: Locale, *, hidden: bool) -> Nod
         "figures": sections.figures(charts, words) if charts else None,
         "leaderboard": sections.leaderboard([(row, None) for row in standings], words) if is_several else None,
         "tables": sections.tables(report, words) if report.tables else None,
-        "errors": sections.errors(report, error_charts, words) if error_charts else _not_diagnosed(report, words),
+        "errors": sections.errors(report, error_charts, words)
+        if error_charts
+        else el("p", sections.rich(words("page.no_errors"))),
         "method": sections.method(sections.shown_metrics(report), found, words),
     }
     shown = {name: part for name, part in parts.items() if part is not None}
@@ -125,22 +126,17 @@ def _describe(report: Report, words: Locale) -> str:
 
     def count(names: Iterable[str], kind: str) -> str:
         found = list(dict.fromkeys(names))
-        return ", ".join(found) if len(found) <= _MOST_NAMES else words(f"page.some_{kind}", count=len(found))
+        return comma.join(found) if len(found) <= _MOST_NAMES else words(f"page.some_{kind}", count=len(found))
 
-    testbeds = {cell.table for cell in report.cells} & words.section("values.testbed").keys()
+    testbeds, comma = {cell.table for cell in report.cells}, "、" if words.lang == "zh" else ", "
     return words(
         "page.evaluated",
         models=count((cell.key.model for cell in report.shown), "models"),
         data=count((cell.key.data for cell in report.cells), "data"),
-        testbeds=", ".join(text for name, text in words.section("values.testbed").items() if name in testbeds),
+        testbeds=comma.join(text for name, text in words.section("values.testbed").items() if name in testbeds),
         results=f"{report.results:,}",
-        runs=", ".join(report.runs),
+        runs=comma.join(report.runs),
     )
-
-
-def _not_diagnosed(report: Report, words: Locale) -> Node:
-    commands = ", ".join(f"`ragbed diagnose {shlex.quote(run)}`" for run in report.runs)
-    return el("p", sections.rich(words("page.no_errors", commands=commands)))
 
 
 def _top(report: Report, parts: Sequence[str], words: Locale) -> Node:

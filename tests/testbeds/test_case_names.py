@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from ragbed.data import Dataset, native
 from ragbed.testbeds import TESTBEDS
-from ragbed.testbeds.names import CaseName, name_case, parse_case
+from ragbed.testbeds.cases import CaseName, name_case, parse_case
 from ragbed.testbeds.settings import Settings, parse_ratio, show_ratio
 from tests.items import base_item, fact_item, integration_item
 
