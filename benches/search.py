@@ -66,7 +66,3 @@ def _measure_index(passages: int, queries: int, answer: Connection) -> None:
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     query, query_cpu = statistics.median(times), statistics.median(cpus)
     answer.send([("s", elapsed), ("CPU s", cpu), ("MB", memory), ("ms", query), ("CPU ms", query_cpu)])
-
-
-if __name__ == "__main__":
-    main()

@@ -84,17 +84,7 @@ def measure_text(spec: SynthSpec, count: int) -> list[bool]:
 def measure_lexical(spec: SynthSpec) -> bool:
     """Measure `baseline/lexical` at noise 0.8, because the data must be neither trivial nor broken."""
     lang, correct, total = spec.lang, 0, 0
-    settings = Settings(
-        noise=(Fraction(4, 5),),
-        num_docs=(5,),
-        correct=(Fraction(0),),
-        distractors=("related",),
-        all_positions=False,
-        profile="robust",
-        seed=0,
-        langs=(lang,),
-        limit=None,
-    )
+    settings = Settings(noise=(Fraction(4, 5),), num_docs=(5,), langs=(lang,))
     with tempfile.TemporaryDirectory() as folder:
         write_dataset((spec,), {"base": LEXICAL_ITEMS}, Path(folder))
         dataset = Dataset("synthetic", Path(folder) / f"{lang}_base.jsonl")

@@ -69,13 +69,9 @@ class Trials:
                     found.setdefault(unit, {}).setdefault(trial.item, []).append(float(value))
         return {unit: fmean(fmean(values) for values in items.values()) for unit, items in sorted(found.items())}
 
-    def main_run(self, data: str) -> str:
-        """Return the main run of a dataset."""
-        return "rgb-main" if data == "zh_refine" else "synthetic-main"
-
-    def fixed_run(self, data: str) -> str:
-        """Return the run of a dataset with a fixed amount of evidence."""
-        return "rgb-fixed" if data == "zh_refine" else "synthetic-fixed"
+    def run_of(self, data: str, kind: str = "main") -> str:
+        """Return the main run of a dataset, or the one with a `fixed` amount of evidence."""
+        return f"rgb-{kind}" if data == "zh_refine" else f"synthetic-{kind}"
 
 
 def at_noise(model: str, data: str, noise: float | None, testbed: str = "noise") -> Callable[[Trial], bool]:
@@ -116,14 +112,14 @@ def adjust(rows: Sequence[Row]) -> list[Row]:
 
 def _noise_effects(trials: Trials) -> Iterable[Row]:
     for data, model in product(DATASETS, MODELS):
-        clean, noisy = (trials.scores(trials.main_run(data), at_noise(model, data, noise)) for noise in (0.0, 0.8))
+        clean, noisy = (trials.scores(trials.run_of(data), at_noise(model, data, noise)) for noise in (0.0, 0.8))
         yield compare(("1a", data, model), clean, noisy)
 
 
 def _models(trials: Trials, family: str) -> Iterable[Row]:
     noise, testbed, score = {"1b": (0.4, "noise", "correct"), "1c": (1.0, "rejection", "refused")}[family]
     for data, (smaller, larger) in product(DATASETS, PAIRS):
-        run = trials.main_run(data)
+        run = trials.run_of(data)
         sides = [trials.scores(run, at_noise(model, data, noise, testbed), score) for model in (smaller, larger)]
         yield compare((family, data, f"{larger} − {smaller}"), sides[0], sides[1])
 
@@ -152,8 +148,8 @@ def _evidence(trials: Trials) -> Iterable[Row]:
     for data, model in product(DATASETS, MODELS):
         sides = []
         for run, conditions in (
-            (trials.main_run(data), [at_noise(model, data, noise) for noise in (0.0, 0.8)]),
-            (trials.fixed_run(data), [fixed(model, data, k) for k in (1, 5)]),
+            (trials.run_of(data), [at_noise(model, data, noise) for noise in (0.0, 0.8)]),
+            (trials.run_of(data, "fixed"), [fixed(model, data, k) for k in (1, 5)]),
         ):
             before, after = (trials.scores(run, condition) for condition in conditions)
             sides.append({unit: after[unit] - before[unit] for unit in before.keys() & after.keys()})
@@ -171,7 +167,7 @@ def _matching(trials: Trials, scorer: str) -> Iterable[Row]:
         def chosen(trial: Trial, condition: Callable[[Trial], bool] = condition) -> bool:
             return condition(trial) and trial.outcome == "ok"
 
-        run = trials.main_run(data)
+        run = trials.run_of(data)
         sides = [trials.scores(run, chosen, score) for score in ("correct", f"{scorer}.correct")]
         yield compare(("3b", data, model), sides[0], sides[1])
 
@@ -192,7 +188,7 @@ def same_response_rows(trials: Trials) -> list[Row]:
     single = sorted(found for found in slots if len(found) == 1)
     rows = []
     for data, model in product(DATASETS, MODELS):
-        run, chosen = trials.main_run(data), at_noise(model, data, 0.8)
+        run, chosen = trials.run_of(data), at_noise(model, data, 0.8)
         everywhere = trials.scores(run, chosen)
         there = trials.scores(run, lambda trial, chosen=chosen: chosen(trial) and trial.slots == single[0])  # type: ignore[misc]
         rows.append(compare(("position", data, model), everywhere, there))

@@ -71,7 +71,7 @@ def noise_table(outcomes: Outcomes) -> Iterator[str]:
     yield "|---|---|---|---|---|---|---|"
     for data in DATASETS:
         for model in MODELS:
-            run, key = outcomes.trials.main_run(data), ("noise", model, data)
+            run, key = outcomes.trials.run_of(data), ("noise", model, data)
             rates = [outcomes.find(run, key, "accuracy", noise=noise) for noise in (0.0, 0.4, 0.8)]
             spread = outcomes.row("1d", data, model)
             ends = f"{100 * spread.first:.1f}, {100 * spread.second:.1f}"

@@ -193,7 +193,10 @@ def term_pattern(alias: str, lang: Lang) -> re.Pattern[str]:
 
 def contains_slot(lowered_text: str, aliases: tuple[str, ...], lang: Lang) -> bool:
     """Return whether a lower-case text contains one of the aliases as a whole term."""
-    return any(term_pattern(alias, lang).search(lowered_text) for alias in aliases)
+    return any(
+        (lang == "zh" or alias.strip().lower() in lowered_text) and term_pattern(alias, lang).search(lowered_text)
+        for alias in aliases
+    )
 
 
 _DIGITS = "零一二三四五六七八九"

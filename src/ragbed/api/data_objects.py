@@ -105,8 +105,7 @@ def _locate(rows: Sequence[QuestionRow], folder: DocumentFolder, lang: str | Non
                 f"the questions are in {detected}, for which there are no prompts and no validated scoring (only for "
                 f"en and zh). To use those of en or zh anyway, set {option('data_lang')}."
             )
-    found = list(find_evidence(rows, folder.documents, cast("Lang | None", lang)))
-    return [item for item, _ in found], [missing for _, missing in found if missing is not None]
+    return find_evidence(rows, folder.documents, cast("Lang | None", lang))
 
 
 @takes(BuildQaSpec)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 from msgspec import to_builtins
 
-from ragbed.api.specification import check_path
+from ragbed.api.specification import check_choice, check_path
 from ragbed.errors import RagbedError, UsageError, did_you_mean, option
 from ragbed.reporting.table import Table
 from ragbed.schema import Lang
@@ -18,7 +18,7 @@ from ragbed.schema import Lang
 if TYPE_CHECKING:
     import pandas
 
-    from ragbed.reporting.table import Result
+    from ragbed.reporting.tables import Report
     from ragbed.runs.status import Status
 
 _ERROR_COLUMNS = ("model", "case", "repeat", "kind", "message", "traceback")
@@ -111,14 +111,17 @@ class Run:
             ['noise', 'noise curve']
         """
         from ragbed.analysis.locale import read_words
+
+        return {table.name: table.as_table(read_words("en")) for table in self._report(scorer).tables}
+
+    def _report(self, scorer: str) -> Report:
         from ragbed.analysis.run_cells import read_published, read_report_cells
         from ragbed.reporting.tables import make_report
         from ragbed.runs.display_names import read_row_names
 
         names = read_row_names([self.folder])
         cells, published = read_report_cells([self.folder], [scorer]), read_published([self.folder], names.labels)
-        report = make_report([str(self.folder)], cells, scorer, names=names.shown, published=published)
-        return {table.name: table.as_table(read_words("en")) for table in report.tables}
+        return make_report([str(self.folder)], cells, scorer, names=names.shown, published=published)
 
     def table(self, name: str, scorer: str = "robust") -> Table:
         """Return one of the report's tables.
@@ -148,10 +151,7 @@ class Run:
             >>> row["value"], row["n"], row["errors"], 0 < row["low"] < row["high"]
             (1.0, 5, 0, True)
         """
-        from ragbed.analysis.run_cells import read_report_cells
-
-        cells = read_report_cells([self.folder], [scorer])
-        return Table([cell.as_json() for cell in cells], f"Metrics of {self.folder}")
+        return Table([cell.as_json() for cell in self._report(scorer).cells], f"Metrics of {self.folder}")
 
     def trials(self, scorer: str = "robust") -> Iterator[dict[str, Any]]:
         """Yield every case with its response and scores, as written by `ragbed export RUN --to jsonl`.
@@ -212,19 +212,6 @@ class Run:
         """
         return self.records(scorer).to_pandas()
 
-    def compare(self, other: Run | str | Path, *, scorer: str = "robust", min_drop: float = 0.03) -> Result:
-        """Compare this run (as A) with another run (as B), question by question; see `ragbed.compare`.
-
-        Example:
-            >>> options = {"data": "ragbed-mini-en_base", "testbeds": "noise", "noise": 0, "limit": 5}
-            >>> good, bad = ragbed.run("scripted/oracle", **options), ragbed.run("scripted/refuser", **options)
-            >>> good.compare(bad).records()[0]["difference"]
-            -1.0
-        """
-        from ragbed.api.analysis import compare
-
-        return compare(self, other, scorer=scorer, min_drop=min_drop)
-
     def figures(self, scorer: str = "robust", locale: Lang = "en") -> list[Figure]:
         """Return the report's figures, which notebooks can display.
 
@@ -238,17 +225,11 @@ class Run:
             True
         """
         from ragbed.analysis.locale import read_words
-        from ragbed.analysis.run_cells import read_report_cells
-        from ragbed.api.specification import check_choice
         from ragbed.reporting.figures import make_figures
         from ragbed.reporting.pages.charts.layout import PICTURES
-        from ragbed.reporting.tables import make_report
-        from ragbed.runs.display_names import read_names
 
         check_choice("locale", locale, get_args(Lang))
-        cells = read_report_cells([self.folder], [scorer])
-        report = make_report([str(self.folder)], cells, scorer, names=read_names([self.folder]))
-        charts = make_figures(report.shown, scorer, read_words(locale))
+        charts = make_figures(self._report(scorer).shown, scorer, read_words(locale))
         return [Figure(chart.name, chart.title, PICTURES["svg"](chart).decode()) for chart in charts]
 
     def __repr__(self) -> str:

@@ -111,6 +111,8 @@ what, context, sampling, requests, distributed, output = (
     partial(opt, group=group) for group in (WHAT, CONTEXT, SAMPLING, REQUESTS, DISTRIBUTED, OUTPUT)
 )
 """Functions that declare an option of a group."""
+argument = partial(opt, is_argument=True)
+"""Declares a value that the command takes without a name."""
 
 
 class OptionField(NamedTuple):
@@ -197,7 +199,7 @@ class OptionField(NamedTuple):
 @dataclass_transform(
     kw_only_default=True,
     frozen_default=True,
-    field_specifiers=(opt, what, context, sampling, requests, distributed, output),
+    field_specifiers=(opt, argument, what, context, sampling, requests, distributed, output),
 )
 class Spec:
     """The base of all specifications: frozen dataclasses whose values are checked when one is created.

@@ -13,7 +13,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from ragbed.schema import Answer, Lang
-from ragbed.text import split_sentences, term_pattern
+from ragbed.text import contains_slot, split_sentences, term_pattern
 
 _QUOTES = str.maketrans({"’": "'", "‘": "'", "“": '"', "”": '"', "–": "-", "—": "-", "‑": "-", "−": "-", "\u00ad": ""})
 
@@ -81,14 +81,7 @@ def fold(text: str) -> str:
 
 def states(folded: str, forms: Sequence[str], lang: Lang) -> bool:
     """Return whether a folded text contains one of the forms of an answer as a whole term."""
-    for form in forms:
-        alias = fold(form)
-        if lang == "zh":
-            if term_pattern(alias, lang).search(folded):
-                return True
-        elif alias in folded and term_pattern(alias, lang).search(folded):
-            return True
-    return False
+    return contains_slot(folded, tuple(map(fold, forms)), lang)
 
 
 def find_sentence(text: str, forms: Sequence[str], lang: Lang) -> tuple[int, int] | None:

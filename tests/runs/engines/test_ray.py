@@ -17,7 +17,6 @@ import ray
 from ray._raylet import GcsClient  # type: ignore[attr-defined]  # compiled
 
 from ragbed import __version__
-from ragbed.data.native import to_line
 from ragbed.errors import RagbedError
 from ragbed.models import ModelConfig
 from ragbed.runs.engines import ReplicaSpec
@@ -26,7 +25,7 @@ from ragbed.runs.engines.ray import RayEngine
 from ragbed.runs.engines.replicas import ReplicatedModel
 from ragbed.runs.status import read_status
 from tests.cli.typed import type_command
-from tests.items import base_item
+from tests.items import as_dataset, base_item
 from tests.models.weights import SOUND, write_gguf
 from tests.runs.engines.cluster import Nodes, running_cluster, wait_for, worker_processes
 from tests.runs.harness import Endpoint, canonical, endpoint_size, serve
@@ -61,8 +60,8 @@ def _copies(count: int) -> list[str]:
 @pytest.fixture
 def asked(tmp_path: Path) -> list[str]:
     """Cases that all differ, so that the log of the server distinguishes them."""
-    (tmp_path / "made.jsonl").write_bytes(b"".join(to_line(base_item(number)) for number in range(ITEMS)))
-    return ["-m", "openai-api/test/m", "-d", str(tmp_path / "made.jsonl"), "--testbeds", "noise", "--cache", "off"]
+    data = as_dataset(tmp_path, *map(base_item, range(ITEMS)))
+    return ["-m", "openai-api/test/m", "-d", str(data.path), "--testbeds", "noise", "--cache", "off"]
 
 
 def _start(asked: list[str], run: Path, *more: str) -> subprocess.Popen[str]:
