@@ -46,11 +46,7 @@ _WRONG_URL = (
 )
 _NO_DATASET = "Check the path, or choose a dataset: <datasets>."
 _NOT_EVEN = "a noise ratio of 0.5 would require 2.5 distractors among 5 documents; use 0.4 or 0.6"
-_UNKNOWN_PROVIDERS = {
-    "gpt-4o": "",
-    "OpenAI/gpt-4o": "openai/gpt-4o",
-    "Qwen/Qwen2.5-7B-Instruct": "",
-}
+_UNKNOWN_PROVIDERS = {"gpt-4o": "", "OpenAI/gpt-4o": "openai/gpt-4o", "Qwen/Qwen2.5-7B-Instruct": ""}
 """Model strings, and those that are suggested instead."""
 
 
@@ -65,8 +61,7 @@ def _unknown_provider(typed: str, meant: str) -> Mistake:
 MODELS = [
     *starmap(_unknown_provider, _UNKNOWN_PROVIDERS.items()),
     Mistake(
-        "run -d DATA -m openai",
-        "--model openai: the model name is missing after the provider. Use openai/<model>.",
+        "run -d DATA -m openai", "--model openai: the model name is missing after the provider. Use openai/<model>."
     ),
     Mistake("run -d DATA -m mine=something", f"--model something: 'something' is not a known provider. {_FORM}"),
     Mistake(
@@ -104,8 +99,7 @@ MODELS = [
         code=1,
     ),
     Mistake(
-        "run -d DATA -m python/my_rag",
-        "python/my_rag: my_rag has no function ''. Use python/<module>:<function>.",
+        "run -d DATA -m python/my_rag", "python/my_rag: my_rag has no function ''. Use python/<module>:<function>."
     ),
     Mistake(
         "run -d DATA -m python/my_rga:answer",
@@ -138,9 +132,7 @@ KEYS_AND_URLS = [
         env={"MYSERVER_BASE_URL": "localhost:8000"},
     ),
     Mistake(
-        "run -d DATA -m openai/gpt-4o",
-        f"the URL of openai/gpt-4o {_WRONG_URL}",
-        env={"OPENAI_BASE_URL": "host/v1"},
+        "run -d DATA -m openai/gpt-4o", f"the URL of openai/gpt-4o {_WRONG_URL}", env={"OPENAI_BASE_URL": "host/v1"}
     ),
     Mistake(
         "run -d s3://bucket/x.jsonl -m scripted/oracle",
@@ -184,8 +176,7 @@ DATASETS = [
     ),
     Mistake("run -m scripted/oracle -d files", "files is a folder. Choose a file: files/a.jsonl."),
     Mistake(
-        "run -m scripted/oracle -d =bad.jsonl",
-        "'=bad.jsonl': the name before '=' must not be empty or contain '/'.",
+        "run -m scripted/oracle -d =bad.jsonl", "'=bad.jsonl': the name before '=' must not be empty or contain '/'."
     ),
     Mistake(
         "run -m scripted/oracle -d DATA -d DATA",
@@ -219,8 +210,7 @@ NO_CASES = [
         "(testbeds noise, rejection, closed-book). Change --testbeds, --limit or --lang, or use another dataset.",
     ),
     Mistake(
-        "RUN --noise 1 --testbeds noise",
-        "--noise 1: noise accepts ratios below 1. Choose another ratio or testbed.",
+        "RUN --noise 1 --testbeds noise", "--noise 1: noise accepts ratios below 1. Choose another ratio or testbed."
     ),
     Mistake(
         "run -m scripted/oracle -d ragbed-mini-en_fact --true-ratio 0.3 --testbeds counterfactual",
@@ -271,15 +261,9 @@ OPTIONS = [
         "unknown prompting strategy 'quot'. Did you mean 'quote'? Known: quote, numbered, unwarned, decompose, <any>",
     ),
     Mistake("RUN --temperature hot", "--temperature 'hot' is out of range. Use 'none' or a number from 0 to 100."),
-    Mistake(
-        "RUN --repeats 0",
-        "--repeats 0 is out of range. Use an integer of at least 1.",
-    ),
+    Mistake("RUN --repeats 0", "--repeats 0 is out of range. Use an integer of at least 1."),
     Mistake("RUN --max-tokens 0", "--max-tokens '0' is out of range. Use 'auto' or an integer of at least 1."),
-    Mistake(
-        "RUN --timeout 0",
-        "--timeout 0 is out of range. Use a number greater than 0.",
-    ),
+    Mistake("RUN --timeout 0", "--timeout 0 is out of range. Use a number greater than 0."),
     Mistake(
         "RUN --budget 1",
         "--budget: the price of scripted/oracle is unknown, <any> Set its price <any> --price 0.15,0.6 <any>",
@@ -291,8 +275,7 @@ OPTIONS = [
     ),
     Mistake("RUN --engine slurm", "--engine 'slurm' is not one of local, ray."),
     Mistake(
-        "RUN --cluster head:6379",
-        "--cluster head:6379 requires a Ray cluster. Add --engine ray, or remove --cluster.",
+        "RUN --cluster head:6379", "--cluster head:6379 requires a Ray cluster. Add --engine ray, or remove --cluster."
     ),
     Mistake("RUN --shard 3/2", "--shard '3/2' does not have the form I/N with I from 1 to N, e.g. 2/8."),
     Mistake(
@@ -311,10 +294,7 @@ OPTIONS = [
         "--fail-under noise.accuracy=2: the threshold must be between 0 and 1, or between 0% and 100%.",
     ),
     Mistake("RUN --out ''", "--out: the value is empty. Give a file or a name."),
-    Mistake(
-        "RUN -o https://host/run",
-        "--out: URLs are not supported. Use a local file or folder.",
-    ),
+    Mistake("RUN -o https://host/run", "--out: URLs are not supported. Use a local file or folder."),
     Mistake("RUN -o text", "text is a file, but a run must be a folder. Choose another path for --out."),
     Mistake(
         "RUN -o good --seed 1",
@@ -326,10 +306,7 @@ OPTIONS = [
         "--prompt none: the folder contains no instructions. Create at least one of these files or its "
         "counterpart in zh/: en/system.md, en/user.md, en/closed-book.system.md, en/closed-book.user.md.",
     ),
-    Mistake(
-        "report good -f docx",
-        "--format 'docx' is not one of text, md, html, csv, json, site, svg, png, pdf.",
-    ),
+    Mistake("report good -f docx", "--format 'docx' is not one of text, md, html, csv, json, site, svg, png, pdf."),
     Mistake("report good --scorer robst", "unknown scorer 'robst'. Did you mean 'robust'? Known: code, paper, robust."),
     Mistake("compare good", "Error: Missing argument 'B'."),
     Mistake("compare good:gpt good", "unknown model 'gpt'. Known: scripted/oracle."),
@@ -348,10 +325,7 @@ OPTIONS = [
     ),
     Mistake("judge good -m scripted/oracle --testbeds noises", "unknown testbed 'noises'. Did you mean 'noise'? <any>"),
     Mistake("judge good -m scripted/oracle --sample 20", "--sample N and --out FILE must be given together."),
-    Mistake(
-        "report good --disagreements robust",
-        "--disagreements 'robust' is not one of code, paper.",
-    ),
+    Mistake("report good --disagreements robust", "--disagreements 'robust' is not one of code, paper."),
     Mistake("lint DATA --only recrd", "unknown rule 'recrd'. Did you mean 'record'? Known: record, <any>"),
     Mistake(
         "synth -o news --perturbations hedges",
@@ -379,11 +353,7 @@ OPTIONS = [
 FILES = [
     *(
         Mistake(typed, f"none does not exist. {_CHOOSE_RUN}")
-        for typed in (
-            "status none",
-            "report none",
-            "compare good none",
-        )
+        for typed in ("status none", "report none", "compare good none")
     ),
     Mistake("status empty", f"empty contains no run (run.sqlite is missing). {_CHOOSE_RUN}"),
     Mistake(
@@ -405,10 +375,7 @@ FILES = [
     Mistake("report good -f md -o empty", "empty is a folder. Choose a file inside it."),
     Mistake("build run none.toml", "none.toml does not exist; to write a recipe, run `ragbed build init DIR`."),
     Mistake("build run text", "text is not valid TOML: <any>", code=1),
-    Mistake(
-        "build init none -m scripted/echo",
-        "none does not exist; pass the folder or file with the documents.",
-    ),
+    Mistake("build init none -m scripted/echo", "none does not exist; pass the folder or file with the documents."),
     Mistake("review none", "none does not exist. Choose a build folder or a dataset (*.jsonl)."),
     Mistake("review empty", "empty contains no dataset (*.jsonl). Choose a build folder or a dataset."),
     Mistake("import none --from rgb -d DATA -o new", "none: no such file. Check the path."),
