@@ -65,8 +65,8 @@ def _build(folder: Path, pages: int) -> bool:
         ranking=RecipeRanking(encoder="e5-static"),
         pools=RecipePools(supports=2),
     )
-    watch, total_s = _Watch(), 0.0
-    build = Build(folder / "build", recipe, date(2026, 11, 15), _Generator().ask)
+    watch, total_s, generator = _Watch(), 0.0, _Generator()
+    build = Build(folder / "build", recipe, date(2026, 11, 15), generator.ask)
 
     print(f"{'step':<14}{'in':>10}{'out':>10}{'CPU s':>8}{'s':>8}{'MB':>6}")
 
@@ -79,7 +79,7 @@ def _build(folder: Path, pages: int) -> bool:
     with watch:
         state = run_steps(build, None, tell)
     print(*(f"{one.file}: {one.made} of {one.wanted}" for one in compare_delivery(build, state)), sep=", ")
-    cpu_ms = 1000 * total_s / pages
+    cpu_ms = 1000 * (total_s - generator.cpu_s) / pages
     print(f"CPU per page: target ≤ {CPU_MS} ms, measured {cpu_ms:.1f} ms")
     print(f"memory, all processes: target ≤ {MEMORY_MB} MB, measured {watch.most_mb:.0f} MB")
     return cpu_ms <= CPU_MS and watch.most_mb <= MEMORY_MB
@@ -121,10 +121,14 @@ class _Generator:
 
     def __init__(self) -> None:
         self._asked: dict[str, tuple[str, ...]] = {}  # answers by question
+        self.cpu_s = 0.0
 
     def ask(self, request: Request) -> dict[str, Completion]:
         """Return the responses to all prompts; see `Ask`."""
-        return {case.case: Completion(outcome="ok", reply=self._reply(request.task, case)) for case in request.cases}
+        started = time.process_time()
+        replies = {case.case: self._reply(request.task, case) for case in request.cases}
+        self.cpu_s += time.process_time() - started
+        return {name: Completion(outcome="ok", reply=reply) for name, reply in replies.items()}
 
     def _reply(self, task: str, case: Case) -> str:
         prompt, zh = case.messages[0].content, case.lang == "zh"

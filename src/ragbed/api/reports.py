@@ -260,7 +260,7 @@ def _draw(report: Report, ending: str, locale: Lang, folder: Path) -> list[Path]
 
     words, paths = read_words(locale), []
     make_folder(folder)
-    for chart in [*make_figures(report.shown, report.scorer, words), *draw_error_types(report.shown_diagnoses, words)]:
+    for chart in [*make_figures(report.shown, report.scorer, words), *draw_error_types(report.diagnoses, words)]:
         paths.append(folder / f"{chart.name}.{ending}")
         write_file(paths[-1], PICTURES[ending](chart))
     return paths

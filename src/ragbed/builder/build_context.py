@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import date
@@ -17,7 +16,7 @@ from ragbed.builder.sources import LOCK
 from ragbed.builder.web.client import AddressFilter, FetchLimits
 from ragbed.errors import MALFORMED_JSON, DataError, RagbedError, option
 from ragbed.io.jsonl import read_lines
-from ragbed.io.locations import check_regular, read_regular
+from ragbed.io.locations import read_regular
 from ragbed.schema import Answer, Article, Lang, Passage, Question, Record, Reject
 
 Thing = TypeVar("Thing", bound=msgspec.Struct)
@@ -130,13 +129,6 @@ class RecordIndex(Generic[Thing]):
 def reject(step: str, what: str, outcome: str, reason: str) -> Reject:
     """Create the record for a question, page or passage that a step rejects."""
     return Reject(step=step, what=what, outcome=outcome, reason=reason)
-
-
-def hash_file(path: Path) -> str:
-    """Return the SHA-256 hash of a file."""
-    check_regular(path, follow_links=True)
-    with open(path, "rb") as source:
-        return hashlib.file_digest(source, "sha256").hexdigest()
 
 
 class Draft(Question, frozen=True, kw_only=True):

@@ -20,7 +20,7 @@ import msgspec
 from msgspec import Struct
 
 from ragbed.builder.articles import make_articles, make_pages, mark_sources
-from ragbed.builder.build_context import Build, hash_file
+from ragbed.builder.build_context import Build
 from ragbed.builder.combinations import make_combinations
 from ragbed.builder.counterfactuals import make_falsehoods
 from ragbed.builder.item_checks import make_checks
@@ -33,6 +33,7 @@ from ragbed.builder.ranking import make_hits, make_ranking
 from ragbed.builder.recipe import Recipe
 from ragbed.errors import MALFORMED_JSON, DataError, UnknownName
 from ragbed.io.jsonl import read_lines, write_whole
+from ragbed.io.pins import hash_file
 from ragbed.schema import Reject
 
 _CODE = 15  # version of the steps; increase it when any step creates different records from the same input

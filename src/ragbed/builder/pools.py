@@ -17,8 +17,15 @@ from ragbed.builder.build_context import (
     Problem,
     reject,
 )
-from ragbed.builder.model_calls import WITHOUT_REPLY, unique_cases
-from ragbed.builder.question_checks import VERDICTS, ask_checker, reader_case, says_yes, states_case
+from ragbed.builder.model_calls import unique_cases
+from ragbed.builder.question_checks import (
+    VERDICTS,
+    ask_checker,
+    find_failure,
+    reader_case,
+    says_yes,
+    states_case,
+)
 from ragbed.builder.recipe import RecipePools
 from ragbed.builder.responses import is_nothing
 from ragbed.builder.statements import STANCES, WEAK, agrees, find_answer, label_passage, states_answer
@@ -129,11 +136,8 @@ def make_answers(build: Build) -> Iterator[Pool | Reject]:
     for one in complete:
         completion = responses[one.case.case]
         other, case = others.get(one.draft.id, ("", None))
-        if completion.outcome != "ok":
-            reason = completion.error or WITHOUT_REPLY[completion.outcome]
-            yield reject(
-                ANSWERS_STEP, one.draft.question, completion.outcome, f"the call to the checking model: {reason}"
-            )
+        if failure := find_failure(completion):
+            yield reject(ANSWERS_STEP, one.draft.question, *failure)
         elif agrees(one.draft, completion.reply or ""):
             reason = f"the model finds {one.draft.answer[0][0]!r} in the distracting passages alone"
             yield reject(ANSWERS_STEP, one.draft.question, "in-distractors", reason)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator
-from functools import lru_cache
 
 from ragbed.builder.build_context import Problem
 from ragbed.builder.responses import is_nothing
@@ -57,7 +56,6 @@ _QUOTED = 0.8  # minimum F1 score of the words of a quoted sentence and a senten
 _REPEATED = 0.5  # share of an answer's words above which a question that contains them gives it away
 
 
-@lru_cache(maxsize=16)  # all questions about a section have the same topics
 def find_topics(context: str, text: str, lang: Lang) -> frozenset[str]:
     """Return the words of a text's title and headings, one of which a Chinese question about the text must contain.
 

@@ -122,6 +122,7 @@ class ShownTrial(Struct, frozen=True, omit_defaults=True, kw_only=True):
     served: Served | None = None
 
 
+_KINDS = {"answer": "gold", "fake": "fake"}  # types of spans by the first part of the rule; all others are cues
 _OF_COMPLETION = set(ShownTrial.__struct_fields__) & set(Completion.__struct_fields__)
 
 
@@ -178,10 +179,16 @@ def show_trial(stored: StoredResult) -> ShownTrial:
         verdict=None if scores is None else str(scores["verdict"]),
         scores=scores,
         spans=[
-            *(TextSpan(one.start, one.end, _kind_of(one.rule), one.rule) for one in findings),
+            *(
+                TextSpan(one.start, one.end, _KINDS.get(one.rule.partition(".")[0], "cue"), one.rule)
+                for one in findings
+            ),
             *_find_unsupported(case, reply),
         ],
-        predicted=[_predicted(reply, one.text, case.question) if has_response else [] for one in case.documents],
+        predicted=[
+            [TextSpan(*place, "predicted") for place in find_repeated(reply, one.text, case.question) if has_response]
+            for one in case.documents
+        ],
         search_errors=_search_errors(stored, scores or {}),
         **same,
     )
@@ -204,10 +211,6 @@ def _search_errors(stored: StoredResult, scores: Mapping[str, Value]) -> tuple[s
     return tuple(name for name in (*SEARCH_ERRORS, "stopped_early", "searched_too_long") if values.get(name) is True)
 
 
-def _predicted(reply: str, document: str, question: str) -> list[TextSpan]:
-    return [TextSpan(start, end, "predicted") for start, end in find_repeated(reply, document, question)]
-
-
 @lru_cache(maxsize=1_024)  # Cases for the same question often share documents.
 def _answers_in(text: str, gold: Gold, lang: Lang) -> tuple[TextSpan, ...]:
     folded = fold(text, lang)
@@ -223,7 +226,3 @@ def _answers_in(text: str, gold: Gold, lang: Lang) -> tuple[TextSpan, ...]:
             end = places[max(one.start, one.end - 1)] + 1
             spans.append(TextSpan(places[one.start], end, kind, f"{kind}: {one.rule}"))
     return tuple(sorted(spans, key=lambda span: span.start))
-
-
-def _kind_of(rule: str) -> str:
-    return {"answer": "gold", "fake": "fake"}.get(rule.partition(".")[0], "cue")

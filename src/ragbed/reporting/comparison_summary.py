@@ -96,7 +96,8 @@ def state(summaries: Sequence[Summary]) -> list[str]:
     for one in summaries:
         name = places[one.comparison.condition]
         if one.comparison.adjusted < ALPHA:
-            sentences.append(_difference(one.comparison, _of(name, _ratios(one.rows))))
+            ratios = _ratios(one.rows)
+            sentences.append(_difference(one.comparison, f"{name} ({ratios})" if ratios else name))
         else:
             same.append(f"{name} ({_numbers(one.comparison, with_p=False)})")
     if same:
@@ -128,10 +129,6 @@ def _numbers(row: Comparison, *, with_p: bool) -> str:
     value, low, high = (f"{100 * one:+.1f}".replace("-", "−") for one in row.difference)
     p = f"adjusted p {format_p(row.adjusted)}, " if with_p else ""
     return f"{value} points, 95% interval {low} to {high}, {p}{counted(row.n, 'question')}"
-
-
-def _of(name: str, detail: str) -> str:
-    return f"{name} ({detail})" if detail else name
 
 
 def _name(one: Summary, among: Sequence[Summary]) -> str:

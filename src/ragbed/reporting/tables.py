@@ -132,7 +132,7 @@ class Report:
     """The content of a report, from which all formats are written.
 
     `cells` has all scorers and scopes; tables show one. `diagnoses` are the wrong answers, and `errors` are their
-    types. `names` maps model strings to display names, which tables and errors use. `is_monitored` is set
+    types. `names` maps model strings to display names, which tables, diagnoses and errors use. `is_monitored` is set
     if a run has a stopping condition (`--until`); its intervals are then valid at any stopping time. `conditions` are
     the outcomes of the stopping conditions. `messages` are notes on runs, as the keys of their texts with the values.
     `causes` say why a RAG system's answers are wrong. `results` is the number of results in all runs.
@@ -183,11 +183,6 @@ class Report:
         """Return the cells with the models' display names."""
         return [_renamed(cell, self.names) for cell in self.cells]
 
-    @cached_property
-    def shown_diagnoses(self) -> list[RunDiagnosis]:
-        """Return the diagnosed wrong answers with the models' display names."""
-        return [one._replace(label=self.names.get(one.label, one.label)) for one in self.diagnoses]
-
 
 def make_report(
     runs: Sequence[str],
@@ -209,7 +204,7 @@ def make_report(
     """
     names = short_names(cell.key.model for cell in cells) if names is None else names
     published = {(names.get(label, label), data): file for (label, data), file in (published or {}).items()}
-    errors = tuple(row._replace(model=names.get(row.model, row.model)) for row in read_error_rows(diagnoses))
+    diagnoses = tuple(one._replace(label=names.get(one.label, one.label)) for one in diagnoses)
     named = [_renamed(cell, names) for cell in cells]
     shown = [cell for cell in named if cell.scorer == scorer and cell.scope == "all"]
     tables = [_arrange(name, columns, shown, scorer, published) for name, columns in _layout(shown)]
@@ -220,7 +215,7 @@ def make_report(
     named_columns = [TableColumn(metric, metric, is_share=not is_number) for metric, is_number in columns]
     tables.append(_arrange_by_condition("scores", own, named_columns))
     kept = tuple(_beside_paper(table) for table in tables if table.rows)
-    return Report(tuple(runs), scorer, tuple(cells), kept, tuple(diagnoses), names, errors=errors)
+    return Report(tuple(runs), scorer, tuple(cells), kept, diagnoses, names, errors=tuple(read_error_rows(diagnoses)))
 
 
 def _renamed(cell: Cell, names: Mapping[str, str]) -> Cell:

@@ -77,7 +77,7 @@ def _attribute(trial: WrongTrial) -> tuple[Source | None, int | None, str | None
     if trial.closed_book is not None:
         page = parse_text(trial.closed_book.reply, trial.case.lang)
         for known, _ in trial.origins:
-            if page.mentions(known.slot, trial.gold):
+            if trial.mentions(known.slot, page):
                 return "parametric", None, known.text
     return "none", None, answer.text
 

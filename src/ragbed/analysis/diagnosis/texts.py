@@ -17,8 +17,7 @@ from typing import NamedTuple
 from ragbed.schema import Lang
 from ragbed.scoring.robust.alignment import BREAK
 from ragbed.scoring.robust.dates import Date
-from ragbed.scoring.robust.gold import Gold, GoldSlot
-from ragbed.scoring.robust.match import FoldedResponse, Mention, find_mentions
+from ragbed.scoring.robust.match import FoldedResponse, Mention
 from ragbed.scoring.robust.normalise import fold, origins
 from ragbed.scoring.robust.quantities import Quantity
 from ragbed.text import split_sentences
@@ -61,10 +60,6 @@ class ParsedText:
     def _starts(self) -> list[int]:
         return [sentence.start for sentence in self.sentences]
 
-    def mentions(self, slot: GoldSlot, gold: Gold) -> list[Mention]:
-        """Return the mentions of an answer in the normalised text."""
-        return find_mentions(slot, gold, self.reading)
-
     def place(self, found: Mention | Date | Quantity) -> tuple[int, int]:
         """Return the start and end of something found in the normalised text in the original text."""
         return self._origins[found.start], self._origins[max(found.start, found.end - 1)] + 1
@@ -76,7 +71,7 @@ class ParsedText:
 
 @lru_cache(maxsize=8_192)
 def parse_text(text: str, lang: Lang) -> ParsedText:
-    """Return a parsed document or question. The result is cached, because many trials share documents."""
+    """Return a parsed text. The result is cached, because many trials have the same documents and responses."""
     return ParsedText(text, lang)
 
 

@@ -32,7 +32,7 @@ from ragbed.models.base import ENDED_EARLY
 from ragbed.runs.store import StoredResult
 from ragbed.schema import Case, Document, Lang, Retrieved, Stance
 from ragbed.scoring.robust.gold import Gold, GoldSlot, prepare
-from ragbed.scoring.robust.match import Mention
+from ragbed.scoring.robust.match import Mention, find_mentions
 from ragbed.scoring.robust.quantities import Quantity
 from ragbed.scoring.robust.units import LOOSE
 from ragbed.scoring.robust.verdict import judge, trim_response
@@ -127,7 +127,7 @@ class WrongTrial:
     @cached_property
     def page(self) -> ParsedText:
         """The response."""
-        return ParsedText(trim_response(self.stored.completion.reply or ""), self.case.lang)
+        return parse_text(trim_response(self.stored.completion.reply or ""), self.case.lang)
 
     @cached_property
     def documents(self) -> list[ParsedText]:
@@ -145,7 +145,7 @@ class WrongTrial:
     @cached_property
     def _mentioned(self) -> list[list[Mention]]:
         """For each part of the gold answer, its mentions in the response."""
-        return [self.page.mentions(slot, self.gold) for slot in self.gold.slots]
+        return [self.mentions(slot, self.page) for slot in self.gold.slots]
 
     @cached_property
     def held(self) -> list[list[Mention]]:
@@ -276,8 +276,12 @@ class WrongTrial:
     def answers(self) -> list[tuple[GoldSlot, list[Mention]]]:
         """All answers in the response, right or wrong, with their mentions."""
         right = list(zip(self.gold.slots, self.held, strict=True))
-        wrong = [(answer.slot, self.page.mentions(answer.slot, self.gold)) for answer, _ in self.origins]
+        wrong = [(answer.slot, self.mentions(answer.slot, self.page)) for answer, _ in self.origins]
         return [(slot, mentions) for slot, mentions in right + wrong if mentions]
+
+    def mentions(self, slot: GoldSlot, page: ParsedText) -> list[Mention]:
+        """Return the mentions of an answer in a document or response."""
+        return _find_mentions(page, slot, self.case.question)
 
     def spoken_of(self, folded: str) -> list[int]:
         """Return the sub-questions that a normalised text is about."""
@@ -301,11 +305,16 @@ class WrongTrial:
         return position | {"sentence": sentence.text.strip()}
 
 
+@lru_cache(maxsize=65_536)  # many trials have the same documents, answers and responses
+def _find_mentions(page: ParsedText, slot: GoldSlot, question: str) -> list[Mention]:
+    return find_mentions(slot, prepare(question, (), None, page.lang), page.reading)
+
+
 @lru_cache(maxsize=65_536)
 def _find_in(page: ParsedText, slot: GoldSlot, question: str) -> list[tuple[Sentence, Mention, float]]:
-    """Return an answer's mentions in a document. The result is cached, because many trials share documents."""
+    """Return an answer's mentions in a document, each with its sentence and the share of the question's terms in it."""
     terms, places = take_apart(question, page.lang), []
-    for mention in sorted(page.mentions(slot, prepare(question, (), None, page.lang))):
+    for mention in sorted(_find_mentions(page, slot, question)):
         sentence = page.sentence_at(mention)
         before = page.sentences[sentence.number - 1].folded if sentence.number else ""
         places.append((sentence, mention, terms.coverage(before + sentence.folded)))

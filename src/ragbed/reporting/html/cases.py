@@ -10,7 +10,7 @@ from base64 import b64encode
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
-from itertools import tee
+from itertools import islice, tee
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -141,7 +141,7 @@ def pack_cases(
                     "evidence": [] if found is None else found.evidence,
                     "judged": [] if votes is None else votes(folder, stored),
                 }
-                groups[stored.case.data, stored.case.item].add(stored, trial)
+                groups[_question_of(stored)].add(stored, trial)
     finally:
         engine.close()
     packed = Packed(len(asked))
@@ -162,16 +162,14 @@ def _read_batches(runs: Sequence[Path], chosen: Container[_Question], asked: set
     """Yield the results for the chosen questions in batches, and add all questions with a result to `asked`."""
     for folder in runs:
         with open_scored(folder) as store:
-            batch = []
-            for stored in store.results():
-                question = stored.case.data, stored.case.item
-                asked.add(question)
-                if question in chosen:
-                    batch.append(stored)
-                if len(batch) == _BLOCK_TRIALS:
-                    yield folder, batch
-                    batch = []
-            yield folder, batch
+            results = store.results()
+            while batch := list(islice(results, _BLOCK_TRIALS)):
+                asked.update(map(_question_of, batch))
+                yield folder, [stored for stored in batch if _question_of(stored) in chosen]
+
+
+def _question_of(stored: StoredResult) -> _Question:
+    return stored.case.data, stored.case.item
 
 
 def _show_batch(job: _Batch) -> list[dict[str, Any]]:

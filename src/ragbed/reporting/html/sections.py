@@ -107,11 +107,9 @@ def monitored(report: Report, words: Locale) -> Node:
 
 def errors(report: Report, charts: Sequence[Chart], words: Locale) -> Node:
     """Return charts of the error causes, and a table like the paper's Tables 2, 4 and 6."""
-    if not report.errors:
-        return figures(charts, words)
-    examples = tabulate_errors(report.errors, words)
-    notes = [el("p", note) for note in examples.notes]
-    return el("div", figures(charts, words), el("h3", examples.title), notes, _cards(examples))
+    table = tabulate_errors(report.errors, words)
+    notes = [el("p", note) for note in table.notes]
+    return el("div", figures(charts, words), [*notes, _cards(table, is_captioned=True)] if report.errors else None)
 
 
 def _cards(table: Table, *, is_captioned: bool = False) -> Node:

@@ -64,7 +64,7 @@ def to_match(query: str) -> str | None:
 _BATCH = 500  # number of results or cases per transaction; a run in progress may have to wait for it
 # Maximum number of characters to index from a response and from a document. Longer texts could fill the disk.
 _LONGEST_RESPONSE, _LONGEST_DOCUMENT = 20_000, 100_000
-_MOST_FINDINGS = 3  # maximum number of findings to show for a model and a language, the biggest failures first
+_MOST_FINDINGS = 2  # maximum number of findings to show for a model and a language, the biggest failures first
 _REST_TIMES = 5  # minimum interval between two overviews, as a multiple of the time that one takes
 _OPTIONS = "content='', columnsize=0, tokenize='unicode61 remove_diacritics 2'"
 # The row of a text in `words` is that of the result in the run. `passages` and `shown` record which cases show a
@@ -175,8 +175,10 @@ class SearchIndex:
             told = [(one.key.model, describe_causes(one, lang)) for one in causes]
             words = read_words(lang)
             for model, by_lang in ({} if told else group_findings(summarise(cells, "robust", words))).items():
-                starts = {of: f"{words('summary.of', lang=of)} " if of else "" for of in by_lang}
-                lines = [starts[of] + text for of, texts in by_lang.items() for text in texts[:_MOST_FINDINGS]]
+                heads = {of: words("summary.of", lang=of) if of else "" for of in by_lang}
+                lines = (
+                    f"{heads[of]} {text}".strip() for of, texts in by_lang.items() for text in texts[:_MOST_FINDINGS]
+                )
                 told.append((model, "\n".join(lines)))
             for place, (model, text) in enumerate(told):
                 found.setdefault(f"{model} {place}", {"model": model})[lang] = text
