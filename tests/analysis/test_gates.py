@@ -210,7 +210,9 @@ def test_a_floor_names_its_distractors_if_the_run_has_several_conditions() -> No
     for ratio, ways in (("", "fixed, {}random, {}related"), ("@0.8", "0.8,fixed, {}0.8,random, {}0.8,related")):
         with pytest.raises(UsageError) as caught:
             check_floors([parse_floor(f"noise.accuracy{ratio}=0.5")], cells)
-        expected = f"has several distractor conditions. Name one: noise.accuracy@{ways.format(*['noise.accuracy@'] * 2)}."
+        expected = (
+            f"has several distractor conditions. Name one: noise.accuracy@{ways.format(*['noise.accuracy@'] * 2)}."
+        )
         assert str(caught.value).endswith(expected)
         for way in ways.format("", "").split(", "):
             assert len(check_floors([parse_floor(f"noise.accuracy@{way}=0.5")], cells)) == 1
