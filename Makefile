@@ -11,15 +11,15 @@ PORTS_VENV := .venv-ports
 PORTS_STAMP := $(PORTS_VENV)/.ready
 CORE_TESTS := $(addprefix tests/,data testbeds scoring synth analysis reporting)  # also in ci.yml
 TORCH ?= torch==2.13.0
-# One more worker than cores, because tests also wait for processes, browsers and time limits.
-WORKERS := $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
+# Two more workers than cores, because tests also wait for processes, browsers and time limits.
+WORKERS := $(shell expr $$(getconf _NPROCESSORS_ONLN) + 2)
 export CHROMIUM  # the browser of the tests, where it is not the system's
 ISOLATED := sh scripts/isolated  # tests see nothing that earlier work has left on this machine
 COMPILE := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header \
   --upgrade --no-emit-index-url --no-emit-find-links
 LOCKS := pyproject.toml requirements/runtime.txt requirements/dev.txt scripts/select_requirements.py scripts/bootstrap
 
-.PHONY: demo test test-portable test-hf test-examples test-ports test-slow check fmt lock docs reference record results bench torture clean
+.PHONY: demo test compile test-portable test-hf test-examples test-ports test-slow check fmt lock docs reference record results bench torture clean
 
 demo:  ## evaluate a small model on this machine; installs only what that needs
 	@[ -e $(DEMO_STAMP) ] || echo "This demo evaluates a small language model on this machine, without an API key." \
@@ -27,11 +27,14 @@ demo:  ## evaluate a small model on this machine; installs only what that needs
 	@$(MAKE) --no-print-directory $(DEMO_STAMP)
 	@$(BIN)/ragbed demo
 
-test: check  ## everything that CI runs; one thread for each of the workers
+test: $(STAMP)  ## everything that CI runs; one thread for each of the workers
 	@$(MAKE) --no-print-directory -j 3 $(HF_STAMP) $(EXAMPLES_STAMP) $(PORTS_STAMP)
-	@$(MAKE) --no-print-directory -j 2 test-hf test-examples test-ports
+	@$(MAKE) --no-print-directory -j 3 check compile test-hf test-examples test-ports
 	@sh scripts/get_browser
 	@$(ISOLATED) env OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -q -n $(WORKERS) --dist loadfile
+
+compile: $(STAMP)  ## import all tests once, so that their compiled files are not written by every worker
+	@$(ISOLATED) $(BIN)/pytest -q --collect-only >/dev/null || true  # `make test` shows the errors
 
 test-hf: $(HF_STAMP)  ## models in this process, on the CPU: in an environment of their own, since torch is large
 	@$(ISOLATED) $(HF_VENV)/bin/pytest -q -p no:cacheprovider tests/models/local/hf tests/retrieval/sentence
@@ -56,7 +59,7 @@ test-slow: $(STAMP)  ## the slow tests, not in CI: tests with the marker slow; k
 	@$(BIN)/python -m study score --check
 	@$(BIN)/python -m benches torture kills disks damaged --count 20
 	@$(BIN)/python -m benches torture batches --count 10
-	@$(BIN)/python -m benches torture_ray --kills 3 --cases 2000
+	@$(BIN)/python -m benches torture nodes --count 3
 	@$(BIN)/python -m benches notebooks
 
 check: $(STAMP)  ## the quick part: format, lint, vocabulary, size budgets, types, import contract

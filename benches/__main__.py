@@ -1,19 +1,16 @@
 """Run a benchmark by name, or list all benchmarks.
 
-    python -m benches NAME [--record] [OPTION …]
+    python -m benches NAME [OPTION …]
 
-`--record` also writes the output to docs/project/data/NAME.txt, from which the figures in the docs are taken.
+Figures in the docs are taken from docs/project/data/NAME.txt, which has the output of `python -m benches NAME`.
 """
 
 from __future__ import annotations
 
 import ast
-import io
 import os
 import sys
-from contextlib import redirect_stdout
 from importlib import import_module
-from typing import IO
 
 from benches import ROOT
 
@@ -40,10 +37,8 @@ MEMBERS = {
     "structure": "benches.structure",
     "synth_quality": "benches.synth_quality",
     "torture": "benches.torture.__main__",
-    "torture_ray": "benches.torture_ray",
     "viewer": "benches.viewer",
 }
-RECORDS = ROOT / "docs" / "project" / "data"
 # Their CPU time must not depend on the number of cores.
 SINGLE_THREADED = ("full_build",)
 
@@ -51,10 +46,8 @@ SINGLE_THREADED = ("full_build",)
 def main() -> int | None:
     """Run the benchmark named on the command line."""
     name, options = sys.argv[1] if len(sys.argv) > 1 else None, sys.argv[2:]
-    record = "--record" in options
-    options = [option for option in options if option != "--record"]
     if name is None or name in {"-h", "--help"}:
-        print("usage: python -m benches NAME [--record] [OPTION …]\n")
+        print("usage: python -m benches NAME [OPTION …]\n")
         for known, module_name in MEMBERS.items():
             print(f"{known:20} {describe(module_name)}")
         return None
@@ -67,27 +60,8 @@ def main() -> int | None:
         module = import_module(MEMBERS[name])
     except ModuleNotFoundError as error:
         sys.exit(f"{name} needs the package {error.name}, which is not installed in this environment")
-    if not record:
-        result: int | None = module.main()
-        return result
-    with open(RECORDS / f"{name}.txt", "w", encoding="utf-8") as sink:
-        sink.write(f"$ {' '.join(sys.argv)}\n")
-        with redirect_stdout(_Tee(sys.stdout, sink)):
-            return module.main()  # type: ignore[no-any-return]  # every benchmark returns an exit code or None
-
-
-class _Tee(io.TextIOBase):
-    """A text stream that writes to several others."""
-
-    def __init__(self, *streams: IO[str]) -> None:
-        self._streams = streams
-
-    def write(self, text: str) -> int:
-        """Write a text to all streams."""
-        for stream in self._streams:
-            stream.write(text)
-            stream.flush()
-        return len(text)
+    result: int | None = module.main()
+    return result
 
 
 def describe(module: str) -> str:

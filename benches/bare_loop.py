@@ -2,7 +2,7 @@
 
     python -m benches.bare_loop URL PROMPTS.jsonl REPLIES.jsonl [--slots 64]
 
-There are no time limits, no retries and no store. Prints the duration of the loop in seconds.
+There are no time limits, no retries and no store.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
-import time
 from typing import TextIO
 
 import aiohttp
@@ -34,7 +33,7 @@ async def send_all(url: str, prompts: TextIO, replies: TextIO, slots: int) -> No
 
 
 def main() -> None:
-    """Send the prompts and print the duration in seconds."""
+    """Send the prompts."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("url")
     parser.add_argument("prompts")
@@ -42,9 +41,7 @@ def main() -> None:
     parser.add_argument("--slots", type=int, default=64)
     options = parser.parse_args()
     with open(options.prompts, encoding="utf-8") as prompts, open(options.replies, "w", encoding="utf-8") as replies:
-        started = time.monotonic()
         asyncio.run(send_all(options.url, prompts, replies, options.slots))
-        print(time.monotonic() - started)
 
 
 if __name__ == "__main__":

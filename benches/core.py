@@ -9,14 +9,12 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
 
-from benches import check_figure
+from benches import check_figure, measure_command
 
 RAGBED = [sys.executable, "-m", "ragbed"]
 WARM_RUNS = 5
@@ -83,10 +81,5 @@ def _write_items(path: Path, count: int, documents: int) -> None:
 
 
 def _run(*words: str) -> tuple[float, float]:
-    """Return the seconds and peak memory in MB of a command, which must succeed."""
-    start = time.perf_counter()
-    process = subprocess.Popen([*RAGBED, *words], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    _, status, usage = os.wait4(process.pid, 0)
-    if os.waitstatus_to_exitcode(status) not in (0, 1):  # exit code 1 means findings, which generated items may have
-        sys.exit(f"ragbed {' '.join(words)} failed")
-    return time.perf_counter() - start, usage.ru_maxrss / 1024
+    """Return the seconds and peak memory in MB of a command; exit code 1 means findings, which items may have."""
+    return measure_command([*RAGBED, *words], (0, 1))

@@ -40,7 +40,7 @@ _LENGTHS = np.array([1, 5, 10, 20])
 
 Rng: TypeAlias = np.random.Generator
 Sizes: TypeAlias = NDArray[np.int64]
-Values: TypeAlias = dict[str, Interval | list[Interval]]
+Values: TypeAlias = dict[str, Interval]
 
 
 class Scenario(NamedTuple):
@@ -49,20 +49,18 @@ class Scenario(NamedTuple):
     Attributes:
         name: The design.
         n: Number of questions or events.
-        truth: The true values, by name of the value. A curve has several.
+        truth: The true values, by name of the value.
         draw: Simulates a run and returns the estimates of these values.
         has_room: Whether at least five successes and five failures are expected among independent trials.
-        scarce: The values that are based on fewer, even if the others are not.
         draw_sums: Simulates a run and returns the sums from which a gate is tested.
     """
 
     name: str
     n: int
-    truth: Mapping[str, float | list[float]]
+    truth: Mapping[str, float]
     draw: Callable[[Rng], Values]
     has_room: bool = True
     draw_sums: Callable[[Rng], ClusterSums] | None = None
-    scarce: frozenset[str] = frozenset()
 
 
 def one_trial(held_out: bool) -> Iterator[tuple[str, int, float, bool]]:

@@ -80,7 +80,3 @@ async def _execute_cell(source: str, place: str, names: dict[str, Any]) -> str:
 async def _run_code(code: CodeType, names: dict[str, Any]) -> object:
     value = eval(code, names)
     return await value if inspect.iscoroutine(value) else value
-
-
-if __name__ == "__main__":
-    main()

@@ -29,6 +29,7 @@ from ragbed.data.questions_file import read_questions
 from ragbed.retrieval.evidence import find_evidence
 
 DATA = ROOT / "benches" / "own_rag_data"
+DOCS = DATA / "handbook"
 CONDITIONS = "clean,withheld,noisy,false"
 RETRIEVED, READ = 8, 4  # numbers of passages that the system retrieves and puts into its prompt
 REFUSALS = ("The documents do not contain this information.", "I could not find this in the handbook, sorry.")
@@ -63,19 +64,8 @@ def main() -> int:
     """Measure all figures."""
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
-        docs = write_documents(folder / "handbook")
-        facts = read_facts()
-        passed = [measure_evidence(docs), *measure_causes(docs, facts, folder), *measure_speed(folder)]
+        passed = [measure_evidence(), *measure_causes(read_facts(), folder), *measure_speed(folder)]
     return int(not all(passed))
-
-
-def write_documents(folder: Path) -> Path:
-    """Write the documents, which are stored in one file, to a folder."""
-    for part in (DATA / "documents.txt").read_text("utf-8").split("=== ")[1:]:
-        name, _, text = part.partition("\n")
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_text(text, "utf-8")
-    return folder
 
 
 def read_facts() -> dict[str, Fact]:
@@ -90,21 +80,21 @@ def read_facts() -> dict[str, Fact]:
     }
 
 
-def measure_evidence(docs: Path) -> bool:
+def measure_evidence() -> bool:
     """Locate the evidence without `source`, and count the questions for which it is right."""
     rows = read_questions(DATA / "qa.csv")
-    documents, _ = read_folder(docs)
+    documents, _ = read_folder(DOCS)
     right = wrong = 0
-    for row, (item, missing) in zip(
-        rows, find_evidence([row._replace(source="") for row in rows], documents), strict=True
-    ):
-        is_right = not missing and item.passages[0].url == row.source.partition("#")[0]
-        right, wrong = right + is_right, wrong + (not is_right and missing is None)
+    items, _ = find_evidence([row._replace(source="") for row in rows], documents)
+    for row, item in zip(rows, items, strict=True):
+        if item.passages:
+            is_right = item.passages[0].url == row.source.partition("#")[0]
+            right, wrong = right + is_right, wrong + (not is_right)
     print(f"evidence located without `source`: {right} of {len(rows)}, {wrong} wrong, the others listed as not found")
     return check_figure("questions without located evidence", 100 * (1 - right / len(rows)), 5, "%")
 
 
-def measure_causes(docs: Path, facts: dict[str, Fact], folder: Path) -> list[bool]:
+def measure_causes(facts: dict[str, Fact], folder: Path) -> list[bool]:
     """Evaluate the system and its broken versions, and compare the causes with the true ones."""
     named, agreed, total = 0, 0, 0
     for version in ("", *VERSIONS):
@@ -112,7 +102,7 @@ def measure_causes(docs: Path, facts: dict[str, Fact], folder: Path) -> list[boo
         run = ragbed.run(
             ragbed.system(factory=make_factory(version, facts, truth), name=version.replace(" ", "-") or "good"),
             DATA / "qa.csv",
-            docs=docs,
+            docs=DOCS,
             corpus=CONDITIONS,
             out=folder / (version or "good"),
             progress=False,
@@ -250,7 +240,7 @@ def measure_speed(folder: Path) -> list[bool]:
         (docs / f"depot-{document}.md").write_text("\n\n".join(lines))
     (folder / "many.csv").write_text("\n".join(rows))
     words = [sys.executable, "-m", "ragbed", "run", "-m", "factory/slow_rag:make", "--cache", "off"]
-    first = _time([*words, "-d", str(DATA / "qa.csv"), "--docs", "handbook", "-o", "first"], folder)
+    first = _time([*words, "-d", str(DATA / "qa.csv"), "--docs", str(DOCS), "-o", "first"], folder)
     many = _time([*words, "-d", "many.csv", "--docs", "many", "--corpus", CONDITIONS, "-o", "many-run"], folder)
     return [
         check_figure("first screen with 60 questions", first, 180, "s"),

@@ -310,7 +310,3 @@ def _print_row(name: str, decided: str, lang: Lang, counts: tuple[int, int]) -> 
     hits, of = counts
     share, low, high = wilson(hits, of) if of else (0.0, 0.0, 0.0)
     print(f"| {name} | {decided} | {lang} | {of} | {hits} | {share:.1%} | {low:.1%}–{high:.1%} |", flush=True)
-
-
-if __name__ == "__main__":
-    main()

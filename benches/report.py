@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import shutil
 import statistics
 import subprocess
 import sys
@@ -20,6 +19,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from playwright.sync_api import Browser, sync_playwright
+
+from tests.browser import start_chromium
 
 TRIALS, MEGABYTES, SECONDS = 10_000, 10.0, 1.0
 OPENINGS = 5
@@ -79,12 +80,8 @@ def _evaluate(folder: Path, data: list[str]) -> int:
 
 
 def _open(report: Path) -> list[Opening]:
-    chromium = os.environ.get("CHROMIUM") or shutil.which("chromium")
-    if chromium is None:
-        sys.exit("Chromium was not found: install it, or set CHROMIUM to its path")
-    arguments = ["--no-sandbox"] if os.getuid() == 0 else []
     with sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=chromium, args=arguments)
+        browser = start_chromium(driver)
         _measure(browser, report)  # The first opening also starts the browser's processes.
         return [_measure(browser, report) for _ in range(OPENINGS)]
 

@@ -21,6 +21,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import ragbed
+from benches import measure_command
 from ragbed.data import Dataset
 from ragbed.runs.store import RECORD, CallRequest, RunStore, open_store
 from ragbed.schema import Case, Completion
@@ -63,20 +64,10 @@ def main() -> None:
 
 def _measure_report(run: Path, trials: int) -> tuple[float, float]:
     """Print and return the time and peak memory of the text report."""
-    measured = [_measure([sys.executable, "-m", "ragbed", "report", str(run)]) for _ in range(TIMES)]
+    measured = [measure_command([sys.executable, "-m", "ragbed", "report", str(run)]) for _ in range(TIMES)]
     seconds, megabytes = min(each for each, _ in measured), max(each for _, each in measured)
     print(f"text report of {trials:,} trials: {seconds:.1f} s, {megabytes:.0f} MB in the main process")
     return seconds, megabytes
-
-
-def _measure(command: list[str]) -> tuple[float, float]:
-    started = time.perf_counter()
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    _, status, used = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode:
-        raise subprocess.CalledProcessError(process.returncode, command)
-    return time.perf_counter() - started, used.ru_maxrss / 1024
 
 
 def write_run(folder: Path, trials: int, models: int = 1) -> None:

@@ -94,9 +94,7 @@ def simulate(scenarios: Iterable[Scenario], rng: Rng, runs: int) -> dict[str, li
         count = runs if least >= _NEAR else _MORE * runs
         shares = shares if least >= _NEAR else _count_covered(scenario, rng, count)
         for name, share in shares.items():
-            coverage = Coverage(
-                f"{scenario.name}, n = {scenario.n}", share, count, scenario.has_room and name not in scenario.scarce
-            )
+            coverage = Coverage(f"{scenario.name}, n = {scenario.n}", share, count, scenario.has_room)
             found.setdefault(_NAMES.get(name, name), []).append(coverage)
     return found
 
@@ -105,11 +103,9 @@ def _count_covered(scenario: Scenario, rng: Rng, runs: int) -> dict[str, float]:
     """Return the share of runs in which each interval contains the true value. Undefined values do not count."""
     covered, defined = dict.fromkeys(scenario.truth, 0), dict.fromkeys(scenario.truth, 0)
     for _ in range(runs):
-        for name, found in scenario.draw(rng).items():
-            truth, intervals = scenario.truth[name], found if isinstance(found, list) else [found]
-            truths = truth if isinstance(truth, list) else [truth]
-            defined[name] += all(np.isfinite(one.low) for one in intervals)
-            covered[name] += all(one.low <= true <= one.high for one, true in zip(intervals, truths, strict=True))
+        for name, interval in scenario.draw(rng).items():
+            defined[name] += bool(np.isfinite(interval.low))
+            covered[name] += interval.low <= scenario.truth[name] <= interval.high
     return {name: covered[name] / max(1, count) for name, count in defined.items()}
 
 
@@ -135,7 +131,7 @@ def summarise(name: str, rows: list[Coverage]) -> dict[str, float | str]:
 def floor_alarms(rng: Rng, runs: int) -> Iterator[tuple[str, float]]:
     """Yield how often `--fail-under` fails although the true rate equals the minimum."""
     for scenario in (*clustered_rates(False), *clustered_rates(True)):
-        share = float(np.asarray(scenario.truth["rate"]))
+        share = scenario.truth["rate"]
         if share >= 0.5:
             alarms = _count_alarms(scenario, share, rng, runs) / runs
             if alarms > _NEAR_ALARMS:

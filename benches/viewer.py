@@ -26,7 +26,7 @@ from benches.score import write_run
 from ragbed.analysis.trials.columns import SCORERS
 from ragbed.analysis.trials.table import NAME, TrialTable
 from ragbed.ui.viewer.search_index import SearchIndex
-from tests.browser import find_chromium
+from tests.browser import start_chromium
 from tests.ui.viewer.served import Served, serve_runs
 
 BYTES, MEGABYTES, INTERACTION_MS = 1_000_000, 300, 100
@@ -175,10 +175,9 @@ ACTS: tuple[tuple[str, dict[str, object]], ...] = (
 
 def measure_browser(run: Path, rounds: int = 5) -> bool:
     """Measure every interaction in Chromium for several rounds, after one round that warms up the browser."""
-    arguments = ["--no-sandbox"] if os.getuid() == 0 else []
     times: dict[str, list[tuple[float, float]]] = {name: [] for name, _ in ACTS}
     with serve_runs(run) as served, sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=find_chromium(), args=arguments)
+        browser = start_chromium(driver)
         page = browser.new_page(viewport={"width": 1280, "height": 860})
         session = page.context.new_cdp_session(page)
         session.send("Performance.enable", {"timeDomain": "threadTicks"})

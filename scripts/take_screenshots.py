@@ -20,7 +20,7 @@ from urllib.parse import urlencode
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from ragbed.runs.store import open_store
-from tests.browser import find_chromium
+from tests.browser import start_chromium
 from tests.served import serve
 from tests.ui.review.data import planted, world, write_data
 
@@ -35,7 +35,7 @@ def main() -> None:
     """Take all screenshots."""
     with tempfile.TemporaryDirectory() as temporary, sync_playwright() as driver:
         folder = Path(temporary)
-        browser = driver.chromium.launch(executable_path=find_chromium(), args=["--no-sandbox"])
+        browser = start_chromium(driver)
         run = folder / "mini"
         options = [word for model in MODELS for word in ("-m", model)] + [
             word for data in DATA for word in ("-d", data)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import pairwise, product
 from statistics import fmean
 
 from ragbed.analysis.metrics.cells import Cell
@@ -69,13 +69,9 @@ class Trials:
                     found.setdefault(unit, {}).setdefault(trial.item, []).append(float(value))
         return {unit: fmean(fmean(values) for values in items.values()) for unit, items in sorted(found.items())}
 
-    def main_run(self, data: str) -> str:
-        """Return the main run of a dataset."""
-        return "rgb-main" if data == "zh_refine" else "synthetic-main"
-
-    def fixed_run(self, data: str) -> str:
-        """Return the run of a dataset with a fixed amount of evidence."""
-        return "rgb-fixed" if data == "zh_refine" else "synthetic-fixed"
+    def run_of(self, data: str, kind: str = "main") -> str:
+        """Return the main run of a dataset, or the one with a `fixed` amount of evidence."""
+        return f"rgb-{kind}" if data == "zh_refine" else f"synthetic-{kind}"
 
 
 def at_noise(model: str, data: str, noise: float | None, testbed: str = "noise") -> Callable[[Trial], bool]:
@@ -115,20 +111,17 @@ def adjust(rows: Sequence[Row]) -> list[Row]:
 
 
 def _noise_effects(trials: Trials) -> Iterable[Row]:
-    for data in DATASETS:
-        for model in MODELS:
-            clean, noisy = (trials.scores(trials.main_run(data), at_noise(model, data, noise)) for noise in (0.0, 0.8))
-            yield compare(("1a", data, model), clean, noisy)
+    for data, model in product(DATASETS, MODELS):
+        clean, noisy = (trials.scores(trials.run_of(data), at_noise(model, data, noise)) for noise in (0.0, 0.8))
+        yield compare(("1a", data, model), clean, noisy)
 
 
 def _models(trials: Trials, family: str) -> Iterable[Row]:
-    condition = {"1b": (0.4, "noise", "correct"), "1c": (1.0, "rejection", "refused")}[family]
-    noise, testbed, score = condition
-    for data in DATASETS:
-        run = trials.main_run(data)
-        for smaller, larger in PAIRS:
-            sides = [trials.scores(run, at_noise(model, data, noise, testbed), score) for model in (smaller, larger)]
-            yield compare((family, data, f"{larger} − {smaller}"), sides[0], sides[1])
+    noise, testbed, score = {"1b": (0.4, "noise", "correct"), "1c": (1.0, "rejection", "refused")}[family]
+    for data, (smaller, larger) in product(DATASETS, PAIRS):
+        run = trials.run_of(data)
+        sides = [trials.scores(run, at_noise(model, data, noise, testbed), score) for model in (smaller, larger)]
+        yield compare((family, data, f"{larger} − {smaller}"), sides[0], sides[1])
 
 
 def _positions(cells: Iterable[Cell]) -> Iterable[Row]:
@@ -138,14 +131,12 @@ def _positions(cells: Iterable[Cell]) -> Iterable[Row]:
         is_shown = cell.table == "position" and cell.scope == "all" and cell.key.profile == "robust"
         if is_shown and cell.scorer == "robust" and cell.place.get("noise") == 0.8:
             found.setdefault((cell.key.data, cell.key.model), []).append(cell)
-    for data in DATASETS:
-        for model in MODELS:
-            own = found[data, model]
-            by_slot = [cell.estimate for cell in own if cell.estimate.metric == "accuracy_by_slot"]
-            (test,) = (cell.estimate for cell in own if cell.estimate.metric == "position_p")
-            worst, best = (choose(by_slot, key=lambda cell: cell.value or 0.0).value or 0.0 for choose in (min, max))
-            spread = Interval(best - worst, float("nan"), float("nan"))
-            yield Row("1d", data, model, worst, best, spread, test.n, test.value or 0.0)
+    for data, model in product(DATASETS, MODELS):
+        own = found[data, model]
+        rates = [cell.estimate.value or 0.0 for cell in own if cell.estimate.metric == "accuracy_by_slot"]
+        (test,) = (cell.estimate for cell in own if cell.estimate.metric == "position_p")
+        spread = Interval(max(rates) - min(rates), float("nan"), float("nan"))
+        yield Row("1d", data, model, min(rates), max(rates), spread, test.n, test.value or 0.0)
 
 
 def fixed(model: str, data: str, k: int) -> Callable[[Trial], bool]:
@@ -154,16 +145,15 @@ def fixed(model: str, data: str, k: int) -> Callable[[Trial], bool]:
 
 
 def _evidence(trials: Trials) -> Iterable[Row]:
-    for data in DATASETS:
-        for model in MODELS:
-            sides = []
-            for run, conditions in (
-                (trials.main_run(data), [at_noise(model, data, noise) for noise in (0.0, 0.8)]),
-                (trials.fixed_run(data), [fixed(model, data, k) for k in (1, 5)]),
-            ):
-                before, after = (trials.scores(run, condition) for condition in conditions)
-                sides.append({unit: after[unit] - before[unit] for unit in before.keys() & after.keys()})
-            yield compare(("3a", data, model), sides[0], sides[1], scale=2.0)
+    for data, model in product(DATASETS, MODELS):
+        sides = []
+        for run, conditions in (
+            (trials.run_of(data), [at_noise(model, data, noise) for noise in (0.0, 0.8)]),
+            (trials.run_of(data, "fixed"), [fixed(model, data, k) for k in (1, 5)]),
+        ):
+            before, after = (trials.scores(run, condition) for condition in conditions)
+            sides.append({unit: after[unit] - before[unit] for unit in before.keys() & after.keys()})
+        yield compare(("3a", data, model), sides[0], sides[1], scale=2.0)
 
 
 def _matching(trials: Trials, scorer: str) -> Iterable[Row]:
@@ -171,16 +161,15 @@ def _matching(trials: Trials, scorer: str) -> Iterable[Row]:
 
     A truncated response is scored by the original code, but is wrong under the robust scorer whatever it contains.
     """
-    for data in DATASETS:
-        for model in MODELS:
-            condition = at_noise(model, data, None)
+    for data, model in product(DATASETS, MODELS):
+        condition = at_noise(model, data, None)
 
-            def chosen(trial: Trial, condition: Callable[[Trial], bool] = condition) -> bool:
-                return condition(trial) and trial.outcome == "ok"
+        def chosen(trial: Trial, condition: Callable[[Trial], bool] = condition) -> bool:
+            return condition(trial) and trial.outcome == "ok"
 
-            run = trials.main_run(data)
-            sides = [trials.scores(run, chosen, score) for score in ("correct", f"{scorer}.correct")]
-            yield compare(("3b", data, model), sides[0], sides[1])
+        run = trials.run_of(data)
+        sides = [trials.scores(run, chosen, score) for score in ("correct", f"{scorer}.correct")]
+        yield compare(("3b", data, model), sides[0], sides[1])
 
 
 def _original_positions(trials: Trials) -> Iterable[Row]:
@@ -198,11 +187,10 @@ def same_response_rows(trials: Trials) -> list[Row]:
     slots = {trial.slots for trial in trials.by_run["rgb-code"] if trial.testbed == "noise" and trial.noise == 0.8}
     single = sorted(found for found in slots if len(found) == 1)
     rows = []
-    for data in DATASETS:
-        for model in MODELS:
-            run, chosen = trials.main_run(data), at_noise(model, data, 0.8)
-            everywhere = trials.scores(run, chosen)
-            there = trials.scores(run, lambda trial, chosen=chosen: chosen(trial) and trial.slots == single[0])  # type: ignore[misc]
-            rows.append(compare(("position", data, model), everywhere, there))
+    for data, model in product(DATASETS, MODELS):
+        run, chosen = trials.run_of(data), at_noise(model, data, 0.8)
+        everywhere = trials.scores(run, chosen)
+        there = trials.scores(run, lambda trial, chosen=chosen: chosen(trial) and trial.slots == single[0])  # type: ignore[misc]
+        rows.append(compare(("position", data, model), everywhere, there))
     matching = [replace(row, family="substring") for row in _matching(trials, "code")]
     return [*rows, *matching]

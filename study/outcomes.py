@@ -169,7 +169,7 @@ def predictions(outcomes: Outcomes) -> list[Prediction]:
     grows = outcomes.rows("1b")
     grew = [row for row in grows if row.is_significant and row.difference.value > 0]
     refusals = [
-        outcomes.find(outcomes.trials.main_run(data), ("rejection", model, data), "refusal_recall").value or 0.0
+        outcomes.find(outcomes.trials.run_of(data), ("rejection", model, data), "refusal_recall").value or 0.0
         for data in DATASETS
         for model in MODELS
     ]

@@ -71,7 +71,7 @@ def noise_table(outcomes: Outcomes) -> Iterator[str]:
     yield "|---|---|---|---|---|---|---|"
     for data in DATASETS:
         for model in MODELS:
-            run, key = outcomes.trials.main_run(data), ("noise", model, data)
+            run, key = outcomes.trials.run_of(data), ("noise", model, data)
             rates = [outcomes.find(run, key, "accuracy", noise=noise) for noise in (0.0, 0.4, 0.8)]
             spread = outcomes.row("1d", data, model)
             ends = f"{100 * spread.first:.1f}, {100 * spread.second:.1f}"
@@ -184,21 +184,10 @@ def faults_table(outcomes: Outcomes) -> Iterator[str]:
             yield f"| `{data}` | {short(model)} | {' | '.join(cells)} |"
 
 
-def predictions_table(outcomes: Outcomes) -> Iterator[str]:
+def predictions_table(found: Iterable[Prediction]) -> Iterator[str]:
     """Yield the outcome of each prediction."""
     yield "| Prediction | Outcome | Result |"
     yield "|---|---|---|"
-    yield from _prediction_rows(predictions(outcomes))
-
-
-def ability_predictions_table(outcomes: Outcomes) -> Iterator[str]:
-    """Yield the outcome of each prediction about long contexts."""
-    yield "| Prediction | Outcome | Result |"
-    yield "|---|---|---|"
-    yield from _prediction_rows(ability_predictions(outcomes))
-
-
-def _prediction_rows(found: Iterable[Prediction]) -> Iterator[str]:
     for prediction in found:
         result = "right" if prediction.is_right else "**wrong**"
         yield f"| {prediction.number} | {prediction.outcome.replace('-', '−')} | {result} |"
@@ -247,6 +236,6 @@ BLOCKS: dict[str, Callable[[Outcomes], Iterator[str]]] = {
     "synthetic": synthetic_table,
     "spacing": spacing_table,
     "faults": faults_table,
-    "predictions": predictions_table,
-    "abilitypredictions": ability_predictions_table,
+    "predictions": lambda outcomes: predictions_table(predictions(outcomes)),
+    "abilitypredictions": lambda outcomes: predictions_table(ability_predictions(outcomes)),
 }

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 import pytest
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Dialog, Page
+    from playwright.sync_api import Browser, Dialog, Page, Playwright
 
 _NAMES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")  # the first needs the least time
 _PATIENCE_MS = 20_000
@@ -26,8 +26,14 @@ def find_chromium() -> str:
     """The browser that CHROMIUM names, or the system's; without one a test fails, it does not skip."""
     found = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, _NAMES)), None)
     if found is None:
-        pytest.fail("no Chromium: `sh scripts/get_browser` installs Debian's, CHROMIUM names another one")
+        raise FileNotFoundError("no Chromium: `sh scripts/get_browser` installs Debian's, CHROMIUM names another one")
     return found
+
+
+def start_chromium(driver: Playwright, *arguments: str) -> Browser:
+    """Start the browser for tests, benchmarks and screenshots."""
+    sandbox = ["--no-sandbox"] if os.getuid() == 0 else []  # Chromium has none for root
+    return driver.chromium.launch(executable_path=find_chromium(), args=[*arguments, *sandbox])
 
 
 @pytest.fixture(scope="module")  # its driver keeps a loop in this thread, and other files have loops of their own
@@ -36,11 +42,8 @@ def browser() -> Iterator[Browser]:
 
     expect.set_options(timeout=_PATIENCE_MS)
 
-    arguments = [f"--host-resolver-rules=MAP {EVIL_HOST} 127.0.0.1", "--disable-dev-shm-usage"]
-    if os.getuid() == 0:
-        arguments.append("--no-sandbox")  # Chromium has none for root
     with sync_playwright() as driver:
-        started = driver.chromium.launch(executable_path=find_chromium(), args=arguments)
+        started = start_chromium(driver, f"--host-resolver-rules=MAP {EVIL_HOST} 127.0.0.1", "--disable-dev-shm-usage")
         yield started
         started.close()
 

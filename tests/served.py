@@ -1,19 +1,23 @@
-"""A real server of pages, started as a user starts it, and requests to it byte for byte."""
+"""A real server of pages, run as a user runs it, and requests to it byte for byte."""
 
 from __future__ import annotations
 
 import http.client
 import json
 import os
-import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from multiprocessing.process import BaseProcess
+from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlencode
+
+from ragbed.cli import main
+from tests.runs.harness import CONTEXT
 
 _JSON = {"Content-Type": "application/json"}
 
@@ -87,19 +91,38 @@ class Served:
 @contextmanager
 def serve(*words: str) -> Iterator[Served]:
     """Starts `ragbed` with these words, at any port, and hands its token in."""
-    command = [sys.executable, "-m", "ragbed", *words, "--port", "0"]
-    cache = tempfile.TemporaryDirectory()
-    environment = {"RAGBED_CACHE_DIR": cache.name, **os.environ}
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment)
-    try:
-        assert process.stdout is not None
-        address = process.stdout.readline().strip()
-        if not address:
-            raise AssertionError(process.communicate()[1])
-        served = Served(address, process.pid)
-        served.enter()
-        yield served
-    finally:
-        process.terminate()
-        process.communicate(timeout=20)
-        cache.cleanup()
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = Path(temporary)
+        environ = {"RAGBED_CACHE_DIR": str(folder / "cache"), **os.environ}
+        process = CONTEXT.Process(target=_run, args=((*words, "--port", "0"), environ, Path.cwd(), folder))
+        process.start()
+        try:
+            served = Served(_read_address(folder / "output", process), process.pid or 0)
+            served.enter()
+            yield served
+        finally:
+            process.terminate()
+            process.join(20)
+
+
+def _read_address(output: Path, process: BaseProcess) -> str:
+    """Returns the first line that the program prints."""
+    while process.is_alive():
+        line, end, _ = (output.read_text("utf-8") if output.exists() else "").partition("\n")
+        if end:
+            return line.strip()
+        time.sleep(0.01)
+    raise AssertionError(output.with_name("messages").read_text("utf-8"))
+
+
+def _run(words: tuple[str, ...], environ: dict[str, str], current: Path, folder: Path) -> None:
+    """Run the program in a process that was forked from one that has already loaded it, which saves a second."""
+    os.chdir(current)
+    os.environ.clear()
+    os.environ.update(environ)
+    sys.argv = ["ragbed", *words]
+    with (
+        open(folder / "output", "w", buffering=1, encoding="utf-8") as sys.stdout,
+        open(folder / "messages", "w", buffering=1, encoding="utf-8") as sys.stderr,
+    ):
+        main()

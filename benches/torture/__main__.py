@@ -17,7 +17,7 @@ import time
 from importlib import import_module
 from pathlib import Path
 
-PARTS = ("kills", "batches", "disks", "faults", "damaged")
+PARTS = ("kills", "batches", "disks", "faults", "damaged", "nodes")
 """The modules to run. Each has a function `torture`, which takes a folder, a count and a seed, and a default `COUNT`.
 """
 

@@ -7,6 +7,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from ragbed.errors import RagbedError, UsageError
@@ -28,12 +29,14 @@ class Disturbed:
         assert self.start(self.undisturbed).wait() == 0
         self.lines = canonical(self.undisturbed)
 
-    def start(self, run: Path, *before: str, log: Path | None = None) -> subprocess.Popen[bytes]:
-        """Start the complete command as a user would, optionally wrapped in another program."""
+    def start(
+        self, run: Path, *before: str, options: Sequence[str] = (), log: Path | None = None
+    ) -> subprocess.Popen[bytes]:
+        """Start the complete command as a user would, optionally wrapped in another program or with more options."""
         words = [*before, sys.executable, "-m", "ragbed", "run", "-m", "openai-api/test/m", "-d", str(self.data)]
         words += ["--testbeds", "noise", "--noise", _NOISE, "--max-connections", str(SLOTS), "--cache", "off"]
         with open(log or os.devnull, "wb") as sink:
-            return subprocess.Popen([*words, "--out", str(run)], env=self.environ, stdout=sink, stderr=sink)
+            return subprocess.Popen([*words, "--out", str(run), *options], env=self.environ, stdout=sink, stderr=sink)
 
 
 def stored(run: Path) -> dict[str, str | None]:

@@ -21,13 +21,12 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ragbed.api.analysis import compare, diagnose, judge, power, rank
     from ragbed.api.building import build, build_init, build_quality
-    from ragbed.api.datasets import cases, lint, synthesize
+    from ragbed.api.data_objects import build_qa
+    from ragbed.api.datasets import cases, datasets, download, lint, synthesize
     from ragbed.api.demo import demo
-    from ragbed.api.downloads import datasets, download
     from ragbed.api.objects import system
     from ragbed.api.planning import plan_run
     from ragbed.api.progress import Progress
-    from ragbed.api.question_data import build_qa
     from ragbed.api.reports import report
     from ragbed.api.results import Figure, Run
     from ragbed.api.run_status import status
@@ -45,13 +44,12 @@ else:  # Hidden from type checkers, because `__getattr__` would make them accept
     _MODULES = {
         "api.analysis": ("compare", "diagnose", "judge", "power", "rank"),
         "api.building": ("build", "build_init", "build_quality"),
-        "api.datasets": ("cases", "lint", "synthesize"),
+        "api.data_objects": ("build_qa",),
+        "api.datasets": ("cases", "datasets", "download", "lint", "synthesize"),
         "api.demo": ("demo",),
-        "api.downloads": ("datasets", "download"),
         "api.objects": ("system",),
         "api.planning": ("plan_run",),
         "api.progress": ("Progress",),
-        "api.question_data": ("build_qa",),
         "api.reports": ("report",),
         "api.results": ("Figure", "Run"),
         "api.run_status": ("status",),

@@ -6,8 +6,10 @@ Plug-ins cannot replace built-in names, so a command means the same on every mac
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any, TypeVar
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from msgspec import Struct
 
@@ -17,6 +19,8 @@ if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
 Part = TypeVar("Part")
+FUNCTION = "python/"
+"""The prefix of names of functions in a file or an installed package, e.g. `python/my_metrics:score`."""
 
 
 class PluginFamily(Struct, frozen=True):
@@ -79,7 +83,7 @@ def find_plugins(family: PluginFamily) -> list[Plugin]:
 
 
 def find_part(family: PluginFamily, name: str, own: Mapping[str, Part], *others: str) -> Part:
-    """Return the object with the given name, either built in or from a plug-in.
+    """Return the object with the given name: built in, from a plug-in, or a function given as `python/module:function`.
 
     Args:
         family: The plug-in type.
@@ -94,6 +98,9 @@ def find_part(family: PluginFamily, name: str, own: Mapping[str, Part], *others:
     """
     if name in own:
         return own[name]
+    if str(name).startswith(FUNCTION) and family.needs == ("__call__",):
+        function: Any = load_function(name)
+        return cast("Part", function)
     plugins = find_plugins(family)
     matching = [plugin for plugin in plugins if plugin.name == name]
     if not matching:
@@ -105,6 +112,33 @@ def find_part(family: PluginFamily, name: str, own: Mapping[str, Part], *others:
         )
     part: Part = matching[0].load()
     return part
+
+
+def load_function(reference: str) -> Callable[..., Any]:
+    """Import the function that `python/module:function` names; the current folder is searched first.
+
+    Raises:
+        UsageError: The module cannot be imported, or has no such function.
+    """
+    from importlib import import_module  # noqa: PLC0415  # most commands need no function of the user
+
+    kind, _, path = reference.partition("/")
+    module, _, function = path.partition(":")
+    folder = str(Path.cwd())
+    sys.path.insert(0, folder)
+    try:
+        found = getattr(import_module(module), function, None)
+    except (Exception, SystemExit) as error:
+        raise UsageError(
+            f"{reference}: {module} cannot be imported from this folder or the installed packages: "
+            f"{type(error).__name__}: {error}. To see where the error occurs, run: python -c 'import {module}'"
+        ) from error
+    finally:
+        sys.path.remove(folder)  # its modules must not take precedence over those that ragbed imports
+        sys.path.append(folder)
+    if not callable(found):
+        raise UsageError(f"{reference}: {module} has no function {function!r}. Use {kind}/<module>:<function>.")
+    return cast("Callable[..., Any]", found)
 
 
 def check_plugins(own: Mapping[PluginFamily, Mapping[str, object]]) -> Iterator[tuple[Plugin, str | None]]:

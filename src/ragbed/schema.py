@@ -93,16 +93,6 @@ class Hit(Record, frozen=True, kw_only=True):
     date: str | None = None  # ISO date of the page
 
 
-class Chunk(Record, frozen=True, kw_only=True):
-    """A part of an article that is short enough for a prompt and has not been labelled yet."""
-
-    article: str  # the article's ID
-    start: int  # start and end are character offsets in the article's text
-    end: int
-    text: str
-    tokens: int
-
-
 class Labelling(Record, frozen=True, kw_only=True):
     """The relevance label of a passage for a question, with the reason."""
 

@@ -57,11 +57,6 @@ def holds_slot(folded_text: str, aliases: tuple[str, ...]) -> bool:
     return any(alias.lower() in folded_text for alias in aliases)
 
 
-def holds_answer(folded_text: str, answer: Answer) -> bool:
-    """Return whether a folded text contains an alias for every part of the answer."""
-    return all(holds_slot(folded_text, aliases) for aliases in answer)
-
-
 def bears_answer(text: str, answer: Answer, lang: Lang) -> bool:
     """Return whether a text contains an alias for every part of the answer, ignoring spaces in Chinese."""
     slots = _folded(answer, lang)
@@ -198,7 +193,10 @@ def term_pattern(alias: str, lang: Lang) -> re.Pattern[str]:
 
 def contains_slot(lowered_text: str, aliases: tuple[str, ...], lang: Lang) -> bool:
     """Return whether a lower-case text contains one of the aliases as a whole term."""
-    return any(term_pattern(alias, lang).search(lowered_text) for alias in aliases)
+    return any(
+        (lang == "zh" or alias.strip().lower() in lowered_text) and term_pattern(alias, lang).search(lowered_text)
+        for alias in aliases
+    )
 
 
 _DIGITS = "零一二三四五六七八九"

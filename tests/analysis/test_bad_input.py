@@ -140,7 +140,6 @@ _REFUSED: dict[str, tuple[Callable[[], object], type[Exception], str]] = {
         UsageError,
         "no questions in common",
     ),
-    "rank, one model": (lambda: rank_models([_side("a", [1.0])]), UsageError, "at least two models"),
     "rate, no trials": (lambda: clustered_wilson([], []), ValueError, "not a valid rate"),
     "difference, no questions": (lambda: paired_difference([]), ValueError, "no questions in common"),
     "agreement, weights of zero": (lambda: agreement([1, 0], [1, 0], [0, 1], [0, 0]), ValueError, "add up to 0"),

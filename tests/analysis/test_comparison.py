@@ -9,7 +9,6 @@ import pytest
 
 from ragbed.analysis.comparison import ComparedCondition, ComparedQuestion, Side, compare, rank_models
 from ragbed.analysis.statistics.paired import paired_difference
-from ragbed.errors import UsageError
 
 
 def _side(model: str, right: list[int], asked: int = 40) -> Side:
@@ -99,13 +98,6 @@ def test_only_shared_conditions_and_questions_are_ranked() -> None:
 def test_the_same_model_of_two_runs_is_named_by_its_run() -> None:
     (ranking,) = rank_models([_ranked_side("a", {NOISE: [1.0]}, "old"), _ranked_side("a", {NOISE: [0.0]}, "new")])
     assert [model.model for model in ranking.models] == ["old:a", "new:a"]
-
-
-def test_too_few_models_and_disjoint_questions_are_usage_errors() -> None:
-    with pytest.raises(UsageError, match="r contains only the model a, but a ranking requires at least two"):
-        rank_models([_ranked_side("a", {NOISE: [1.0]})])
-    with pytest.raises(UsageError, match="no questions in common"):
-        rank_models([_ranked_side("a", {NOISE: [1.0]}), _ranked_side("b", {NOISE._replace(noise=0.4): [1.0]})])
 
 
 def test_questions_on_one_event_count_once_and_monitored_runs_get_wider_intervals() -> None:

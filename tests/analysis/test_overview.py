@@ -90,12 +90,6 @@ def test_an_error_while_scoring_is_raised_after_the_run(tmp_path: Path, monkeypa
         live.finish()
 
 
-def test_a_finished_run_has_a_result_for_every_planned_trial(tmp_path: Path) -> None:
-    run(make_job(tmp_path, 20, TalkingModel(agree)), ask_nobody)
-    (cell,) = tabulate_run(tmp_path)
-    assert (cell.asked, cell.planned, cell.rate("code.correct")) == (20, 20, 1.0)
-
-
 def test_an_unfinished_run_shows_the_number_of_planned_trials(tmp_path: Path) -> None:
     lost = TalkingModel(lambda _: Completion(outcome="error", error="auth: no"), "test/lost")
     with pytest.raises(CircuitOpen):

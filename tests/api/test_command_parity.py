@@ -37,11 +37,8 @@ FUNCTIONS = {
 }
 ELSEWHERE = {"run": ("run", "arun", "forecast")}
 """A command with several functions."""
-PRINTING = {
-    "": {"json"},
-    "run": {"scorer"},
-}
-"""Options that choose what the command line prints: `--scorer` of `run` is that of `Run.tables`."""
+PRINTING = {"json"}
+"""Options that choose what the command line prints."""
 API_ONLY = {"progress"}
 
 
@@ -75,11 +72,7 @@ def _long_name(parameter: click.Parameter) -> str:
 
 
 def _options(name: str) -> set[str]:
-    return (
-        {_long_name(one) for one in COMMANDS[name].params if one.expose_value}
-        - PRINTING[""]
-        - PRINTING.get(name, set())
-    )
+    return {_long_name(one) for one in COMMANDS[name].params if one.expose_value} - PRINTING
 
 
 def test_every_command_has_a_function() -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import msgspec
 
-from ragbed.builder.build_context import Build, Draft, LabelledPool
+from ragbed.builder.build_context import Build, Draft
 from ragbed.builder.model_calls import Request
 from ragbed.builder.recipe import Recipe, RecipeSource
 from ragbed.schema import Article, Case, Completion, Lang, Passage
@@ -39,14 +39,6 @@ def make_build(folder: Path, reply: Callable[[Request, Case], str], **recipe: ob
     fields = {"name": "n", "generator": "m/x", "sources": SOURCES, "langs": ("en",)}
     build = Build(folder, Recipe(**(fields | recipe)), date(2026, 1, 1), ask)  # type: ignore[arg-type]
     build.file_of("x").parent.mkdir(parents=True)
-    return build
-
-
-def lay_out(folder: Path, reply: str, labelled: list[LabelledPool], **recipe: object) -> Build:
-    """A build with one question and its pools, whose model always replies the same."""
-    build = make_build(folder, lambda _request, _case: reply, **recipe)
-    write(build, "questions", [draft("q", "Who won the Cup of Velden?", "Ada Orsa")])
-    write(build, "stances", labelled)
     return build
 
 

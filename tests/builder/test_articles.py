@@ -254,32 +254,6 @@ def test_files_of_several_sources_with_the_same_relative_name_are_all_kept(tmp_p
     assert read(folder1="one", jsonl1="one/.docs.jsonl") == (["page1.md", ".docs.jsonl:1"], ["one/photo.raw"])
 
 
-def test_no_record_depends_on_where_a_build_is_typed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    kinds = {"folder": "docs", "urls": "empty.txt", "feed": "feed.xml"}
-    sources = "".join(f'[[sources]]\nkind = "{kind}"\nplace = "{place}"\n' for kind, place in kinds.items())
-    (tmp_path / "mine.toml").write_text(f'name = "mine"\ngenerator = "m/x"\n{sources}')
-    (tmp_path / "docs" / "inner").mkdir(parents=True)
-    (tmp_path / "docs" / "inner" / "a.md").write_text(ENGLISH)
-    (tmp_path / "docs" / "inner" / "photo.raw").write_text("?")
-    (tmp_path / "docs" / "broken.pdf").write_text("no pdf")
-    (tmp_path / "empty.txt").write_text("")
-    (tmp_path / "feed.xml").write_text("<rss version='2.0'><channel><item><title>T</title></item></channel></rss>")
-    recipe = read_recipe(tmp_path / "mine.toml")
-    monkeypatch.chdir(tmp_path)
-    inside, outside = (
-        list(make_articles(Build(tmp_path / "out", recipe, TODAY, lambda _: {}, home=home)))
-        for home in (Path(), tmp_path)
-    )
-    assert outside == inside
-    rejects = {one.what: one.outcome for one in inside if isinstance(one, Reject)}
-    assert rejects == {
-        "broken.pdf": "broken",
-        "docs/inner/photo.raw": "type",
-        "empty.txt": "broken",
-        "feed.xml: T": "address",
-    }
-
-
 def test_a_place_that_is_not_there_is_named(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="is not a folder"):
         collect(tmp_path, ArticleSource("folder", str(tmp_path / "nowhere")))

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from datetime import date
+from dataclasses import replace
 from pathlib import Path
 
 import msgspec
 
-from ragbed.builder.build_context import AcceptedQuestion, Build, Combination, Draft, LabelledPool, Probe
+from ragbed.builder.build_context import Combination, Draft, Pool, Probe
 from ragbed.builder.combinations import make_combinations, merge_pools
 from ragbed.builder.items import make_candidates
-from ragbed.builder.recipe import Recipe, RecipeCounts, RecipeQuestions, RecipeSource
+from ragbed.builder.recipe import RecipeCounts, RecipeQuestions
 from ragbed.schema import Passage, Reject
-
-SOURCES = (RecipeSource(kind="folder", place="."),)
+from tests.builder.steps import make_build, write
 
 
 def draft(number: int) -> Draft:
@@ -23,40 +21,28 @@ def draft(number: int) -> Draft:
     return Draft(id=str(number), question=question, lang="en", answer=(("Ada Orsa",),))
 
 
-def write(build: Build, step: str, records: Sequence[msgspec.Struct]) -> None:
-    build.file_of(step).write_bytes(b"".join(msgspec.json.encode(one) + b"\n" for one in records))
-
-
 def test_where_no_pair_will_do_the_search_ends(tmp_path: Path) -> None:
-    recipe = Recipe(
-        name="n", generator="m/x", sources=SOURCES, langs=("en",), wanted=RecipeCounts(integration=1),
-        questions=RecipeQuestions(surplus=1.0),
-    )  # fmt: skip
     seen: list[tuple[str, int, int | None]] = []
-    build = Build(tmp_path, recipe, date(2026, 11, 15), ask=lambda _: {}, watch=lambda *told: seen.append(told))
+    recipe = {"wanted": RecipeCounts(integration=1), "questions": RecipeQuestions(surplus=1.0)}
+    build = replace(make_build(tmp_path, lambda *_: "", **recipe), watch=lambda *told: seen.append(told))
     drafts = [draft(number) for number in range(30)]
-    build.file_of("x").parent.mkdir()
     write(build, "questions", drafts)
     write(build, "probes", [Probe(question=one.id, asked=("m/x",)) for one in drafts])
-    write(build, "answers", [AcceptedQuestion(question=one.id) for one in drafts])
     passages = (Passage(text="Ada Orsa won.", stance="supports"),)
-    write(build, "stances", [LabelledPool(question=one.id, passages=passages) for one in drafts])
+    write(build, "answers", [Pool(question=one.id, passages=passages) for one in drafts])
     found = list(make_combinations(build))
     assert Counter(one.outcome for one in found if isinstance(one, Reject)) == {"same-answer": 50}
     assert [(done, most) for _, done, most in seen] == [(number, 50) for number in range(51)]
 
 
 def test_a_model_knows_a_pair_only_if_it_knows_both_answers(tmp_path: Path) -> None:
-    recipe = Recipe(name="n", generator="m/x", sources=SOURCES, langs=("en",))
-    build = Build(tmp_path, recipe, date(2026, 11, 15), ask=lambda _: {})
+    build = make_build(tmp_path, lambda *_: "")
     drafts = [msgspec.structs.replace(draft(number), answer=((f"Ada {number}",),)) for number in range(2)]
-    build.file_of("x").parent.mkdir()
     write(build, "questions", drafts)
     known = (("m/a", "m/b"), ("m/b", "m/c"))
     asked = ("m/a", "m/b", "m/c", "m/d")
     write(build, "probes", [Probe(question=str(at), asked=asked, known_by=models) for at, models in enumerate(known)])
-    write(build, "answers", [AcceptedQuestion(question=one.id) for one in drafts])
-    write(build, "stances", [LabelledPool(question=one.id, passages=()) for one in drafts])
+    write(build, "answers", [Pool(question=one.id, passages=()) for one in drafts])
     write(build, "combinations", [Combination(id="p", question="Who won both?", lang="en", parts=("0", "1"))])
     write(build, "falsehoods", [])
     assert [item.known_by for item in make_candidates(build) if item.sub_questions] == [("m/b",)]

@@ -9,23 +9,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ragbed.builder.build_context import AcceptedQuestion, Falsehood, LabelledPool, Probe
+from ragbed.builder.build_context import Falsehood, Pool, Probe
 from ragbed.builder.counterfactuals import check_edit, check_fake, edit_passage, make_falsehoods
 from ragbed.builder.recipe import RecipeCounts
 from ragbed.builder.statements import label_passage
 from ragbed.data import Dataset
 from ragbed.schema import Lang, Question, Reject
-from tests.builder.steps import draft, lay_out, passage, write
+from tests.builder.steps import draft, make_build, passage, write
 
 
 def falsify(folder: Path, reply: str) -> Sequence[Falsehood | Reject]:
     supports = (passage("Beijing held the Games of 2008.", "a", supports=True),)
-    build = lay_out(
-        folder, reply, [LabelledPool(question="q", passages=supports)], wanted=RecipeCounts(counterfactual=1)
-    )
+    build = make_build(folder, lambda _request, _case: reply, wanted=RecipeCounts(counterfactual=1))
     write(build, "questions", [draft("q", "Which city held the Games of 2008?", "Beijing")])
     write(build, "probes", [Probe(question="q", known_by=("m/x",), asked=("m/x",))])
-    write(build, "answers", [AcceptedQuestion(question="q")])
+    write(build, "answers", [Pool(question="q", passages=supports)])
     return list(make_falsehoods(build))
 
 

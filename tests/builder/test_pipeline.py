@@ -12,7 +12,7 @@ import msgspec
 import pytest
 
 from ragbed.api.building import open_client
-from ragbed.api.model_calls import ModelCaller
+from ragbed.api.calling import ModelCaller
 from ragbed.api.progress import Progress
 from ragbed.api.spec import RunSpec
 from ragbed.builder.build_context import Build
@@ -231,9 +231,7 @@ def test_other_closed_book_instructions_make_the_probes_again(
     run(build)
     written = Instructions(("paper",))  # the same question in other words around it
     monkeypatch.setattr("ragbed.builder.model_calls.Instructions", lambda _: written)
-    again: list[str] = []
-    run_steps(build, None, lambda name, _, was_done: None if was_done else again.append(name))
-    assert again[0] == "probes"
+    assert _run_again(build)[0] == "probes"
 
 
 def _run_again(build: Build) -> list[str]:

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from ragbed.builder.build_context import AcceptedQuestion, LabelledPool
+from ragbed.builder.build_context import Pool
 from ragbed.builder.model_calls import Request
 from ragbed.builder.pools import find_shortcuts, make_answers, sift, usable_passages
 from ragbed.schema import Case, Label, Labelling, Question, Reject
-from tests.builder.steps import draft, lay_out, make_build, passage, write
+from tests.builder.steps import draft, make_build, passage, write
 
 GIVES = "The Orbis group paid 44 billion for Tidewater Radio, its chief said on Monday in Lund."
 NEARLY = "The Orbis group paid a lot for Tidewater Radio, its chief said on Monday in Lund."
@@ -49,11 +49,11 @@ def test_a_passage_with_all_parts_is_a_shortcut() -> None:
     assert find_shortcuts(question, texts) == [1]
 
 
-def pool(supports: str, distracts: str, question: str = "q") -> LabelledPool:
+def pool(supports: str, distracts: str, question: str = "q") -> Pool:
     """One passage for each letter, which is its host."""
     true = [passage(f"Ada Orsa won the Cup ({number}).", host, supports=True) for number, host in enumerate(supports)]
     false = [passage(f"The Cup is old ({number}).", host, supports=False) for number, host in enumerate(distracts)]
-    return LabelledPool(question=question, passages=(*true, *false))
+    return Pool(question=question, passages=(*true, *false))
 
 
 @pytest.mark.parametrize(
@@ -70,12 +70,15 @@ def pool(supports: str, distracts: str, question: str = "q") -> LabelledPool:
 def test_an_answer_is_verified_or_has_one_word_for_why_not(
     tmp_path: Path, supports: str, distracts: str, reply: str, outcome: str
 ) -> None:
-    (found,) = make_answers(lay_out(tmp_path, reply, [pool(supports, distracts)]))
+    build = make_build(tmp_path, lambda _request, _case: reply)
+    write(build, "questions", [draft("q", "Who won the Cup of Velden?", "Ada Orsa")])
+    write(build, "stances", [pool(supports, distracts)])
+    (found,) = make_answers(build)
     if outcome:
         assert isinstance(found, Reject)
         assert found.outcome == outcome
     else:
-        assert found == AcceptedQuestion(question="q")
+        assert found == pool(supports, distracts)
 
 
 @pytest.mark.parametrize(("verdict", "outcome"), [("VERDICT: yes", "other-answer"), ("VERDICT: no", "")])
@@ -89,7 +92,7 @@ def test_another_answer_in_another_passage_counts_if_the_passage_states_it(
     labelled = pool("ab", "cde")
     other = passage("In the end Bob Miller won the Cup of Velden.", "f", supports=False)
     write(build, "questions", [draft("q", "Who won the Cup of Velden?", "Ada Orsa")])
-    write(build, "stances", [LabelledPool(question="q", passages=(*labelled.passages, other))])
+    write(build, "stances", [Pool(question="q", passages=(*labelled.passages, other))])
     (found,) = make_answers(build)
     assert (found.outcome if isinstance(found, Reject) else "") == outcome
 

@@ -83,6 +83,11 @@ def test_a_chinese_question_passes_or_has_one_reason(changes: dict[str, str], re
     assert outcome(LEAVE_ZH | changes, "zh") == rejected
 
 
+@pytest.mark.parametrize("title", ["News", "首页", ""])
+def test_a_chinese_question_need_not_repeat_a_title_whose_words_the_text_never_uses(title: str) -> None:
+    assert isinstance(draft_question(LEAVE_ZH, ZH, (0, len(ZH.text)), title), Draft)
+
+
 def test_the_answer_is_taken_as_the_sentence_writes_it() -> None:
     block = {
         "sentence": "Up to 12 percent of a salary may be paid in advance.",

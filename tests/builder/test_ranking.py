@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from ragbed.builder.build_context import Build, FetchedPage, Ranked
+from ragbed.builder.build_context import Build, FetchedPage, Pool
 from ragbed.builder.ranking import make_ranking
 from ragbed.builder.recipe import RecipeRanking
 from ragbed.schema import Hit, Lang, Reject
@@ -35,9 +35,9 @@ def lay_out(folder: Path, ranking: RecipeRanking) -> Build:
     return build
 
 
-def ranked(build: Build) -> tuple[Ranked, list[Reject]]:
+def ranked(build: Build) -> tuple[Pool, list[Reject]]:
     found = list(make_ranking(build))
-    (one,) = (one for one in found if isinstance(one, Ranked))
+    (one,) = (one for one in found if isinstance(one, Pool))
     return one, [one for one in found if isinstance(one, Reject)]
 
 

@@ -11,18 +11,8 @@ from ragbed.builder.build_context import Probe
 from ragbed.builder.ranking import make_hits
 from ragbed.builder.recipe import RecipeSearch
 from ragbed.errors import RagbedError
-from ragbed.schema import Hit
 from tests.builder.search.engine_server import reply, running_engine
-from tests.builder.steps import article, draft, make_build, write
-
-
-def test_the_articles_of_the_build_are_searched_for_its_questions(tmp_path: Path) -> None:
-    build = make_build(tmp_path, lambda *_: "", search=RecipeSearch(hits=1))
-    texts = {"bridge": "The Orsa Bridge in Velden was designed by Ada Lund.", "tax": "The council raised the tax."}
-    write(build, "articles", [article(name, text) for name, text in texts.items()])
-    write(build, "questions", [draft("q", "Who designed the Orsa Bridge?", "Ada Lund"), draft("known", "Who?", "x")])
-    write(build, "probes", [Probe(question="q")])
-    assert [(hit.question, hit.url) for hit in make_hits(build) if isinstance(hit, Hit)] == [("q", "bridge")]
+from tests.builder.steps import draft, make_build, write
 
 
 def test_an_engine_that_takes_no_key_is_not_asked_about_every_question(

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from ragbed.analysis.overview import ConditionRow
-from ragbed.api.run_result import describe_pending
+from ragbed.api.runs import describe_pending
 from ragbed.runs.condition import condition_of
 from tests.cli.typed import Done, type_command
 from tests.runs.harness import make_case

@@ -289,7 +289,7 @@ OPTIONS = [
         "unknown preset 'vicuna'. Did you mean 'vicuna-7b-v1.3'? Known: chatgpt, chatglm-6b, chatglm2-6b, "
         "vicuna-7b-v1.3, qwen-7b-chat, belle-7b-2m.",
     ),
-    Mistake("RUN --engine slurm", "unknown engine 'slurm'. Known: local, ray."),
+    Mistake("RUN --engine slurm", "--engine 'slurm' is not one of local, ray."),
     Mistake(
         "RUN --cluster head:6379",
         "--cluster head:6379 requires a Ray cluster. Add --engine ray, or remove --cluster.",

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from ragbed import open_run
 from ragbed.analysis.overview import tabulate_run
-from ragbed.api.run_result import describe_cells
+from ragbed.api.runs import describe_cells
 from ragbed.cli.console import show_result
 from ragbed.reporting.table import Result
 from ragbed.runs.execution import run

@@ -12,7 +12,7 @@ from itertools import cycle
 from pathlib import Path
 
 from benches.own_rag import DATA as OWN_DATA
-from benches.own_rag import write_documents
+from benches.own_rag import DOCS
 from tests.builder.world_site import World, make_world, running_generator
 from tests.cli.typed import Done, type_command
 from tests.docs.blocks import ROOT
@@ -76,7 +76,7 @@ class Place:
         elif path.parts[0] == "builds" and not path.suffix:
             self._copy_items(path / "en_base.jsonl")
         elif word == "handbook":
-            write_documents(path)
+            shutil.copytree(DOCS, path)
         elif word == "qa.csv":
             shutil.copy(OWN_DATA / word, path)
         elif path.parts[0] == "docs":

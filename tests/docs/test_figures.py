@@ -1,4 +1,4 @@
-"""The figures of the docs are those that a benchmark recorded (`python -m benches NAME --record`)."""
+"""The figures of the docs are those of the benchmarks' outputs in docs/project/data."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from benches.__main__ import MEMBERS, RECORDS
+from benches.__main__ import MEMBERS
 from tests.docs.blocks import ROOT
 
 _PROJECT = ROOT / "docs" / "project"
@@ -29,7 +29,7 @@ def _rows(section: str) -> list[str]:
     return [line for line in section.splitlines() if line.startswith("|")][2:]
 
 
-@pytest.mark.parametrize("record", sorted(RECORDS.glob("*.txt")), ids=lambda record: record.stem)
+@pytest.mark.parametrize("record", sorted((_PROJECT / "data").glob("*.txt")), ids=lambda record: record.stem)
 def test_every_figure_of_a_table_is_in_the_record_of_its_benchmark(record: Path) -> None:
     assert record.stem in MEMBERS
     recorded = set(_NUMBER.findall(record.read_text("utf-8")))

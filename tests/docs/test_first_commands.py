@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shlex
+import shutil
 import signal
 import subprocess
 import sys
@@ -15,6 +16,8 @@ from pathlib import Path
 
 import pytest
 
+from benches.own_rag import DATA as OWN_DATA
+from benches.own_rag import DOCS as OWN_DOCS
 from ragbed.cli import COMMANDS
 from ragbed.data.catalog import CATALOG, folder_of
 from tests.cli.typed import type_command
@@ -38,6 +41,9 @@ def environ(rgb_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> d
     downloaded = folder_of(CATALOG["rgb"], tmp_path / "data")
     downloaded.parent.mkdir(parents=True)
     downloaded.symlink_to(rgb_dir)
+    shutil.copytree(OWN_DOCS, tmp_path / "handbook")
+    for source in (OWN_DATA / "qa.csv", ROOT / "examples/own_rag.py", ROOT / "examples/plain_rag.py"):
+        shutil.copy(source, tmp_path)
     return named
 
 

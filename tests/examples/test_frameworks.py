@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import ragbed
-from benches.own_rag import DATA, write_documents
+from benches.own_rag import DATA, DOCS
 from ragbed.models.lexical import answer_lexically
 from tests.cli.typed import type_command
 from tests.servers.function_model import ModelRequest, function_model
@@ -28,7 +29,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A folder with the examples, which is the current one, and a model that answers."""
     for path in EXAMPLES.glob("*.py"):
         (tmp_path / path.name).write_text(path.read_text("utf-8"))
-    write_documents(tmp_path / "handbook")
+    shutil.copytree(DOCS, tmp_path / "handbook")
     (tmp_path / "qa.csv").write_text((DATA / "qa.csv").read_text("utf-8"))
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", list(sys.path))

@@ -13,7 +13,6 @@ import pytest
 
 import ragbed
 from ragbed.data.native import to_line
-from ragbed.models.base import Sampling
 from ragbed.models.providers.dialects import COMPATIBLE
 from ragbed.models.providers.transport import Transport
 from ragbed.runs.store import StoredResult, open_store
@@ -253,11 +252,3 @@ def test_an_error_inside_a_response_is_an_error(data: Path, tmp_path: Path, monk
     assert done.code == 3
     assert {result.completion.outcome for result in results} == {"error"}
     assert "server: HTTP 502" in (results[0].completion.error or "")
-
-
-def test_without_negotiation_the_body_is_unchanged(data: Path, tmp_path: Path) -> None:
-    with serving(Server("gemini")) as server:
-        _run(server, data, tmp_path / "run", "--limit", "1")
-    assert server.bodies[0] | {"messages": None} == {
-        "model": "m", "temperature": 0.0, "max_tokens": Sampling().max_tokens, "top_p": 1.0, "messages": None
-    }  # fmt: skip

@@ -153,12 +153,9 @@ def test_a_response_that_never_ends_is_a_timeout(fault: Fault) -> None:
     assert (done.error, done.attempts) == ("timeout: no complete response was received within 0.4 s", 2)
 
 
-def test_silence_in_a_response_ends_before_the_attempt() -> None:
+def test_silence_in_a_response_ends_before_the_attempt_and_is_reported_with_its_own_time_limit() -> None:
     done, _ = ask(hang_in_body, well, patience=replace(QUICK, silence_s=0.05))
     assert (done.outcome, done.attempts) == ("ok", 2)
-
-
-def test_silence_in_a_response_is_reported_with_its_own_time_limit() -> None:
     done, _ = ask(hang_in_body, patience=replace(QUICK, silence_s=0.05, attempts=1))
     assert done.error == "timeout: the server sent no data for 0.05 s"
 

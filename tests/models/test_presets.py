@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
-import json
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from threading import Event, Thread
+from typing import Any
 
 import msgspec
 import pytest
@@ -16,7 +12,7 @@ from ragbed.models.presets import PRESETS
 from ragbed.schema import Case, Document, Message
 from tests.cli.typed import type_command
 from tests.models.asking import case
-from tests.servers.faulty_model import FaultServer, reply
+from tests.servers.function_model import ModelRequest, function_model
 
 VICUNA = (
     "A chat between a curious user and an artificial intelligence assistant. "
@@ -64,33 +60,6 @@ def test_a_model_uses_its_own_system_text_if_the_case_has_none() -> None:
     assert PRESETS["qwen-7b-chat"].prompt(bare) == CHATML.format(HELPFUL, "U")
 
 
-def test_sampling_is_that_of_the_original_code() -> None:
-    found = {
-        name: (one.sampling.temperature, one.sampling.top_p, one.sampling.max_tokens) for name, one in PRESETS.items()
-    }
-    assert found == {name: (0.7, 1.0 if name == "chatgpt" else 0.8, 256) for name in PRESETS}
-
-
-@contextmanager
-def in_thread(server: FaultServer) -> Iterator[FaultServer]:
-    """Run a server in a thread, because a command needs the main thread for its signals."""
-    ready, end = Event(), Event()
-
-    async def serve() -> None:
-        async with server:
-            ready.set()
-            await asyncio.to_thread(end.wait)
-
-    thread = Thread(target=lambda: asyncio.run(serve()))
-    thread.start()
-    ready.wait()
-    try:
-        yield server
-    finally:
-        end.set()
-        thread.join()
-
-
 def test_an_unknown_preset_is_named_with_the_nearest() -> None:
     done = type_command("run", "-m", "scripted/oracle", "-d", "figure1", "--preset", "vicuna")
     assert done.code == 2
@@ -107,13 +76,17 @@ def test_a_provider_without_presets_refuses_one() -> None:
 
 
 def test_a_run_uses_the_presets_sampling_unless_options_override_it(tmp_path: Path) -> None:
-    body = json.dumps({"choices": [{"text": "gold"}]}).encode()
-    with in_thread(FaultServer([reply(body)])) as server:
+    found: list[Any] = []
+
+    def respond(request: ModelRequest) -> str:
+        found.append(request.body)
+        return "gold"
+
+    with function_model(respond) as url:
         words = ("run", "-m", "openai-api/t/m", "-d", "figure1", "--num-docs", "2", "--preset", "belle-7b-2m")
         more = ("--temperature", "0.1", "--cache", "off", "--out", str(tmp_path / "run"))
-        done = type_command(*words, *more, env={"T_BASE_URL": server.url})
+        done = type_command(*words, *more, env={"T_BASE_URL": url})
     assert done.code == 0, done.err
-    found = [json.loads(request.body) for request in server.seen]
     assert {(one["temperature"], one["top_p"], one["max_tokens"]) for one in found} == {(0.1, 0.8, 256)}
     again = type_command(
         "run", "-m", "scripted/oracle", "-d", "figure1", "--num-docs", "2", "--out", str(tmp_path / "run")

@@ -102,14 +102,6 @@ def test_a_response_without_an_answer_keeps_its_thought_and_the_served_model() -
     assert (done.outcome, done.reasoning, done.served.model) == ("error", "Hm", "c-2025")
 
 
-@pytest.mark.parametrize(
-    "text", ["<think>Hm</think>", "<think>\n</think>\n", "<|channel|>analysis<|message|>Hm<|end|>"]
-)
-def test_a_thought_in_tags_without_an_answer_is_an_error(text: str) -> None:
-    done, _ = ask(*[reply(chat(text))] * 3)
-    assert (done.outcome, (done.error or "").partition(":")[0]) == ("error", "empty")
-
-
 _EVENT = b'data: {"choices": [{"delta": {"content": "Par"}}]}\n\n'
 _LAST_EVENT = b'data: {"choices": [{"delta": {"content": "is"}, "finish_reason": "stop"}]}\n\n'
 

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from ragbed.data import Dataset, native
+from ragbed.data import Dataset
 from ragbed.models.scripted import SCRIPTS, ScriptedModel
 from ragbed.schema import Item
 from ragbed.scoring import score
 from ragbed.testbeds import TESTBEDS, WITHOUT_DOCUMENTS
 from ragbed.testbeds.settings import Settings
-from tests.items import base_item, fact_item, integration_item
+from tests.items import as_dataset, base_item, fact_item, integration_item
 
 _ITEMS: dict[str, list[Item]] = {
     "noise": [base_item(number) for number in range(20)],
@@ -38,12 +38,6 @@ def _rates(dataset: Dataset, testbed: str, script: str, settings: Settings) -> d
         for name, value in score(case, reply).items():
             sums[case.noise][name] += value is True
     return {noise: {name: value / row["n"] for name, value in row.items()} for noise, row in sums.items()}
-
-
-def _made(folder: Path, testbed: str) -> Dataset:
-    path = folder / "made.jsonl"
-    path.write_bytes(b"".join(map(native.to_line, _ITEMS[testbed])))
-    return Dataset("made", path)
 
 
 @pytest.mark.parametrize(
@@ -74,14 +68,14 @@ def _made(folder: Path, testbed: str) -> Dataset:
 def test_scores_are_all_or_nothing_where_the_script_decides(
     tmp_path: Path, script: str, testbed: str, correct: int, refused: int
 ) -> None:
-    for rates in _rates(_made(tmp_path, testbed), testbed, script, Settings()).values():
+    for rates in _rates(as_dataset(tmp_path, *_ITEMS[testbed]), testbed, script, Settings()).values():
         for scorer in ("code", "paper"):
             assert (rates[f"{scorer}.correct"], rates[f"{scorer}.refused"]) == (correct, refused)
 
 
 @pytest.mark.parametrize("script", ["first-doc", "last-doc"])
 def test_one_document_is_correct_as_often_as_it_supports(tmp_path: Path, script: str) -> None:
-    rates = _rates(_made(tmp_path, "noise"), "noise", script, Settings())
+    rates = _rates(as_dataset(tmp_path, *_ITEMS["noise"]), "noise", script, Settings())
     assert {noise: rate["code.correct"] for noise, rate in rates.items()} == {
         0: 1,
         0.2: 0.8,
@@ -101,4 +95,4 @@ def test_the_last_document_exposes_the_fixed_position(rgb_dir: Path, profile: st
 def test_every_script_completes_every_testbed_without_retrieval(tmp_path: Path) -> None:
     for testbed in (name for name in TESTBEDS if name not in WITHOUT_DOCUMENTS):
         for script in SCRIPTS:
-            assert _rates(_made(tmp_path, testbed), testbed, script, Settings())
+            assert _rates(as_dataset(tmp_path, *_ITEMS[testbed]), testbed, script, Settings())

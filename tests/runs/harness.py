@@ -159,7 +159,9 @@ def _fill(path: Path, worker: int, entries: int, gate: Barrier) -> None:
 
 
 CONTEXT = multiprocessing.get_context("forkserver")
-CONTEXT.set_forkserver_preload(["tests.runs.killed_turns", "ragbed.models.providers.openai"])
+CONTEXT.set_forkserver_preload(
+    ["tests.runs.killed_turns", "ragbed.models.providers.openai", "ragbed.ui.viewer.app", "ragbed.ui.review.app"]
+)
 
 
 def start(folder: Path, cases: int, endpoint: Endpoint, largest: int | None = None) -> BaseProcess:

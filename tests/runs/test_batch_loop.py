@@ -262,28 +262,20 @@ def test_a_small_batch_waits_if_other_batches_fill_the_queue(
 
 
 @pytest.mark.parametrize("model", MODELS)
-def test_cases_of_a_batch_without_results_are_errors_and_are_sent_again(
-    model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("lost", "message"), [("no_results", "no longer has the results of batch batch-0"), ("gone", "no longer has batch")]
+)
+def test_cases_of_a_batch_without_results_or_that_is_gone_are_errors_and_are_sent_again(
+    model: str, lost: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with _serving(monkeypatch, no_results=True, delay_s=0):
-        with pytest.raises(RagbedError):  # the results of a recent batch may be available later
-            _run(model, tmp_path / "run", batch=True)
-        monkeypatch.setattr("ragbed.runs.batch_loop._KEPT_S", 0.0)
+    with _serving(monkeypatch, delay_s=0, **{lost: True}):
+        if lost == "no_results":
+            with pytest.raises(RagbedError):  # the results of a recent batch may be available later
+                _run(model, tmp_path / "run", batch=True)
+            monkeypatch.setattr("ragbed.runs.batch_loop._KEPT_S", 0.0)
         run = _run(model, tmp_path / "run", batch=True)
     assert run.outcomes == {"error": CASES}
-    assert "the provider no longer has the results of batch batch-0" in run.errors[0]["message"]
-    with _serving(monkeypatch, delay_s=0):
-        assert _run(model, tmp_path / "run", batch=True).outcomes == {"ok": CASES}
-
-
-@pytest.mark.parametrize("model", MODELS)
-def test_cases_of_a_batch_that_is_gone_are_errors_and_are_sent_again(
-    model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with _serving(monkeypatch, gone=True, delay_s=0):
-        run = _run(model, tmp_path / "run", batch=True)
-    assert run.outcomes == {"error": CASES}
-    assert "the provider no longer has batch batch-0" in run.errors[0]["message"]
+    assert message in run.errors[0]["message"]
     assert read_status(tmp_path / "run").batches == []
     with _serving(monkeypatch, delay_s=0):
         assert _run(model, tmp_path / "run", batch=True).outcomes == {"ok": CASES}

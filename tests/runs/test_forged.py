@@ -29,8 +29,6 @@ FORGED = {
     "another index": "CREATE INDEX i ON results (outcome);",
     "a missing index": "DROP INDEX one_result;",
     "a missing table": "DROP TABLE intents;",
-    "a negative version": "PRAGMA user_version = -1;",
-    "no version": "PRAGMA user_version = 0;",
     "another program": "PRAGMA application_id = 7;",
 }
 

@@ -85,7 +85,10 @@ def test_a_run_without_gold_is_judged_and_reported(tmp_path: Path) -> None:
     judged = ragbed.judge(run, {"j": lambda prompt: "VERDICT: yes"}, criteria="supported,sufficient,refusal,correct")
     rates = {row["criterion"]: row["rate"] for row in judged.records()}
     assert rates == {"supported": 1.0, "sufficient": 1.0, "refusal": 0.75}  # the failed trace counts
+    assert all(row["low"] < row["rate"] <= row["high"] for row in judged.records())
     assert type_command("report", str(tmp_path / "live")).code == 0
+    diagnosed = type_command("diagnose", str(tmp_path / "live"))
+    assert "has no trials with documents and gold answers, so there is nothing to diagnose" in diagnosed.err
 
 
 @pytest.mark.parametrize(

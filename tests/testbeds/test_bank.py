@@ -8,19 +8,16 @@ from pathlib import Path
 
 import pytest
 
-from ragbed.data import Dataset, native
 from ragbed.schema import Case, Item, Passage
 from ragbed.testbeds import TESTBEDS
 from ragbed.testbeds.document_bank import BEFORE
 from ragbed.testbeds.settings import Settings
-from tests.items import base_item
+from tests.items import as_dataset, base_item
 
 
 def _cases(folder: Path, items: list[Item]) -> list[Case]:
-    path = folder / "made.jsonl"
-    path.write_bytes(b"".join(map(native.to_line, items)))
     settings = Settings(distractors=("random",), noise=(Fraction("0.8"),))
-    return list(TESTBEDS["noise"].cases(Dataset("made", path), settings))
+    return list(TESTBEDS["noise"].cases(as_dataset(folder, *items), settings))
 
 
 def _lenders(case: Case) -> set[str]:
@@ -57,10 +54,9 @@ def test_four_others_are_needed_for_four_documents(tmp_path: Path) -> None:
 
 
 def test_many_documents_require_as_many_items_as_the_reason_states(tmp_path: Path) -> None:
-    path = tmp_path / "made.jsonl"
-    path.write_bytes(b"".join(native.to_line(base_item(number)) for number in range(BEFORE)))
+    dataset = as_dataset(tmp_path, *map(base_item, range(BEFORE)))
     settings = Settings(distractors=("random",), num_docs=(BEFORE + 2,))
-    (reason,) = {case.reason for case in TESTBEDS["length"].cases(Dataset("made", path), settings)}
+    (reason,) = {case.reason for case in TESTBEDS["length"].cases(dataset, settings)}
     assert reason is not None
     assert reason.endswith(f"; more than {BEFORE} require a dataset of at least {BEFORE + 1} items")
 

@@ -13,7 +13,7 @@ import pytest
 from msgspec import structs
 
 from ragbed.analysis.comparison import open_side
-from ragbed.analysis.diagnosis.context import is_right
+from ragbed.analysis.diagnosis.classify import diagnose_trial
 from ragbed.analysis.metrics.prompting import WANTED
 from ragbed.analysis.overview import ConditionRow
 from ragbed.analysis.run_cells import read_report_cells
@@ -26,6 +26,7 @@ from ragbed.runs.condition import Condition
 from ragbed.runs.execution import run
 from ragbed.runs.store import open_store
 from ragbed.schema import Case, Completion
+from ragbed.scoring import score_outcome
 from ragbed.scoring.robust.verdict import judge
 from ragbed.testbeds import TESTBEDS, headline_score, right_score, wanted_scores
 from ragbed.testbeds.prompts import FLAG, REFUSAL
@@ -108,7 +109,8 @@ def test_the_diagnosis_counts_the_declared_trials(folder: Path) -> None:
     right = defaultdict(list)
     with open_store(folder, create=False) as store:
         for stored in store.results():
-            right[stored.case.testbed].append(is_right(stored, judge(stored.case, stored.completion.reply or "")))
+            values = score_outcome(stored.case, stored.completion)
+            right[stored.case.testbed].append(diagnose_trial(stored, values) is None)
     assert right == _right_by_declaration(folder)
 
 

@@ -12,20 +12,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from ragbed.data import Dataset, native
+from ragbed.data import Dataset
 from ragbed.schema import Case, Item, Passage
 from ragbed.testbeds import TESTBEDS
 from ragbed.testbeds.document_order import PositionTurns, slots_of
 from ragbed.testbeds.settings import Settings
-from tests.items import base_item, fact_item, integration_item
+from tests.items import as_dataset, base_item, fact_item, integration_item
 
 _RATIOS = tuple(Fraction(tenths, 10) for tenths in (0, 2, 4, 6, 8))
-
-
-def _write(folder: Path, items: list[Item]) -> Dataset:
-    path = folder / "made.jsonl"
-    path.write_bytes(b"".join(map(native.to_line, items)))
-    return Dataset("made", path)
 
 
 def _cases(dataset: Dataset, testbed: str = "noise", **settings: object) -> list[Case]:
@@ -37,7 +31,7 @@ def _drawn(case: Case, stance: str) -> set[str]:
 
 
 def test_document_sets_are_nested_across_ratios(tmp_path: Path) -> None:
-    cases = {case.noise: case for case in _cases(_write(tmp_path, [base_item()]))}
+    cases = {case.noise: case for case in _cases(as_dataset(tmp_path, base_item()))}
     for less, more in ((0.0, 0.2), (0.2, 0.4), (0.4, 0.6), (0.6, 0.8)):
         assert _drawn(cases[more], "supports") < _drawn(cases[less], "supports")
         assert _drawn(cases[less], "distracts") < _drawn(cases[more], "distracts")
@@ -55,7 +49,7 @@ def _moved(cases: list[Case]) -> int:
 
 @pytest.mark.parametrize("arms", [("related",), ("random",)])
 def test_every_document_keeps_its_slot_when_the_ratio_changes(tmp_path: Path, arms: tuple[str, ...]) -> None:
-    dataset = _write(tmp_path, [base_item(number) for number in range(9)])
+    dataset = as_dataset(tmp_path, *(base_item(number) for number in range(9)))
     cases = _cases(dataset, distractors=arms)
     for item in range(9):
         of_item = [case for case in cases if case.item == str(item)]
@@ -67,7 +61,7 @@ def test_every_document_keeps_its_slot_when_the_ratio_changes(tmp_path: Path, ar
 
 def test_every_document_keeps_its_slot_when_the_share_of_true_ones_changes(tmp_path: Path) -> None:
     shares = tuple(Fraction(fifths, 5) for fifths in range(6))
-    assert _moved(_cases(_write(tmp_path, [fact_item(0)]), "counterfactual", correct=shares)) == 0
+    assert _moved(_cases(as_dataset(tmp_path, fact_item(0)), "counterfactual", correct=shares)) == 0
 
 
 def test_the_balance_is_kept_nearly_where_items_cannot_supply_all_mixes(rgb_dir: Path) -> None:
@@ -116,15 +110,15 @@ def test_slot_counts_differ_by_at_most_one_up_to_five_documents(items: int, docs
 @pytest.mark.parametrize("arms", [("related",), ("random",), ("fixed",)])
 def test_appending_items_changes_no_old_case(tmp_path: Path, arms: tuple[str, ...]) -> None:
     items = [base_item(number, distracts=10) for number in range(40)]
-    few = _cases(_write(tmp_path, items[:20]), distractors=arms)
-    many = _cases(_write(tmp_path, items), distractors=arms)
+    few = _cases(as_dataset(tmp_path, *items[:20]), distractors=arms)
+    many = _cases(as_dataset(tmp_path, *items), distractors=arms)
     assert all(case.feasible for case in few)
     assert few == many[: len(few)]
 
 
 def test_neither_limit_nor_language_changes_a_case(tmp_path: Path) -> None:
     items = [base_item(number, lang="zh" if number % 3 else "en") for number in range(30)]
-    dataset = _write(tmp_path, items)
+    dataset = as_dataset(tmp_path, *items)
     everything = {case.case: case for case in _cases(dataset, distractors=("random",))}
     for case in _cases(dataset, distractors=("random",), limit=7) + _cases(
         dataset, distractors=("random",), langs=("zh",)
@@ -133,7 +127,7 @@ def test_neither_limit_nor_language_changes_a_case(tmp_path: Path) -> None:
 
 
 def test_another_seed_draws_and_places_otherwise(tmp_path: Path) -> None:
-    dataset = _write(tmp_path, [base_item(number, supports=9, distracts=9) for number in range(20)])
+    dataset = as_dataset(tmp_path, *(base_item(number, supports=9, distracts=9) for number in range(20)))
     zero, one = (_cases(dataset, seed=seed, noise=(Fraction("0.8"),)) for seed in (0, 1))
     assert [case.documents for case in zero] != [case.documents for case in one]
     assert sum(_drawn(a, "supports") == _drawn(b, "supports") for a, b in zip(zero, one, strict=True)) < 10
@@ -173,7 +167,7 @@ def test_a_case_has_the_requested_mix_or_is_infeasible(rgb_dir: Path) -> None:
 def test_an_infeasible_case_says_why_and_what_could_be_had(
     tmp_path: Path, supports: int, distracts: int, noise: str, docs: int, reason: str, real: float | None
 ) -> None:
-    dataset = _write(tmp_path, [base_item(supports=supports, distracts=distracts)])
+    dataset = as_dataset(tmp_path, base_item(supports=supports, distracts=distracts))
     (case,) = _cases(dataset, noise=(Fraction(noise),), num_docs=(docs,))
     assert (case.feasible, case.reason, case.noise_real) == (False, reason, real)
 
@@ -182,7 +176,7 @@ def test_a_repeated_text_is_drawn_only_when_nothing_else_is_left(tmp_path: Path)
     texts = ("a", "a", "a", "b", "c", "d", "e")
     item = base_item(passages=tuple(Passage(text=text, stance="distracts") for text in texts))
     for docs, expected in ((5, Counter("abcde")), (7, Counter("aaabcde"))):
-        (case,) = _cases(_write(tmp_path, [item]), "rejection", num_docs=(docs,))
+        (case,) = _cases(as_dataset(tmp_path, item), "rejection", num_docs=(docs,))
         assert Counter(document.text for document in case.documents) == expected
 
 
@@ -190,7 +184,7 @@ def test_a_mislabelled_document_is_drawn_last(tmp_path: Path) -> None:
     leak = Passage(text="Q0: it is GOLD-0-gold after all.", stance="distracts")
     empty = Passage(text="Q0: nothing here.", stance="supports")
     plain = base_item(supports=4, distracts=4)
-    dataset = _write(tmp_path, [base_item(passages=(empty, leak, *plain.passages))])
+    dataset = as_dataset(tmp_path, base_item(passages=(empty, leak, *plain.passages)))
     for noise, has_empty, has_leak in (("0", True, False), ("0.2", False, False), ("0.8", False, False)):
         (case,) = _cases(dataset, noise=(Fraction(noise),))
         texts = {document.text for document in case.documents}
@@ -200,7 +194,7 @@ def test_a_mislabelled_document_is_drawn_last(tmp_path: Path) -> None:
 
 
 def test_random_documents_are_nested_and_all_different(tmp_path: Path) -> None:
-    dataset = _write(tmp_path, [base_item(number) for number in range(12)])
+    dataset = as_dataset(tmp_path, *(base_item(number) for number in range(12)))
     by_item: dict[str, list[Case]] = {}
     for case in _cases(dataset, distractors=("random",)):
         by_item.setdefault(case.item, []).append(case)
@@ -212,7 +206,7 @@ def test_random_documents_are_nested_and_all_different(tmp_path: Path) -> None:
 def test_the_fixed_arm_keeps_one_supporting_document_and_its_control_the_length(tmp_path: Path) -> None:
     items = [base_item(number, distracts=10) for number in range(15)]
     fixed: dict[tuple[str, int], Case] = {}
-    for case in _cases(_write(tmp_path, items), distractors=("fixed",)):
+    for case in _cases(as_dataset(tmp_path, *items), distractors=("fixed",)):
         assert len(_drawn(case, "supports")) == 1
         if case.arm == "fixed":
             fixed[case.item, case.k] = case
@@ -227,7 +221,7 @@ def test_the_fixed_arm_keeps_one_supporting_document_and_its_control_the_length(
 
 
 def test_rotations_ask_every_item_at_every_slot(tmp_path: Path) -> None:
-    dataset = _write(tmp_path, [base_item(number) for number in range(3)])
+    dataset = as_dataset(tmp_path, *(base_item(number) for number in range(3)))
     plain = _cases(dataset, noise=(Fraction("0.8"),))
     rotated = _cases(dataset, noise=(Fraction("0.8"),), all_positions=True)
     assert len(rotated) == 15
@@ -242,13 +236,13 @@ def _text(document: object) -> str:
 
 
 def test_rejection_gives_distracting_documents_only(tmp_path: Path) -> None:
-    (case,) = _cases(_write(tmp_path, [base_item()]), "rejection")
+    (case,) = _cases(as_dataset(tmp_path, base_item()), "rejection")
     assert (case.noise, case.noise_real, case.slots, case.expect) == (1.0, 1.0, (), "refuse")
     assert {document.stance for document in case.documents} == {"distracts"}
 
 
 def test_every_sub_question_has_a_document(tmp_path: Path) -> None:
-    dataset = _write(tmp_path, [integration_item(0, (4, 1, 3)), integration_item(1, (1, 1, 1, 1))])
+    dataset = as_dataset(tmp_path, integration_item(0, (4, 1, 3)), integration_item(1, (1, 1, 1, 1)))
     cases = {(case.item, case.noise): case for case in _cases(dataset, "integration")}
     for noise in (0.0, 0.2, 0.4):
         parts = {text.split()[2] for text in _drawn(cases["0", noise], "supports")}
@@ -261,9 +255,8 @@ def test_every_sub_question_has_a_document(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("correct", ["0", "0.2", "0.4", "0.6", "0.8", "1"])
 def test_a_passage_is_never_used_with_its_own_edit(tmp_path: Path, correct: str) -> None:
-    for case in _cases(
-        _write(tmp_path, [fact_item(number) for number in range(9)]), "counterfactual", correct=(Fraction(correct),)
-    ):
+    dataset = as_dataset(tmp_path, *map(fact_item, range(9)))
+    for case in _cases(dataset, "counterfactual", correct=(Fraction(correct),)):
         true = {text.split()[-1] for text in _drawn(case, "supports")}
         wrong = {text.split()[-1] for text in _drawn(case, "contradicts")}
         assert case.feasible
@@ -276,7 +269,7 @@ def test_a_passage_is_never_used_with_its_own_edit(tmp_path: Path, correct: str)
 
 def test_true_documents_are_nested_over_their_share(tmp_path: Path) -> None:
     shares = tuple(Fraction(tenths, 5) for tenths in range(6))
-    cases = _cases(_write(tmp_path, [fact_item(0)]), "counterfactual", correct=shares)
+    cases = _cases(as_dataset(tmp_path, fact_item(0)), "counterfactual", correct=shares)
     for less, more in pairwise(cases):
         assert _drawn(less, "supports") < _drawn(more, "supports")
         assert _drawn(more, "contradicts") < _drawn(less, "contradicts")
@@ -284,12 +277,12 @@ def test_true_documents_are_nested_over_their_share(tmp_path: Path) -> None:
 
 def test_with_true_documents_only_an_answer_is_expected(tmp_path: Path) -> None:
     shares = (Fraction(0), Fraction(4, 5), Fraction(1))
-    cases = _cases(_write(tmp_path, [fact_item(0)]), "counterfactual", correct=shares)
+    cases = _cases(as_dataset(tmp_path, fact_item(0)), "counterfactual", correct=shares)
     assert [case.expect for case in cases] == ["correct", "correct", "answer"]
 
 
 def test_more_than_all_documents_is_infeasible(tmp_path: Path) -> None:
-    dataset = _write(tmp_path, [fact_item(0)])
+    dataset = as_dataset(tmp_path, fact_item(0))
     (case,) = _cases(dataset, "counterfactual", noise=(Fraction("0.4"),), correct=(Fraction("0.8"),))
     assert case.reason == "the distractors and the true documents together would exceed 5 documents"
 
@@ -297,7 +290,7 @@ def test_more_than_all_documents_is_infeasible(tmp_path: Path) -> None:
 def test_the_reason_counts_true_documents_that_have_no_edited_version(tmp_path: Path) -> None:
     item = fact_item(0, pairs=2)
     true = tuple(Passage(text=f"true without an edit {i}", stance="supports") for i in range(3))
-    dataset = _write(tmp_path, [replace(item, passages=(*item.passages, *true))])
+    dataset = as_dataset(tmp_path, replace(item, passages=(*item.passages, *true)))
     reasons = [case.reason for case in _cases(dataset, "conflict", num_docs=(6,), correct=(Fraction("0.5"),))]
     assert reasons == [
         "the case requires 6 edited documents, but the item has only 2 edited documents",
@@ -309,7 +302,7 @@ def test_the_reason_counts_true_documents_that_have_no_edited_version(tmp_path: 
 
 
 def test_closed_book_asks_every_item_without_documents(tmp_path: Path) -> None:
-    dataset = _write(tmp_path, [base_item(0), fact_item(1), integration_item(2, (2, 2))])
+    dataset = as_dataset(tmp_path, base_item(0), fact_item(1), integration_item(2, (2, 2)))
     cases = _cases(dataset, "closed-book")
     assert [(case.item, case.k, case.noise, case.expect) for case in cases] == [
         (item, 0, None, "answer") for item in "012"
@@ -336,13 +329,13 @@ def _twins() -> list[Item]:
 
 @pytest.mark.parametrize("testbed", ["noise", "closed-book"])
 def test_a_case_names_the_event_of_its_item(tmp_path: Path, testbed: str) -> None:
-    cases = _cases(_write(tmp_path, [base_item(0, event="cup"), base_item(1)]), testbed)
+    cases = _cases(as_dataset(tmp_path, base_item(0, event="cup"), base_item(1)), testbed)
     assert {(case.item, case.event) for case in cases} == {("0", "cup"), ("1", None)}
 
 
 @pytest.mark.parametrize("arms", [("related",), ("random",), ("fixed",)])
 def test_twins_have_the_same_documents_in_the_same_positions(tmp_path: Path, arms: tuple[str, ...]) -> None:
-    cases = _cases(_write(tmp_path, _twins()), distractors=arms, all_positions=True)
+    cases = _cases(as_dataset(tmp_path, *_twins()), distractors=arms, all_positions=True)
     cases = [
         case for case in cases if case.arm != "control"
     ]  # which have the length of the documents that they replace
@@ -358,6 +351,6 @@ def test_twins_have_the_same_documents_in_the_same_positions(tmp_path: Path, arm
 
 def test_a_twin_takes_no_turn_from_the_items_after_it(tmp_path: Path) -> None:
     items = _twins()
-    slots = {case.item: case.slots for case in _cases(_write(tmp_path, items))}
-    alone = {case.item: case.slots for case in _cases(_write(tmp_path, [item for item in items if not item.twin]))}
+    slots = {case.item: case.slots for case in _cases(as_dataset(tmp_path, *items))}
+    alone = {case.item: case.slots for case in _cases(as_dataset(tmp_path, *(item for item in items if not item.twin)))}
     assert {item: slots[item] for item in alone} == alone

@@ -9,7 +9,7 @@ from functools import partial
 from itertools import combinations
 from pathlib import Path
 from statistics import fmean, harmonic_mean
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import msgspec
 
@@ -134,31 +134,30 @@ def open_sides(folder: Path, scorer: str) -> dict[str, Side]:
     names, monitored = read_names([folder]), is_monitored(folder)
     with TrialTable(folder, [scorer], current=True) as table:
         table.update()
-        sides = {
-            names[model]: Side(folder, names[model], scores.means(), scores.incomplete, monitored)
-            for model, scores in table.read(partial(_read_scores, table, scorer)).items()
+        found = table.read(partial(_read_scores, table, scorer))
+    sides = {}
+    for model, (scores, incomplete) in found.items():
+        means = {
+            condition: {question: fmean(values) for question, values in questions.items()}
+            for condition, questions in scores.items()
         }
+        sides[names[model]] = Side(folder, names[model], means, incomplete, monitored)
     if not sides:
         raise UsageError(f"{folder} contains no results. To complete the run, rerun the command that created it.")
+    if not any(side.scores for side in sides.values()):
+        raise UsageError(
+            f"{folder}: the scorer {scorer} does not say which responses are correct, so it cannot be used here. "
+            "Return True or False, or a dictionary with the key 'correct'."
+        )
     return sides
 
 
-@dataclass
-class QuestionScores:
-    """The scores of a model by condition and question, and the numbers of incomplete trials."""
-
-    values: dict[ComparedCondition, dict[ComparedQuestion, list[float]]] = field(default_factory=dict)
-    incomplete: dict[ComparedCondition, Counter[ComparedQuestion]] = field(default_factory=dict)
-
-    def means(self) -> dict[ComparedCondition, dict[ComparedQuestion, float]]:
-        """Return the mean score for each question under each condition."""
-        return {
-            condition: {question: fmean(values) for question, values in questions.items()}
-            for condition, questions in self.values.items()
-        }
+# A model's scores by condition and question, and its numbers of incomplete trials.
+_Scores: TypeAlias = dict[ComparedCondition, dict[ComparedQuestion, list[float]]]
+_Incomplete: TypeAlias = dict[ComparedCondition, Counter[ComparedQuestion]]
 
 
-def _read_scores(table: TrialTable, scorer: str) -> dict[str, QuestionScores]:
+def _read_scores(table: TrialTable, scorer: str) -> dict[str, tuple[_Scores, _Incomplete]]:
     """Return the scores of each model in a run. A score is 1 if the trial is a success, and 0 for failed calls."""
     models = {number: name for number, (name, _) in table.store.models().items()}
     conditions = {
@@ -174,19 +173,17 @@ def _read_scores(table: TrialTable, scorer: str) -> dict[str, QuestionScores]:
         for number, _, condition, item, *_, headline in table.rows("cases")
     }
     verdicts = {number: (outcome, msgspec.json.decode(found)) for number, outcome, _, _, found in table.rows("scores")}
-    found: dict[str, QuestionScores] = {}
+    found: dict[str, tuple[_Scores, _Incomplete]] = {}
     for _, model, number, _, score, measures, _ in table.rows("trials"):
         condition, question, headline = cases[number]
-        scores = found.setdefault(models[model], QuestionScores())
+        scores, incomplete = found.setdefault(models[model], ({}, {}))
         outcome, values = verdicts[score]
-        incomplete = scores.incomplete.setdefault(condition, Counter())
-        if outcome != "ok":
-            incomplete[question] += 1
+        incomplete.setdefault(condition, Counter())[question] += outcome != "ok"
         value = 0 if outcome in ("error", "filtered") else values.get(headline)
         if value is None and measures:
             value = msgspec.json.decode(measures).get(headline)
         if value is not None:
-            scores.values.setdefault(condition, {}).setdefault(question, []).append(float(value))
+            scores.setdefault(condition, {}).setdefault(question, []).append(float(value))
     return found
 
 
@@ -374,24 +371,35 @@ class Ranking:
 
 @dataclass(frozen=True)
 class _Group:
-    """All models' scores on a testbed. A question's score is the mean over the conditions that all models share."""
+    """All models' scores on a testbed, and the questions that all of them share under each common condition."""
 
     condition: ComparedCondition
-    conditions: list[ComparedCondition]
     sides: dict[str, Side]
+    shared: dict[ComparedCondition, set[ComparedQuestion]]
 
-    def pool(self) -> dict[str, _Pooled]:
-        found: dict[str, dict[ComparedQuestion, list[float]]] = {name: {} for name in self.sides}
-        for condition in self.conditions:
-            for question in _shared(condition, self.sides.values()):
-                for name, side in self.sides.items():
-                    found[name].setdefault(question, []).append(side.scores[condition][question])
-        return {name: {question: fmean(values) for question, values in per.items()} for name, per in found.items()}
+    def pool(self, side: Side) -> _Pooled:
+        """Return a model's score on each shared question: the mean over the conditions."""
+        found: dict[ComparedQuestion, list[float]] = {}
+        for condition, questions in self.shared.items():
+            for question in questions:
+                found.setdefault(question, []).append(side.scores[condition][question])
+        return {question: fmean(values) for question, values in found.items()}
 
     def count_unpaired(self) -> int:
-        every = {question for side in self.sides.values() for one in self.conditions for question in side.scores[one]}
-        paired = {question for one in self.conditions for question in _shared(one, self.sides.values())}
-        return len({(question.text, question.answer) for question in every - paired})
+        """Count the questions that only some of the models have."""
+        every = {question for side in self.sides.values() for one in self.shared for question in side.scores[one]}
+        unpaired = every.difference(*self.shared.values())
+        return len({(question.text, question.answer) for question in unpaired})
+
+    def compare(self) -> list[PairedModels]:
+        """Compare all pairs of models."""
+        pooled = {name: self.pool(side) for name, side in self.sides.items()}
+        found = []
+        for first, second in combinations(pooled, 2):
+            monitored = self.sides[first].is_monitored or self.sides[second].is_monitored
+            row = compare_questions(self.condition, pooled[first], pooled[second], 0.0, is_monitored=monitored)
+            found.append(PairedModels(first, second, row))
+        return found
 
 
 def rank_models(sides: Sequence[Side]) -> list[Ranking]:
@@ -407,76 +415,52 @@ def rank_models(sides: Sequence[Side]) -> list[Ranking]:
         only = f"{sides[0].run} contains only the model {sides[0].model}" if sides else "the runs contain no trials"
         raise UsageError(f"{only}, but a ranking requires at least two models. Add more runs.")
     names = name_by_run([(side.run, side.model) for side in sides])
-    groups = [group for group in _group(dict(zip(names, sides, strict=True))) if group.conditions]
+    groups = _group(dict(zip(names, sides, strict=True)))
     if not groups:
         raise UsageError(
             "the models have no questions in common. Rank runs with the same data, testbeds and noise ratios."
         )
-    pooled = [group.pool() for group in groups]
-    pairs = [_compare_all(group, scores) for group, scores in zip(groups, pooled, strict=True)]
+    pairs = [group.compare() for group in groups]
     adjusted = iter(adjust([pair.comparison for found in pairs for pair in found]))
     return [
-        _rank(group, scores, [replace(pair, comparison=next(adjusted)) for pair in found])
-        for group, scores, found in zip(groups, pooled, pairs, strict=True)
+        _rank(group, [replace(pair, comparison=next(adjusted)) for pair in found])
+        for group, found in zip(groups, pairs, strict=True)
     ]
 
 
 def _group(sides: dict[str, Side]) -> list[_Group]:
+    """Return the testbeds on which at least two models share questions."""
     found: dict[ComparedCondition, dict[str, Side]] = {}
     for name, side in sides.items():
         for condition in side.scores:
             found.setdefault(condition._replace(noise=None, correct=0.0), {})[name] = side
-    return [_Group(condition, _common(condition, those), those) for condition, those in found.items() if len(those) > 1]
+    groups = []
+    for testbed, those in found.items():
+        shared = {
+            condition: set.intersection(*(set(side.scores.get(condition, ())) for side in those.values()))
+            for condition in next(iter(those.values())).scores
+            if condition._replace(noise=None, correct=0.0) == testbed
+        }
+        shared = {condition: questions for condition, questions in shared.items() if questions}
+        groups += [_Group(testbed, those, shared)] if len(those) > 1 and shared else []
+    return groups
 
 
-def _common(testbed: ComparedCondition, sides: dict[str, Side]) -> list[ComparedCondition]:
-    first = next(iter(sides.values()))
-    return [
-        condition
-        for condition in first.scores
-        if condition._replace(noise=None, correct=0.0) == testbed
-        and all(condition in side.scores for side in sides.values())
-        and _shared(condition, sides.values())
-    ]
-
-
-def _shared(condition: ComparedCondition, sides: Iterable[Side]) -> set[ComparedQuestion]:
-    return set.intersection(*(set(side.scores[condition]) for side in sides))
-
-
-def _compare_all(group: _Group, scores: dict[str, _Pooled]) -> list[PairedModels]:
-    return [
-        PairedModels(
-            first,
-            second,
-            compare_questions(
-                group.condition,
-                scores[first],
-                scores[second],
-                0.0,
-                is_monitored=group.sides[first].is_monitored or group.sides[second].is_monitored,
-            ),
-        )
-        for first, second in combinations(scores, 2)
-    ]
-
-
-def _rank(group: _Group, scores: dict[str, _Pooled], pairs: Sequence[PairedModels]) -> Ranking:
-    shared = {condition: _shared(condition, group.sides.values()) for condition in group.conditions}
-    times = Counter(question for questions in shared.values() for question in questions)
+def _rank(group: _Group, pairs: Sequence[PairedModels]) -> Ranking:
+    times = Counter(question for questions in group.shared.values() for question in questions)
     wins = Counter(pair.better for pair in pairs)
     losses = Counter(pair.second if pair.better == pair.first else pair.first for pair in pairs if pair.better)
     models = [
         RankedModel(
             name,
-            _interval(scores[name], times, is_monitored=side.is_monitored),
+            _interval(group.pool(side), times, is_monitored=side.is_monitored),
             1 + losses[name],
-            len(scores) - wins[name],
-            sum(side.count_incomplete(*one) for one in shared.items()),
+            len(group.sides) - wins[name],
+            sum(side.count_incomplete(*one) for one in group.shared.items()),
         )
         for name, side in group.sides.items()
     ]
-    noise = sorted({condition.noise for condition in group.conditions if condition.noise is not None})
+    noise = sorted({condition.noise for condition in group.shared if condition.noise is not None})
     return Ranking(
         group.condition,
         tuple(noise),

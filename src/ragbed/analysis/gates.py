@@ -13,13 +13,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import NormalDist
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias, get_args
 from xml.etree import ElementTree as Xml
 
 from ragbed.analysis.comparison import Comparison, format_p, name_condition
 from ragbed.analysis.locale import find_metric, read_words
 from ragbed.analysis.metrics import METRICS, measure
-from ragbed.analysis.metrics.cells import Cell, decided_for, interval_of
+from ragbed.analysis.metrics.cells import USUAL, Cell, decided_for, interval_of
 from ragbed.analysis.run_cells import decided_in, is_monitored, read_report_cells
 from ragbed.analysis.statistics.planning import POWER, rate_size
 from ragbed.analysis.statistics.rates import ALPHA, LEVEL, Interval, quantile, student, trials_behind, two_sided
@@ -28,9 +28,11 @@ from ragbed.analysis.trials.columns import Trial, group_rows
 from ragbed.errors import UnknownName, UsageError, option
 from ragbed.runs.decided import DecidedInterval
 from ragbed.runs.display_names import require_one_served
-from ragbed.schema import Case, Estimate
+from ragbed.schema import Case
+from ragbed.scoring import open_scorers
 from ragbed.testbeds import WITHOUT_DOCUMENTS
 from ragbed.testbeds.prompts.strategies import MARK
+from ragbed.testbeds.settings import Arm
 
 # Verdicts of a hypothetical trial. No real response is both correct and a refusal, but every score is 1 here, because
 # some metrics use only trials in which a certain score is 1 and would otherwise have no data.
@@ -39,7 +41,7 @@ _VERDICTS = dict.fromkeys(("correct", "partial", "aligned", "refused", "flagged"
 # the second is scored.
 _REPEATS = 2
 
-SELECTOR = r"(?P<table>[\w-]+)\.(?P<metric>\w+)(?:@(?P<at>[\w.=]+))?(?::(?P<lang>en|zh))?"
+SELECTOR = r"(?P<table>[\w-]+)\.(?P<metric>\w+)(?:@(?P<at>[\w.=,]+))?(?::(?P<lang>en|zh))?"
 """The regular expression for selectors."""
 _UNPREDICTABLE = frozenset({"own-rag"})  # tables whose cells depend on the documents that a system retrieves
 
@@ -51,7 +53,7 @@ class CellSelector:
     Attributes:
         parameter: The option that contains the selector: `fail_under` or `until`.
         text: The value of the option, as entered by the user.
-        arm: The condition, e.g. `withheld`; None for the usual one.
+        arm: The condition or the distractors, e.g. `withheld` or `fixed`; None for the usual ones.
     """
 
     parameter: str
@@ -66,29 +68,32 @@ class CellSelector:
         return option(self.parameter, self.text)
 
 
-def parse_selector(parameter: str, text: str, match: re.Match[str]) -> CellSelector:
+def parse_selector(parameter: str, text: str, match: re.Match[str], scorers: Sequence[str] = ()) -> CellSelector:
     """Convert a match of the `SELECTOR` pattern to a selector.
+
+    With scorers of the user, which have metrics of their own, the name of the metric is checked with the plan.
 
     Raises:
         UnknownName: The testbed or the metric does not exist.
-        ValueError: The noise ratio is not a number.
+        ValueError: The condition is neither a noise ratio nor distractors, nor both, e.g. `0.8,fixed`.
     """
     if match["table"] not in METRICS:
         raise UnknownName("testbed", match["table"], METRICS)
-    if find_metric(match["metric"]) is None:
+    if find_metric(match["metric"]) is None and not scorers:
         raise UnknownName("metric", match["metric"], read_words("en").section("definitions"))
-    at = match["at"]
-    if match["table"] in WITHOUT_DOCUMENTS:
-        return CellSelector(parameter, text, match["table"], match["metric"], None, match["lang"], at)
-    noise = None if at is None else float(at)
-    return CellSelector(parameter, text, match["table"], match["metric"], noise, match["lang"], None)
+    parts = match["at"].split(",") if match["at"] else []
+    known = parts if match["table"] in WITHOUT_DOCUMENTS else get_args(Arm)
+    arm = parts.pop() if parts and parts[-1] in known else None
+    noise = float(",".join(parts)) if parts else None
+    return CellSelector(parameter, text, match["table"], match["metric"], noise, match["lang"], arm)
 
 
 class PlannedCells:
     """Predicts a run's cells from its planned cases, using memory proportional to the number of conditions."""
 
-    def __init__(self, repeats: int) -> None:
-        self._repeats = range(min(repeats, _REPEATS))
+    def __init__(self, repeats: int, scorers: Sequence[str] = ()) -> None:
+        self._repeats, self._scorers = range(min(repeats, _REPEATS)), scorers
+        self._score, self._prefixes = open_scorers(scorers), tuple(f"{name}." for name in scorers)
         self._first: dict[tuple[object, ...], str] = {}  # first item in each condition; other items are skipped
         self._trials: list[Trial] = []
 
@@ -98,18 +103,21 @@ class PlannedCells:
             return
         condition = (case.data, case.lang, case.testbed, case.noise, case.noise_real, case.true_ratio, case.k, case.arm)
         if self._first.setdefault(condition, case.item) == case.item:
+            reply = next((alias for aliases in case.answer for alias in aliases), "")
+            scores = self._score(case, reply) if self._scorers else {}
+            own = {name: 1.0 for name, value in scores.items() if name.startswith(self._prefixes) and value is not None}
             self._trials += [
                 Trial(
                     model="", data=case.data, item="", lang=case.lang, testbed=case.testbed, profile=case.profile,
                     noise=case.noise, noise_real=case.noise_real, correct=case.true_ratio, k=case.k, arm=case.arm,
-                    seed=case.seed, slots=case.slots, repeat=repeat, scores=_VERDICTS,
+                    seed=case.seed, slots=case.slots, repeat=repeat, scores=_VERDICTS | own,
                 )
                 for repeat in self._repeats
             ]  # fmt: skip
 
     def cells(self, alpha: float | None = None) -> list[Cell]:
-        """Return the predicted cells of the robust scorer. Only their keys are meaningful, not their values."""
-        return list(measure(group_rows(self._trials), ["robust"], alpha))
+        """Return the predicted cells of the robust scorer and the user's. Only their keys are meaningful."""
+        return list(measure(group_rows(self._trials), ["robust", *self._scorers], alpha))
 
 
 def check_planned(selector: CellSelector, cells: Sequence[Cell]) -> list[Cell]:
@@ -120,13 +128,15 @@ def check_planned(selector: CellSelector, cells: Sequence[Cell]) -> list[Cell]:
     """
     present = _table_cells(selector, cells)
     if selector.table in _UNPREDICTABLE and any(
-        selector.lang in (None, cell.key.lang) and selector.arm in (None, cell.place.get("arm")) for cell in present
+        selector.lang in (None, cell.key.lang) and selector.arm in (None, cell.mix) for cell in present
     ):
         return []
     try:
         return select_cells(selector, cells)
     except UsageError:
-        metrics = dict.fromkeys(cell.estimate.metric for cell in present if find_metric(cell.estimate.metric))
+        metrics = dict.fromkeys(
+            cell.estimate.metric for cell in present if cell.is_own or find_metric(cell.estimate.metric)
+        )
         advice = f"Change {option('noise')}, {option('data')}, {option('lang')} or {option('limit')}"
         if selector.metric not in metrics:
             advice = (
@@ -141,15 +151,15 @@ def select_cells(selector: CellSelector, cells: Iterable[Cell]) -> list[Cell]:
     """Return the plain-prompt cells that match a selector, for every model, dataset, language and noise ratio.
 
     Raises:
-        UsageError: No cell matches the selector.
+        UsageError: No cell matches the selector, or it names no distractors and the metric has several.
     """
-    # Use non-default distractor conditions only for metrics that the default condition lacks, such as `noise_effect`.
     table = _table_cells(selector, cells)
     named = [cell for cell in table if cell.estimate.metric == selector.metric]
     if table and not named:
         raise UnknownName(f"metric of {selector.table}", selector.metric, {cell.estimate.metric for cell in table})
     if selector.arm is not None:
-        named = [cell for cell in named if cell.place.get("arm") == selector.arm]
+        named = [cell for cell in named if cell.mix == selector.arm]
+    # Use other conditions only for metrics that the default condition lacks, such as `noise_effect`.
     usual = [cell for cell in named if cell.has_usual_distractors]
     selected = [
         cell
@@ -169,14 +179,23 @@ def select_cells(selector: CellSelector, cells: Iterable[Cell]) -> list[Cell]:
 
 
 def _table_cells(selector: CellSelector, cells: Iterable[Cell]) -> list[Cell]:
-    return [
+    """Return the plain-prompt cells of a selector's testbed, which has one mix of documents or that of the selector."""
+    found = [
         cell
         for cell in cells
         if cell.table == selector.table
         and cell.scope == "all"
-        and cell.scorer == "robust"
+        and (cell.scorer == "robust" or cell.is_own)
         and MARK not in cell.key.profile
     ]
+    mixes = {(cell.mix, cell.place.get("noise")) for cell in found if cell.estimate.metric == selector.metric}
+    arms = sorted({arm for arm, _ in mixes})
+    if selector.arm is None and USUAL in arms and len(arms) > 1:
+        noise = selector.noise
+        ways = [f"{noise:g},{arm}" if noise is not None and (arm, noise) in mixes else arm for arm in arms]
+        spellings = ", ".join(f"{selector.table}.{selector.metric}@{way}" for way in ways)
+        raise UsageError(f"{selector}: the run has several distractor conditions. Name one: {spellings}.")
+    return found
 
 
 def describe_cell(cell: Cell) -> str:
@@ -190,7 +209,7 @@ def describe_cell(cell: Cell) -> str:
 
 State: TypeAlias = Literal["passed", "failed", "inconclusive"]
 
-_FLOOR = re.compile(SELECTOR + r"=(?P<minimum>[\d.]+)(?P<per_cent>%?)")
+_FLOOR = re.compile(SELECTOR + r"=(?P<minimum>-?[\d.]+)(?P<per_cent>%?)")
 # Short names for a RAG system's own testbed.
 _SHORT = {"accuracy": "own-rag.accuracy", "refusal": "own-rag.accuracy@withheld", "recall": "own-rag.retrieval_recall"}
 _FORM = (
@@ -217,8 +236,12 @@ class Floor(CellSelector):
     minimum: float
 
 
-def parse_floor(text: str) -> Floor:
+def parse_floor(text: str, scorers: Sequence[str] = ()) -> Floor:
     """Parse `TESTBED.METRIC[@CONDITION][:LANG]=SHARE`, or a short name such as `accuracy=0.7`.
+
+    Args:
+        text: The gate.
+        scorers: The user's scorers, which may have further metrics, with any number as their minimum.
 
     Raises:
         UsageError: The text has a different form, an unknown name, or a share that is not between 0 and 1.
@@ -228,27 +251,32 @@ def parse_floor(text: str) -> Floor:
     if match is None:
         raise UsageError(f"{option('fail_under', text)}: {_FORM}.")
     try:
-        selector, minimum = parse_selector("fail_under", text, match), float(match["minimum"])
+        selector, minimum = parse_selector("fail_under", text, match, scorers), float(match["minimum"])
     except ValueError:
         raise UsageError(f"{option('fail_under', text)}: {_FORM}.") from None
     metric = find_metric(selector.metric)
     if metric is not None and not metric.share:
         raise UsageError(f"{option('fail_under', text)}: {selector.metric} is not a rate, so it cannot have a minimum.")
     minimum /= 100 if match["per_cent"] else 1
-    if not 0 <= minimum <= 1:
+    if metric is not None and not 0 <= minimum <= 1:
         raise UsageError(
             f"{option('fail_under', text)}: the threshold must be between 0 and 1, or between 0% and 100%."
         )
     return Floor(**vars(selector), minimum=minimum)
 
 
-def check_plan(floors: Sequence[Floor], cases: Iterable[Case], repeats: int) -> Iterator[Case]:
+def check_plan(
+    floors: Sequence[Floor], cases: Iterable[Case], repeats: int, scorers: Sequence[str] = ()
+) -> Iterator[Case]:
     """Yield the cases of a plan. After the last one, check that there are enough cases to decide every gate.
+
+    The user's scorers are tried on a case of each condition, with its answer as the response.
 
     Raises:
         UsageError: A gate cannot be decided.
+        PluginFailed: A scorer raises an exception.
     """
-    planned = PlannedCells(repeats)
+    planned = PlannedCells(repeats, scorers)
     for case in cases:
         planned.add(case)
         yield case
@@ -257,19 +285,20 @@ def check_plan(floors: Sequence[Floor], cases: Iterable[Case], repeats: int) -> 
         check_planned(floor, cells)
 
 
-def check_run(floors: Sequence[Floor], folder: Path) -> list[GateResult]:
+def check_run(floors: Sequence[Floor], folder: Path, scorers: Sequence[str] = ()) -> list[GateResult]:
     """Check the results of a run against minimum rates.
 
     Raises:
         UsageError: A gate selects no cell, or a model's server served several models.
     """
-    cells = read_report_cells([folder], ["robust"], current=True)
+    used = ["robust", *scorers]
+    cells = read_report_cells([folder], used, current=True)
     require_one_served(folder, {cell.key.model for floor in floors for cell in select_cells(floor, cells)})
     if not is_monitored(folder):
         return check_floors(floors, cells)
     alpha = ALPHA / max(1, sum(len(select_cells(floor, cells)) for floor in floors))
     decided = [interval for interval in decided_in(folder) if interval.alpha <= alpha]
-    return check_floors(floors, read_report_cells([folder], ["robust"], alpha, current=True), decided)
+    return check_floors(floors, read_report_cells([folder], used, alpha, current=True), decided)
 
 
 def check_floors(
@@ -308,7 +337,7 @@ def _check_monitored(floor: Floor, cell: Cell, decided: Iterable[DecidedInterval
     if is_confirmed:
         return checked
     bounds = f"[{100 * decision.low:.1f}, {100 * decision.high:.1f}]"
-    message = f"{_describe(estimate, minimum)}; decided earlier in the run by the interval {bounds}"
+    message = f"{_describe(cell, minimum)}; decided earlier in the run by the interval {bounds}"
     return GateResult(checked.name, state, message)
 
 
@@ -334,15 +363,16 @@ def _check(floor: Floor, cell: Cell, p: float, among: int) -> GateResult:
     name = f"{floor.table}.{floor.metric} of {describe_cell(cell)}"
     if estimate.value is None:
         return GateResult(name, "inconclusive", "no case counts for this metric (0 of 0), so it has no value")
-    message = _describe(estimate, floor.minimum)
+    message = _describe(cell, floor.minimum)
     if p < _FALSE_ALARM:
         return GateResult(name, "failed", message)
     if estimate.low is None:
-        return GateResult(name, "inconclusive", f"{message}; runs with a stopping condition cannot test this metric")
+        reason = "it has no interval, because all questions have the same value or the run has a stopping condition"
+        return GateResult(name, "inconclusive", f"{message}; {reason}")
     if estimate.low >= floor.minimum or estimate.value >= floor.minimum == 1:
         doubt = "; no number of questions can confirm 100%, but one failure refutes it" if floor.minimum == 1 else ""
         return GateResult(name, "passed", message + doubt)
-    needed = _describe_needed(_needed_for_floor(estimate, floor.minimum, among), estimate.questions)
+    needed = _describe_needed(_needed_for_floor(cell, floor.minimum, among), estimate.questions)
     if estimate.value >= floor.minimum:
         return GateResult(name, "passed", f"{message}; {needed} would be needed to confirm this")
     reason = f"too few questions to decide{_adjustment(among)}: {needed} would be needed"
@@ -353,10 +383,12 @@ def _adjustment(among: int) -> str:
     return f" after adjustment for {among} gates" if among > 1 else ""
 
 
-def _describe(estimate: Estimate, minimum: float) -> str:
-    value, low, high = (f"{100 * (bound or 0):.1f}" for bound in (estimate.value, estimate.low, estimate.high))
+def _describe(cell: Cell, minimum: float) -> str:
+    estimate, unit = cell.estimate, "" if cell.is_number else "%"
+    numbers = (estimate.value, estimate.low, estimate.high, minimum)
+    value, low, high, least = (f"{one or 0:.2f}" if cell.is_number else f"{100 * (one or 0):.1f}" for one in numbers)
     bounds = "" if estimate.low is None else f" [{low}, {high}]"
-    return f"{value}%{bounds} of {estimate.n}, required {100 * minimum:.1f}%"
+    return f"{value}{unit}{bounds} of {estimate.n}, required {least}{unit}"
 
 
 def check_declines(rows: Sequence[Comparison], min_drop: float) -> list[GateResult]:
@@ -381,15 +413,16 @@ def _check_decline(row: Comparison, min_drop: float, among: int) -> GateResult:
     return GateResult(name, "inconclusive", f"{message}: {reason}")
 
 
-def _needed_for_floor(estimate: Estimate, minimum: float, among: int) -> float:
+def _needed_for_floor(cell: Cell, minimum: float, among: int) -> float:
     """Return the approximate number of questions that would decide a gate with a probability of 80%.
 
     This assumes that the estimate is correct, and that every question has as many trials as in the run. Only the level
     of the test is adjusted for the number of gates, not the interval that confirms a minimum.
     """
+    estimate = cell.estimate
     value, low, high = interval_of(estimate)
     level = 1 - (_FALSE_ALARM / among if value < minimum else _FALSE_ALARM)
-    if value < 0:
+    if value < 0 or cell.is_number:
         return _needed_by_reach(Interval(value, low, high), minimum, level, estimate.questions)
     # No misses are like no hits.
     behind = Interval(value, low, high) if value < 1 else Interval(0.0, 0.0, 1 - low)

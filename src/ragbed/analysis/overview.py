@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, get_args
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, get_args
 from msgspec import Struct, structs
 
 from ragbed.runs.condition import Condition
-from ragbed.runs.decided import DecidedInterval, decided_by_score, narrow, read_decided
+from ragbed.runs.decided import decided_by_score, read_decided
 from ragbed.runs.store import RunStore, StoredResult
 from ragbed.schema import Case, Estimate, Outcome
 from ragbed.testbeds import TESTBEDS
@@ -24,7 +24,7 @@ _SCORES = ("correct", "refused", "flagged")
 SCORES = (*(f"{scorer}{name}" for scorer in ("paper.", "code.", "") for name in _SCORES), "misled", "unsure")
 _OUTCOMES: tuple[str, ...] = get_args(Outcome)
 _EARLY = 20_000  # maximum number of results to score during the run; the others are scored in parallel afterwards
-_READ = 64  # number of results to read at a time
+_READ = 256  # number of results to read at a time
 _STEP = 2  # number of results to score in one step between responses; a step takes about half a millisecond
 
 
@@ -34,6 +34,7 @@ class ConditionRow(Struct):
     `planned` exceeds `asked` while a run is unfinished. `empty` is the number of `ok` responses without text.
     `unscored` is the number of responses whose gold answer cannot be matched; they are excluded from the robust
     accuracy. `questions` is the number of independent questions with results; those about the same event count as one.
+    `own` are the metrics of the user's scorers by name, each with whether it is the mean of numbers, not a rate.
     """
 
     condition: Condition
@@ -48,6 +49,7 @@ class ConditionRow(Struct):
     empty: int = 0
     unscored: int = 0
     rates: dict[str, Estimate] = {}
+    own: dict[str, tuple[Estimate, bool]] = {}
 
     def rate(self, name: str) -> float:
         """Return the rate of a score, e.g. `code.correct`, or 0 if there is none; failed cases count as 0."""
@@ -62,7 +64,12 @@ class ConditionRow(Struct):
         values = {name: self.rates[name].value if name in self.rates else None for name in SCORES}
         rates = {name: None if value is None else round(value, 6) for name, value in values.items()}
         intervals = {name: [one.low, one.high] for name, one in self.rates.items()}
-        return structs.asdict(self.condition) | counts | {"hits": hits, "rates": rates, "intervals": intervals}
+        own = {
+            name: {"value": one.value, "low": one.low, "high": one.high, "n": one.n}
+            for name, (one, _) in self.own.items()
+        }
+        found = {"hits": hits, "rates": rates, "intervals": intervals} | ({"own": own} if own else {})
+        return structs.asdict(self.condition) | counts | found
 
 
 def tell_unsure(rows: Sequence[ConditionRow]) -> str:
@@ -79,11 +86,16 @@ def tell_unsure(rows: Sequence[ConditionRow]) -> str:
     return f"{verdicts} as wrong: {least:.0%} to {least + unsure / n:.0%} correct if all of them were wrong or right."
 
 
-def tabulate_run(folder: Path) -> list[ConditionRow]:
-    """Score the responses of a run that have no scores yet, and tabulate the run by condition."""
+def tabulate_run(folder: Path, scorers: Sequence[str] = ()) -> list[ConditionRow]:
+    """Score the responses of a run that have no scores yet, and tabulate the run by condition.
+
+    Args:
+        folder: Folder of the run.
+        scorers: The user's scorers whose scores are needed, besides the built-in ones.
+    """
     from ragbed.analysis.trials.table import TrialTable  # noqa: PLC0415 - it loads the scorers
 
-    with TrialTable(folder) as table:
+    with TrialTable(folder, scorers) as table:
         table.update()
         return tabulate(table)
 
@@ -97,6 +109,7 @@ def tabulate(table: TrialTable, names: Sequence[str] = SCORES, *, with_infeasibl
         with_infeasible: Whether to include conditions all of whose cases are infeasible.
     """
     # These imports load numpy, which takes longer than planning a small run.
+    from ragbed.analysis.metrics.cells import narrow_estimate  # noqa: PLC0415
     from ragbed.analysis.run_cells import largest_planned  # noqa: PLC0415
     from ragbed.analysis.statistics.rates import ALPHA  # noqa: PLC0415
     from ragbed.analysis.trials.columns import load_groups  # noqa: PLC0415
@@ -105,26 +118,29 @@ def tabulate(table: TrialTable, names: Sequence[str] = SCORES, *, with_infeasibl
     largest = largest_planned(store)
     rows: dict[Condition, ConditionRow] = {}
     for group in load_groups([table], largest=largest):
-        rows |= {row.condition: row for row in _tabulate_group(group, names, ALPHA if largest else None)}
+        found = _tabulate_group(group, names, table.scorers, ALPHA if largest else None)
+        rows |= {row.condition: row for row in found}
     for name, _ in store.models().values():
         for condition, planned, infeasible in table.plan(name):
             row = rows.setdefault(condition, ConditionRow(condition))
             row.planned, row.infeasible = max(row.asked, planned * store.repeats()), infeasible
     shown = [row for row in rows.values() if row.planned or (with_infeasible and row.infeasible)]
     if store.is_monitored():
-        _narrow({row.condition: row for row in shown}, read_decided(store), ALPHA)
+        for (condition, name), decided in decided_by_score(rows, read_decided(store)).items():
+            rates = rows[condition].rates
+            rates |= {name: narrow_estimate(rates[name], decided, ALPHA)} if name in rates else {}
     return sorted(shown, key=_order)
 
 
-def _tabulate_group(group: TrialColumns, names: Sequence[str], alpha: float | None) -> Iterator[ConditionRow]:
+def _tabulate_group(
+    group: TrialColumns, names: Sequence[str], scorers: Sequence[str], alpha: float | None
+) -> Iterator[ConditionRow]:
     import numpy as np  # noqa: PLC0415
 
+    from ragbed.analysis.metrics import measure_own  # noqa: PLC0415
     from ragbed.analysis.metrics.cells import CellBuilder  # noqa: PLC0415
 
-    keys = np.column_stack([group.kind, np.nan_to_num(group.noise, nan=-1.0), group.correct, group.k])
-    _, place = np.unique(keys, axis=0, return_inverse=True)
-    order = np.argsort(place.ravel(), kind="stable")
-    for part in np.split(order, np.flatnonzero(np.diff(place.ravel()[order])) + 1):
+    for part in group.conditions():
         trials = group.restricted(part[group.asked[part]])
         if not len(trials.item):
             continue
@@ -140,6 +156,7 @@ def _tabulate_group(group: TrialColumns, names: Sequence[str], alpha: float | No
             builder = CellBuilder(testbed, trials, scorer or "robust", alpha=alpha)
             cell = builder.rate("accuracy" if score == "correct" else score, trials.asked, builder.score(score))
             rates[name] = cell.estimate
+        own = [cell for scorer in scorers for cell in measure_own(trials, scorer, alpha)]
         counts = Counter(trials.outcome.tolist())
         correct = trials.score("correct", "robust")
         yield ConditionRow(
@@ -150,16 +167,8 @@ def _tabulate_group(group: TrialColumns, names: Sequence[str], alpha: float | No
             empty=int(trials.is_empty.sum()),
             unscored=int((~trials.failed & np.isnan(correct)).sum()),
             rates=rates,
+            own={cell.estimate.metric: (cell.estimate, cell.is_number) for cell in own},
         )
-
-
-def _narrow(rows: Mapping[Condition, ConditionRow], decided: Sequence[DecidedInterval], alpha: float) -> None:
-    """Intersect the intervals with those on which the run's stopping decisions are based (see `runs.decided`)."""
-    for (condition, name), found in decided_by_score(rows, decided).items():
-        rate = rows[condition].rates.get(name)
-        if rate is not None and rate.value is not None and rate.low is not None and rate.high is not None:
-            low, high = narrow((rate.value, rate.low, rate.high), found, alpha)
-            rows[condition].rates[name] = structs.replace(rate, low=low, high=high)
 
 
 _TESTBED_ORDER = {name: position for position, name in enumerate(TESTBEDS)}
@@ -180,10 +189,11 @@ class LiveTable:
 
     Args:
         folder: Folder of the run.
+        scorers: The user's scorers whose scores the table of the finished run has.
     """
 
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
+    def __init__(self, folder: Path, scorers: Sequence[str] = ()) -> None:
+        self._folder, self._scorers = folder, scorers
         self._first: list[Case] = []  # the run's first case, with which the scorer is loaded
         self._queue: deque[tuple[int, StoredResult, int]] = deque()
         self._rows: list[ScoredRow] = []
@@ -201,8 +211,9 @@ class LiveTable:
         self._waiting += 1
 
     def load(self) -> None:
-        """Load the scorer, which takes 50 ms, while the run waits for the first responses (see `Follower`)."""
+        """Load the scorer and numpy, which take 0.2 s, while the run waits for the first responses (see `Follower`)."""
         with suppress(Exception):  # `finish` raises all errors of the scorer
+            import ragbed.analysis.run_cells  # noqa: F401, PLC0415
             import ragbed.analysis.trials.table  # noqa: F401, PLC0415
             from ragbed.scoring import score  # noqa: PLC0415
 
@@ -241,4 +252,4 @@ class LiveTable:
 
     def finish(self) -> list[ConditionRow]:
         """Score the remaining results, and return the table of the finished run."""
-        return tabulate_run(self._folder)
+        return tabulate_run(self._folder, self._scorers)

@@ -44,29 +44,8 @@ _DISTANCE = 0.05  # difference from a gate's minimum that a fixed plan is design
 _FIRST_LOOK = 5  # minimum number of questions before the first check; fewer questions cannot decide any condition
 _STEP = 1.02  # minimum factor by which the number of questions grows between two checks
 _WIDTH = re.compile(SELECTOR + r"\s*(?:±|\+-|\+/-)\s*(?P<points>\d+(?:\.\d+)?)\s*%?")
-_FORM = 'use "TESTBED.METRIC[@NOISE][:LANG] ± POINTS" or decided, e.g. "noise.accuracy@0.8 ± 10"'
+_FORM = 'use "TESTBED.METRIC[@CONDITION][:LANG] ± POINTS" or decided, e.g. "noise.accuracy@0.8 ± 10"'
 _NOT_CALLED = "No model was called."
-
-
-# The plan of a run
-
-
-@dataclass
-class Plan:
-    """The cells that a run will measure, and the largest number of cases of a question."""
-
-    repeats: int
-    models: int
-    planned: PlannedCells = field(init=False)
-    sizes: ClusterSizes = field(default_factory=ClusterSizes)
-
-    def __post_init__(self) -> None:
-        self.planned = PlannedCells(self.repeats)
-
-    def add(self, case: Case) -> None:
-        """Add a planned case."""
-        self.planned.add(case)
-        self.sizes.add(case)
 
 
 # Conditions
@@ -119,16 +98,19 @@ class StoppingCondition:
     is_width: bool
     _alpha: float = ALPHA
 
-    def check(self, plan: Plan) -> list[object]:
+    def check(self, cells: Sequence[Cell], models: int) -> list[object]:
         """Return the keys of all cells that must be decided for each model.
+
+        Args:
+            cells: The cells that the run will measure.
+            models: Number of models.
 
         Raises:
             UsageError: A metric has no confidence sequence, or no planned case measures it.
         """
-        cells = plan.planned.cells(ALPHA)
         selected = [(target, cell) for target in self.targets for cell in self._planned(target.selector, cells)]
         if not self.is_width:
-            self._alpha = ALPHA / max(1, len(selected) * plan.models)
+            self._alpha = ALPHA / max(1, len(selected) * models)
         for target, cell in selected:
             if self.is_width and cell.estimate.low is None:
                 raise UsageError(
@@ -264,7 +246,8 @@ class MonitoringRule:
     """
 
     def __init__(self, conditions: Sequence[StoppingCondition], repeats: int, models: int) -> None:
-        self._conditions, self._plan = conditions, Plan(repeats, models)
+        self._conditions, self._repeats, self._model_count = conditions, repeats, models
+        self._planned, self._sizes = PlannedCells(repeats), ClusterSizes()
         self._expected: list[list[object]] | None = None
         self._models: dict[str, _ModelMonitor] = {}
         self._table: TrialTable | None = None
@@ -276,9 +259,11 @@ class MonitoringRule:
             UsageError: A condition cannot be decided.
         """
         for case in cases:
-            self._plan.add(case)
+            self._planned.add(case)
+            self._sizes.add(case)
             yield case
-        self._expected = [condition.check(self._plan) for condition in self._conditions]
+        cells = self._planned.cells(ALPHA)
+        self._expected = [condition.check(cells, self._model_count) for condition in self._conditions]
 
     def begin(self, store: RunStore, model: int) -> None:
         """Start monitoring a model, beginning with its stored results (see `StoppingRule`)."""
@@ -287,9 +272,9 @@ class MonitoringRule:
                 pass
         if self._table is None:
             self._table = TrialTable(store.path.parent, current=True)
-        name, largest = store.models()[model][0], self._plan.sizes.largest(self._plan.repeats)
+        name, largest = store.models()[model][0], self._sizes.largest(self._repeats)
         expected = [(at, key) for at, keys in enumerate(self._expected or []) for key in keys]
-        order = order_calls(store.connection, self._plan.repeats, by_question=True)
+        order = order_calls(store.connection, self._repeats, by_question=True)
         self._models[name] = _ModelMonitor(name, model, self._conditions, expected, order, self._table, largest)
         self._models[name].add_stored()
 

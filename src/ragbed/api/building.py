@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from ragbed.api.calling import check_reader, with_request_options
+from ragbed.api.calling import ModelCaller, check_reader, open_caller, with_request_options
 from ragbed.api.job_specs import BuildInitSpec, BuildSpec, QualitySpec
-from ragbed.api.model_calls import CallPlan, ModelCaller, open_caller
 from ragbed.api.progress import Progress, open_progress
 from ragbed.api.specification import takes
 from ragbed.environment import variables
@@ -98,7 +97,7 @@ def _open_build(folder: Path, recipe: Recipe, home: Path, caller: ModelCaller, s
 
     _check_models(recipe, caller, has_responses=(folder / CALLS).is_dir())
     today, client = datetime.now(UTC).date(), open_client(folder / CALLS, caller)
-    return Build(folder, recipe, today, client, variables(), watch=shown.count, engine=caller.engine, home=home)
+    return Build(folder, recipe, today, client, variables(), watch=shown.count, home=home)
 
 
 def open_client(folder: Path, caller: ModelCaller) -> BuildModelClient:
@@ -106,16 +105,8 @@ def open_client(folder: Path, caller: ModelCaller) -> BuildModelClient:
     from ragbed.builder.model_calls import BuildModelClient
 
     def call(folder: Path, request: Request, sampling: Sampling, budget: Budget | None) -> None:
-        plan = CallPlan(
-            folder,
-            {"task": request.task},
-            lambda: request.cases,
-            [request.model],
-            sampling,
-            1,
-            budget,
-        )
-        caller.run(plan, lambda name: f"{request.task} ({name})")
+        settings, cases, task = {"task": request.task}, request.cases, request.task
+        caller.run(folder, settings, lambda: cases, request.model, sampling, budget, lambda name: f"{task} ({name})")
 
     return BuildModelClient(
         folder,

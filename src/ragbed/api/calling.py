@@ -1,25 +1,40 @@
-"""Set up the models, the engine and the budget for API functions that call models."""
+"""Open the models, the engine and the budget for functions that call models, and make their calls."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING
+import asyncio
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
+from ragbed.api.objects import ModelLike, ModelSource, System, is_model, read_models
+from ragbed.api.progress import Progress
 from ragbed.api.request_options import read_headers, read_request_options
-from ragbed.api.spec import RunSpec
-from ragbed.environment import data_dir, variables
-from ragbed.errors import UsageError, option
+from ragbed.api.spec import CallOptions, RunSpec
+from ragbed.environment import cache_file, data_dir, variables
+from ragbed.errors import DataError, RagbedError, UsageError, option
+from ragbed.models import ModelConfig
+from ragbed.models.base import MODEL_ATTRIBUTES, Model, WorkerLost, is_system, lacks_language
+from ragbed.models.code_identity import identify
+from ragbed.models.plugin_guard import open_contained
+from ragbed.models.secrets import without_credentials
+from ragbed.models.systems import DEFAULT_CALLS, FunctionSystem, describe_exception
+from ragbed.schema import Case, Completion
 
 if TYPE_CHECKING:
-    from ragbed.api.objects import ModelSource
-    from ragbed.api.spec import CallOptions
     from ragbed.data.corpus import Corpora
-    from ragbed.models.base import Model, Sampling
+    from ragbed.models.base import Sampling
+    from ragbed.models.providers.negotiation import Learned
     from ragbed.models.systems import Provides
     from ragbed.runs.budget import Budget
+    from ragbed.runs.call_loop import CallProgress
     from ragbed.runs.engines.local import LocalEngine
-    from ragbed.schema import Case, Lang
+    from ragbed.runs.execution import Job
+    from ragbed.schema import Lang
 
+_T = TypeVar("_T")
 _LANGUAGES: dict[Lang, str] = {"en": "English", "zh": "Chinese"}
 # Options that only models given as model strings support, because ragbed makes their requests.
 _REQUEST_OPTIONS = (
@@ -32,10 +47,9 @@ def open_engine(spec: CallOptions, message: Callable[[str], None]) -> LocalEngin
     """Open the engine selected by the options. The caller must close it.
 
     Raises:
-        UsageError: An option needs a cluster, but the engine is local; or the engine is unknown or not installed.
+        UsageError: An option needs a cluster, but the engine is local; Ray is not installed, or the cluster does not
+            exist.
     """
-    from ragbed.runs import engines
-
     names = ("replicas", "gpus_per_replica", "cpus_per_replica")
     share = {name: value for name in names if (value := getattr(spec, name, None)) is not None}
     if spec.engine == "local" and share:
@@ -44,10 +58,17 @@ def open_engine(spec: CallOptions, message: Callable[[str], None]) -> LocalEngin
             f"{option(name, share[name])} requires a Ray cluster. Add {option('engine', 'ray')}, or remove "
             f"{option(name)}."
         )
-    replicas = engines.ReplicaSpec(
+    if spec.engine == "local":
+        from ragbed.runs.engines.local import LocalEngine
+
+        return LocalEngine()
+    from ragbed.runs.engines import ReplicaSpec
+    from ragbed.runs.engines.ray import RayEngine
+
+    replicas = ReplicaSpec(
         share.get("replicas", 1), share.get("cpus_per_replica", 1.0), share.get("gpus_per_replica", 0.0)
     )
-    return engines.open_engine(spec.engine, spec.cluster, replicas, message)
+    return RayEngine(spec.cluster, replicas, message)
 
 
 def with_request_options(sampling: Sampling, spec: CallOptions) -> Sampling:
@@ -58,20 +79,21 @@ def with_request_options(sampling: Sampling, spec: CallOptions) -> Sampling:
 
 
 def open_model(
-    name: str, sampling: Sampling, spec: CallOptions, engine: LocalEngine, corpora: Corpora | None = None
+    source: ModelSource, sampling: Sampling, spec: CallOptions, engine: LocalEngine, corpora: Corpora
 ) -> Model:
-    """Open the model named by a model string; a RAG system may also search the given corpora.
+    """Open a model; a RAG system may also search the given corpora.
 
-    The sampling parameters in the spec are not omitted if a server rejects them.
+    The sampling parameters in the spec are not omitted if a server rejects them. An exception that a Python object
+    raises becomes the outcome of its case.
     """
-    from ragbed.interop.replay import ReplayModel
+    if source.value is not None:
+        return _open_object(source, spec.max_connections or DEFAULT_CALLS, spec.timeout, corpora)
     from ragbed.io.retry import RetryPolicy
-    from ragbed.models import ModelConfig
     from ragbed.models.presets import PRESETS
 
     run, timeout = spec if isinstance(spec, RunSpec) else None, spec.timeout
     config = ModelConfig(
-        name,
+        source.name,
         variables(),
         with_request_options(sampling, spec),
         RetryPolicy(attempt_s=timeout, item_s=max(RetryPolicy().item_s, 5 * timeout)),
@@ -80,13 +102,19 @@ def open_model(
         data_dir(),
         None if run is None or run.preset is None else PRESETS[run.preset],
         run is not None and run.trust_remote_code,
-        corpora=corpora or {},
+        corpora=corpora,
         headers=read_headers(spec.header),
         context_length=None if run is None else run.context_length,
         fixed=frozenset(name for name in ("temperature", "top_p") if isinstance(getattr(spec, name, None), float)),
-        open_replay=ReplayModel,
+        open_replay=_open_replay,
     )
-    return engine.open_model(name, config)
+    return engine.open_model(source.name, config)
+
+
+def _open_replay(spec: str) -> Model:
+    from ragbed.interop.replay import ReplayModel
+
+    return ReplayModel(spec)
 
 
 def check_request_options(sources: Sequence[ModelSource], spec: RunSpec) -> None:
@@ -97,14 +125,10 @@ def check_request_options(sources: Sequence[ModelSource], spec: RunSpec) -> None
     """
     if any(source.value is None for source in sources):
         return
-    if given := given_request_options(spec):
-        names = ", ".join(source.name for source in sources)
-        raise UsageError(f"`{given[0]}` has no effect on Python objects ({names}). Remove this option.")
-
-
-def given_request_options(spec: RunSpec) -> list[str]:
-    """Return the names of the options for requests that are set."""
-    return [name for name in _REQUEST_OPTIONS if getattr(spec, name) or getattr(spec, name) == 0]
+    for name in _REQUEST_OPTIONS:
+        if getattr(spec, name) or getattr(spec, name) == 0:
+            names = ", ".join(source.name for source in sources)
+            raise UsageError(f"`{name}` has no effect on Python objects ({names}). Remove this option.")
 
 
 def check_models(
@@ -121,9 +145,6 @@ def check_models(
     Raises:
         UsageError: A model is given twice, cannot search, or does not accept documents or prompts.
     """
-    from ragbed.models.base import is_system
-    from ragbed.models.systems import FunctionSystem
-
     for model in models:
         if [other.name for other in models].count(model.name) > 1:
             raise UsageError(
@@ -147,19 +168,8 @@ def check_models(
             )
 
 
-def open_reader(name: str, sampling: Sampling, spec: CallOptions, engine: LocalEngine) -> Model:
-    """Open a model that accepts ragbed's prompts, e.g. a judge.
-
-    Raises:
-        UsageError: The model is a RAG system, which builds its own prompts.
-    """
-    model = open_model(name, sampling, spec, engine)
-    _refuse_system(model)
-    return model
-
-
 def check_reader(name: str) -> None:
-    """Check that `open_reader` can open a model, without loading weights or sending a request.
+    """Check that a model that accepts prompts can be opened, without loading weights or sending a request.
 
     Raises:
         UsageError: A key, a URL, a file or a library is missing, or the model is a RAG system.
@@ -178,8 +188,6 @@ def _refuse_system(model: Model) -> None:
 
 def warn_of_languages(cases: Iterable[Case], models: Sequence[Model], message: Callable[[str], None]) -> Iterator[Case]:
     """Yield the cases, and warn once if a case's language is not listed in a model's description."""
-    from ragbed.models.base import lacks_language
-
     seen: set[Lang] = set()
     for case in cases:
         if case.lang not in seen:
@@ -196,15 +204,13 @@ def warn_of_languages(cases: Iterable[Case], models: Sequence[Model], message: C
 
 def read_prices(models: Iterable[str], spec: CallOptions) -> dict[str, str]:
     """Return the user's own prices of the models, by model string, as `IN,OUT` in dollars per million tokens."""
-    from ragbed.models.secrets import without_credentials
     from ragbed.runs.prices import read_own_prices
 
-    return read_own_prices(spec.own_prices, map(without_credentials, models))
+    return read_own_prices(spec.price, map(without_credentials, models))
 
 
 def read_budget(models: Iterable[str], spec: CallOptions) -> Budget | None:
     """Return a run's budget, or None without a limit. With a limit in dollars, every model needs a known price."""
-    from ragbed.models.secrets import without_credentials
     from ragbed.runs.budget import Budget
     from ragbed.runs.prices import need_price
 
@@ -214,3 +220,191 @@ def read_budget(models: Iterable[str], spec: CallOptions) -> Budget | None:
     own = read_prices(names, spec)
     prices = {} if spec.budget is None else {name: need_price(name, own.get(name)) for name in names}
     return Budget(spec.budget, prices, spec.max_calls)
+
+
+def _open_object(source: ModelSource, calls: int, timeout: float, corpora: Corpora) -> Model:
+    value = source.value
+    if not isinstance(value, System) and is_model(value):
+        provider, _, rest = value.name.partition("/")
+        return open_contained(lambda _: _with_tracebacks(value), ModelConfig(rest, {}), provider)
+    function, only, is_factory = cast("Callable[..., Any]", value), "prompt", False
+    if isinstance(value, System):
+        function, only, is_factory = value.function, "case", value.is_factory
+    return FunctionSystem(
+        source.name, function, calls, timeout, corpora, has_own_loop=False, only=only, is_factory=is_factory
+    )
+
+
+def identify_functions(models: ModelLike) -> str:
+    """Return the code versions of the models that are functions, or an empty string if there are none."""
+    values = [source.value for source in read_models(models)]
+    return "".join(f" {identify(value)}" for value in values if callable(value) and not is_model(value))
+
+
+def _with_tracebacks(model: Model) -> Model:
+    """Return an object that shares a model's state and reports its exceptions, with tracebacks, as case outcomes."""
+
+    async def complete(case: Case, repeat: int = 0) -> Completion:
+        try:
+            return await model.complete(case, repeat)
+        except (RagbedError, WorkerLost):
+            raise
+        except Exception as error:  # The caller's code may raise anything.
+            return describe_exception(error)
+
+    attributes: dict[str, Any] = {name: _Forwarded(model, name) for name in {*dir(model), *MODEL_ATTRIBUTES}}
+    kept = {name: attribute for name, attribute in attributes.items() if not name.startswith("__")}
+    kept["__setattr__"] = lambda _, name, value: setattr(model, name, value)
+    guarded = type(type(model).__name__, (), kept)()
+    object.__setattr__(guarded, "complete", complete)
+    return cast("Model", guarded)
+
+
+class _Forwarded:
+    """An attribute of a model object. Its value is read from the object each time, because it may change in a run."""
+
+    def __init__(self, model: Model, name: str) -> None:
+        self._model, self._name = model, name
+
+    def __get__(self, *_: object) -> object:
+        return getattr(self._model, self._name)
+
+
+def execute(job: Job, watch: Callable[[str, CallProgress], None]) -> None:
+    """Run a job, using a separate thread if an event loop is already running, as in a notebook.
+
+    Args:
+        job: The job to run.
+        watch: Called with the short name of a model and its progress.
+    """
+    from ragbed.runs import execution
+
+    watch = with_short_names(job, watch)
+    try:
+        if not _loop_is_running():
+            execution.run(job, watch)
+            return
+        ending = execution.ShutdownHandler()
+        with ThreadPoolExecutor(1) as pool:
+            work = pool.submit(execution.run, job, watch, ending)
+            try:
+                work.result()
+            except BaseException:  # Ctrl-C raises an exception here; without `end`, the thread would keep running.
+                ending.end()
+                raise
+    except RagbedError as error:
+        raise with_folder(error, job)  # noqa: B904 - it is the same error
+
+
+def with_short_names(job: Job, watch: Callable[[str, CallProgress], None]) -> Callable[[str, CallProgress], None]:
+    """Wrap a callback so that it receives the models' short names."""
+    from ragbed.runs.display_names import short_names
+
+    names = short_names([model.name for model in job.models], job.names)
+    return lambda name, state: watch(names[name], state)
+
+
+def with_folder(error: RagbedError, job: Job) -> RagbedError:
+    """Add to an error where the finished cases of a job are kept, if there are any."""
+    if not isinstance(error, UsageError | DataError) and (job.folder / "run.sqlite").exists():
+        place = repr(str(job.folder))
+        # The folders of judges and builds cannot be chosen.
+        resume = "" if job.grows else f", or resume the run with {option('out', place)}"
+        error.add_note(f"Finished cases are kept. Open them with ragbed.open_run({place}){resume}")
+    return error
+
+
+def _loop_is_running() -> bool:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True
+
+
+def finish(work: Coroutine[Any, Any, _T]) -> _T:
+    """Run a coroutine to completion, even if an event loop is already running."""
+    if not _loop_is_running():
+        return asyncio.run(work)
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(asyncio.run, work).result()
+
+
+class ModelCaller:
+    """Makes the model calls for one API function, with one engine, one cache and one progress display."""
+
+    def __init__(self, options: CallOptions, engine: LocalEngine, progress: Progress) -> None:
+        self.options, self.engine, self.progress = options, engine, progress
+        # The parameter changes that each model's server requires, shared by all tasks of a command.
+        self._learned: dict[str, Learned] = {}
+
+    def budget(self, models: ModelLike) -> Budget | None:
+        """Return a new budget, or None without a limit (see `read_budget`)."""
+        return read_budget((source.name for source in read_models(models)), self.options)
+
+    def pay_earlier_calls(self, folders: Iterable[Path], budget: Budget | None) -> None:
+        """Charge the earlier calls of all runs that share a budget before the first of these runs makes a call."""
+        from ragbed.runs.database import NAME
+        from ragbed.runs.execution import pay_earlier_calls
+        from ragbed.runs.store import open_store
+
+        for folder in folders:
+            if budget is not None and (folder / NAME).is_file():
+                # If a store cannot be opened, its run repairs it or reports the problem, and charges the calls.
+                with suppress(RagbedError), open_store(folder, create=False) as store:
+                    pay_earlier_calls(store, budget, self.progress.message)
+
+    def run(
+        self, folder: Path, settings: dict[str, str], cases: Callable[[], Iterable[Case]], models: ModelLike,
+        sampling: Sampling, budget: Budget | None, label: Callable[[str], str] = str,
+    ) -> Job:  # fmt: skip
+        """Make the calls that have no stored response yet, and return their job.
+
+        Args:
+            folder: Folder of the run that stores the calls, which can be resumed and extended with new cases.
+            settings: Settings that must be the same when the run is resumed.
+            cases: Function that returns the cases.
+            models: Model strings or model objects.
+            sampling: Sampling parameters.
+            budget: Budget shared with other calls.
+            label: Function that maps a model's name to a progress title.
+        """
+        from ragbed.runs.execution import Job
+
+        sources = read_models(models)
+        job = Job(
+            folder=folder,
+            settings=settings,
+            cases=cases,
+            models=[self._open(source, sampling) for source in sources],
+            grows=True,
+            cache=None if self.options.cache == "off" else cache_file(),
+            reuses_all=self.options.cache == "reuse",
+            budget=budget,
+            prices=read_prices((source.name for source in sources), self.options),
+            tell=self.progress.message,
+        )
+        execute(job, lambda model, state: self.progress.calls(label(model), state))
+        return job
+
+    def _open(self, source: ModelSource, sampling: Sampling) -> Model:
+        if isinstance(source.value, System):
+            raise UsageError(
+                f"{source.name} is a RAG system and does not accept prompts. Use a language model instead."
+            )
+        model = open_model(source, sampling, self.options, self.engine, {})
+        if source.value is None:
+            _refuse_system(model)
+        if (negotiation := getattr(model, "negotiation", None)) is not None:
+            negotiation.learned = self._learned.setdefault(model.name, negotiation.learned)
+        return model
+
+
+@contextmanager
+def open_caller(options: CallOptions, progress: Progress) -> Iterator[ModelCaller]:
+    """Open the engine for model calls, and close it at the end of the block."""
+    engine = open_engine(options, progress.message)
+    try:
+        yield ModelCaller(options, engine, progress)
+    finally:
+        engine.close()

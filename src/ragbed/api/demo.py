@@ -13,7 +13,7 @@ from ragbed.api.job_specs import DemoSpec
 from ragbed.api.layout import read_langs
 from ragbed.api.planning import plan_run
 from ragbed.api.progress import Progress, open_progress
-from ragbed.api.run_result import describe_cells, evaluate
+from ragbed.api.runs import describe_cells, evaluate
 from ragbed.api.spec import DEFAULT_MODEL, RunSpec
 from ragbed.api.specification import takes
 from ragbed.errors import RagbedError, UsageError
@@ -69,7 +69,7 @@ def demo(spec: DemoSpec) -> Result:
                 notes.append(f"First error: {read_rest(job.folder)[1]}")
                 notes.append(f"Incomplete: {counted(errors, 'case')} ended in an error. Rerun the command to retry.")
                 code = 3
-    report, page = read_report(runs, [str(run) for run in runs], "robust"), out / "report.html"
+    report, page = read_report(runs, "robust", may_diagnose=True), out / "report.html"
     write_report_page(report, runs, None, page)
     lines = [""]
     for lang in langs:
@@ -119,7 +119,7 @@ def _install_default(shown: Progress) -> str | None:
     try:
         check_reader(DEFAULT_MODEL)
     except UsageError:
-        from ragbed.api.downloads import download, find_entry
+        from ragbed.api.datasets import download, find_entry
 
         entry = find_entry(DEFAULT_MODEL.rpartition("/")[2])
         shown.message(f"Downloading the weights of {DEFAULT_MODEL} ({entry.megabytes} MB) …")

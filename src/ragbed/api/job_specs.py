@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from ragbed.api.request_options import check_max_tokens
 from ragbed.api.spec import DEFAULT_MODEL, CallOptions, LayoutOptions, RunSpec
-from ragbed.api.specification import LocalFile, Spec, Values, opt, output, read_share, requests, what
+from ragbed.api.specification import LocalFile, Spec, Values, argument, opt, output, read_share, requests
 from ragbed.errors import UsageError, option, refuse_unused
 
 if TYPE_CHECKING:
@@ -15,9 +15,8 @@ if TYPE_CHECKING:
 
     from ragbed.api.data_objects import DataLike
     from ragbed.api.objects import ModelLike
-    from ragbed.api.places import RunLike, RunsLike
     from ragbed.api.progress import Progress
-    from ragbed.api.results import Run
+    from ragbed.api.results import Run, RunLike, RunsLike
     from ragbed.data.output import BinarySink
 
     Output: TypeAlias = str | Path | BinarySink
@@ -30,10 +29,10 @@ else:
 
 ReportFormat: TypeAlias = Literal["text", "md", "html", "csv", "json", "site", "svg", "png", "pdf"]
 
-_SCORERS = "robust, code, paper, or a scorer from a plug-in."
+_SCORERS = "robust, code, paper, python/<module>:<function>, or a scorer from a plug-in."
 
 
-class RunCommandSpec(RunSpec, function="run_result.run"):
+class RunCommandSpec(RunSpec, function="runs.run_command"):
     """Evaluate models on test cases and store every response.
 
     To resume a run that was stopped, rerun the same command with its --out. Cases that ended in an error are
@@ -56,27 +55,12 @@ class RunCommandSpec(RunSpec, function="run_result.run"):
     dry_run: bool = requests(
         "Evaluate five cases and estimate the calls, tokens, cost and duration of the full run.", default=False
     )
-    scorer: str | None = what(
-        "Other scorers whose scores to show beside the main score: code, paper or code,paper.",
-        "NAMES",
-        shown="both for the code and paper profiles and for RGB's files",
-        is_rare=True,
-        default=None,
-    )
 
 
 class RunsSpec(Spec):
     """The options of a job that reads several runs."""
 
-    runs: RunsLike = opt(
-        "Runs, or folders of runs.",
-        "RUN",
-        is_argument=True,
-        is_repeatable=True,
-        is_required=True,
-        is_place=True,
-        kw_only=False,
-    )
+    runs: RunsLike = argument("Runs, or folders of runs.", "RUN", is_repeatable=True, is_place=True, kw_only=False)
 
 
 class CompareSpec(Spec, function="analysis.compare"):
@@ -96,8 +80,8 @@ class CompareSpec(Spec, function="analysis.compare"):
       ragbed compare runs/main runs/branch --fail-if-worse 5% --junit gates.xml
     """
 
-    a: RunLike = opt("The baseline: a run, or RUN:MODEL.", "A", is_argument=True, is_place=True, kw_only=False)
-    b: RunLike = opt("The run to compare with the baseline.", "B", is_argument=True, is_place=True, kw_only=False)
+    a: RunLike = argument("The baseline: a run, or RUN:MODEL.", "A", is_place=True, kw_only=False)
+    b: RunLike = argument("The run to compare with the baseline.", "B", is_place=True, kw_only=False)
     scorer: str = opt(f"Scorer to compare: {_SCORERS}", "NAME", default="robust")
     min_drop: float | str = opt(
         "Smallest drop that is reported as a decline, e.g. 0.03 or 3%.", "SHARE", read=read_share, default=0.03
@@ -197,7 +181,7 @@ class StatusSpec(Spec, function="run_status.status"):
       ragbed status runs/qwen --json
     """
 
-    run: RunLike = opt("A run, or a folder of runs.", "RUN", is_argument=True, is_place=True, kw_only=False)
+    run: RunLike = argument("A run, or a folder of runs.", "RUN", is_place=True, kw_only=False)
 
 
 class ViewSpec(Spec, function="serving.view", prints_json=False):
@@ -215,11 +199,10 @@ class ViewSpec(Spec, function="serving.view", prints_json=False):
       ragbed view runs/qwen runs/llama --open
     """
 
-    paths: RunsLike | None = opt(
+    paths: RunsLike | None = argument(
         "Runs, or folders of runs.",
         "RUN|DIR",
         shown="the runs folder",
-        is_argument=True,
         is_repeatable=True,
         is_place=True,
         default=None,
@@ -249,7 +232,7 @@ class ReviewSpec(Spec, function="serving.review"):
       ragbed review builds/news --apply builds/news-reviewed
     """
 
-    path: LocalFile = opt("A build's output folder, or a dataset.", "DIR|FILE", is_argument=True, kw_only=False)
+    path: LocalFile = argument("A build's output folder, or a dataset.", "DIR|FILE", kw_only=False)
     rater: str | None = opt(
         "Name to store with your decisions.", "NAME", shown="the stored name, or your user name", default=None
     )
@@ -294,7 +277,7 @@ class JudgeSpec(CallOptions, function="analysis.judge", keeps_parts=True):
       ragbed judge runs/qwen -m openai/gpt-4o --criteria correct --unsure
     """
 
-    run: RunLike = opt("The run: a `Run`, or its folder.", "RUN", is_argument=True, is_place=True, kw_only=False)
+    run: RunLike = argument("The run: a `Run`, or its folder.", "RUN", is_place=True, kw_only=False)
     model: ModelLike = opt(
         "Judge model, e.g. openai/gpt-4o.",
         "MODEL",
@@ -350,7 +333,7 @@ class DiagnoseSpec(Spec, function="analysis.diagnose"):
       ragbed diagnose runs/qwen --show E3
     """
 
-    run: RunLike = opt("The run: a `Run`, or its folder.", "RUN", is_argument=True, is_place=True, kw_only=False)
+    run: RunLike = argument("The run: a `Run`, or its folder.", "RUN", is_place=True, kw_only=False)
     show: str | None = opt(
         "Print the errors of one type (e.g. E3, or unclassified) with their evidence.", "TYPE", default=None
     )
@@ -369,7 +352,7 @@ class PowerSpec(Spec):
     alpha: float = opt("Significance level of the two-sided test.", low=0.0001, high=0.5, default=0.05)
 
 
-class DatasetsSpec(Spec, function="downloads.datasets"):
+class DatasetsSpec(Spec, function="datasets.datasets"):
     """List datasets and small models with their licences and folders.
 
     Examples:
@@ -378,7 +361,7 @@ class DatasetsSpec(Spec, function="downloads.datasets"):
     """
 
 
-class DownloadSpec(Spec, function="downloads.download", keeps_parts=True):
+class DownloadSpec(Spec, function="datasets.download", keeps_parts=True):
     """Download the dataset or model NAME and verify its checksums.
 
     Files that are complete are not downloaded again, and an interrupted download is resumed. The files are stored
@@ -389,7 +372,7 @@ class DownloadSpec(Spec, function="downloads.download", keeps_parts=True):
       ragbed data get smollm2
     """
 
-    name: str = opt("A dataset or model that `ragbed data list` shows.", "NAME", is_argument=True, kw_only=False)
+    name: str = argument("A dataset or model that `ragbed data list` shows.", "NAME", kw_only=False)
     mirror: str | None = opt(
         "URL of a folder to download the files from instead. Checksums are verified as usual.", "URL", default=None
     )
@@ -403,7 +386,7 @@ class DownloadSpec(Spec, function="downloads.download", keeps_parts=True):
 class CasesSpec(LayoutOptions):
     """The options that select test cases."""
 
-    data: DataLike = opt("Datasets, as in `run`.", "DATA", is_argument=True, is_data=True, kw_only=False)
+    data: DataLike = argument("Datasets, as in `run`.", "DATA", is_data=True, kw_only=False)
 
 
 class LintSpec(Spec, function="datasets.lint"):
@@ -418,12 +401,10 @@ class LintSpec(Spec, function="datasets.lint"):
       ragbed lint zh_int.json --skip short-gold,key-phrases --json
     """
 
-    data: DataLike = opt(
+    data: DataLike = argument(
         "Files, URLs, NAME=FILE, or names from `ragbed data list`.",
         "DATA",
-        is_argument=True,
         is_repeatable=True,
-        is_required=True,
         is_data=True,
         kw_only=False,
     )
@@ -488,9 +469,7 @@ class BuildInitSpec(CallOptions, function="building.build_init"):
       ragbed build init docs/ -m openai/gpt-4o --trial 10 -o handbook.toml
     """
 
-    documents: LocalFile = opt(
-        "A folder, or a .jsonl or .txt file. Only a folder can be tried.", is_argument=True, kw_only=False
-    )
+    documents: LocalFile = argument("A folder, or a .jsonl or .txt file. Only a folder can be tried.", kw_only=False)
     out: LocalFile | None = opt(
         "Recipe file to write.", "RECIPE", short="-o", shown="named after the documents", default=None
     )
@@ -504,7 +483,7 @@ class BuildInitSpec(CallOptions, function="building.build_init"):
     progress: bool | Progress = True
 
 
-class BuildQaSpec(Spec, function="question_data.build_qa"):
+class BuildQaSpec(Spec, function="data_objects.build_qa"):
     """Find the evidence for your own questions in a folder of documents, and write a dataset.
 
     QUESTIONS is a CSV or JSON Lines file with the columns question and answer (accepted forms are separated by |) and,
@@ -517,11 +496,10 @@ class BuildQaSpec(Spec, function="question_data.build_qa"):
       ragbed run -m factory/my_rag:make -d handbook-data/en_base.jsonl --docs handbook/
     """
 
-    questions: Questions = opt(
+    questions: Questions = argument(
         "CSV or JSON Lines file with the columns question, answer and, optionally, source, false_answer and id.",
         "QUESTIONS",
         in_python="Also a list of dictionaries or a DataFrame with these columns.",
-        is_argument=True,
         is_place=True,
         kw_only=False,
     )
@@ -547,11 +525,8 @@ class BuildSpec(CallOptions, function="building.build", keeps_parts=True):
       ragbed build run news.toml --from ranking
     """
 
-    recipe: LocalFile = opt(
-        "The recipe, a TOML file such as one written by `ragbed build init`.",
-        "RECIPE.toml",
-        is_argument=True,
-        kw_only=False,
+    recipe: LocalFile = argument(
+        "The recipe, a TOML file such as one written by `ragbed build init`.", "RECIPE.toml", kw_only=False
     )
     out: LocalFile | None = opt("Output folder for the build.", "DIR", short="-o", shown="builds/<name>", default=None)
     model: str | None = opt("Model to use instead of the recipe's generator.", "MODEL", short="-m", default=None)
@@ -571,9 +546,7 @@ class QualitySpec(Spec, function="building.build_quality"):
       ragbed build quality builds/news --json
     """
 
-    data: LocalFile = opt(
-        "A dataset, or a build's output folder.", "DATA", is_argument=True, is_data=True, kw_only=False
-    )
+    data: LocalFile = argument("A dataset, or a build's output folder.", "DATA", is_data=True, kw_only=False)
 
 
 class ExportSpec(LayoutOptions, function="sharing.export"):
@@ -599,14 +572,8 @@ class ExportSpec(LayoutOptions, function="sharing.export"):
       ragbed export runs/qwen --to rgb -o results
     """
 
-    sources: Sources = opt(
-        "A run or its folder, or datasets as in `run`.",
-        "DATA|RUN",
-        is_argument=True,
-        is_repeatable=True,
-        is_required=True,
-        is_data=True,
-        kw_only=False,
+    sources: Sources = argument(
+        "A run or its folder, or datasets as in `run`.", "DATA|RUN", is_repeatable=True, is_data=True, kw_only=False
     )
     to: str = opt(
         "Output format. For items: native, rgb. For test cases: jsonl, inspect, lm-eval, hf. For the own-rag "
@@ -630,6 +597,9 @@ class ExportSpec(LayoutOptions, function="sharing.export"):
         default=False,
     )
     model: str | None = opt("For runs: export only the trials of this model.", "MODEL", short="-m", default=None)
+    scorer: str | None = opt(
+        "For runs as jsonl or parquet: add the scores of a scorer, as in `report`.", "NAME", default=None
+    )
     progress: bool | Progress = True
 
 
@@ -649,15 +619,7 @@ class ImportSpec(LayoutOptions, function="sharing.import_results"):
       ragbed import traces.jsonl --from traces -o runs/live
     """
 
-    files: LocalFiles = opt(
-        "The files to import.",
-        "FILE",
-        is_argument=True,
-        is_repeatable=True,
-        is_required=True,
-        is_place=True,
-        kw_only=False,
-    )
+    files: LocalFiles = argument("The files to import.", "FILE", is_repeatable=True, is_place=True, kw_only=False)
     from_: str = opt(
         "Input format: rgb (result files of the original RGB code), jsonl, archive, or traces (of a RAG system in "
         "production; the format is detected, or openinference, langfuse or columns).",

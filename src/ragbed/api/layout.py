@@ -14,7 +14,7 @@ from ragbed.api.specification import Values
 from ragbed.errors import UnknownName, UsageError, option
 from ragbed.schema import Lang
 from ragbed.testbeds.own_rag import parse_corpus
-from ragbed.testbeds.prompts.strategies import STRATEGIES
+from ragbed.testbeds.prompts.strategies import STRATEGIES, profile_name
 from ragbed.testbeds.settings import ARMS, DEFAULT_DOCS, PROFILES, Settings, parse_ratio
 
 if TYPE_CHECKING:
@@ -103,7 +103,10 @@ def read_strategies(values: Values | None) -> list[str]:
     """Return the prompting strategies given by `strategies`."""
     names = [] if values is None else split(values, "strategies")
     names = list(STRATEGIES) if names == ["all"] else names
-    return [_one_of("prompting strategy", name, STRATEGIES) for name in names]
+    shown = [profile_name(name) for name in names]
+    if twice := [name for name in shown if shown.count(name) > 1 or (name in STRATEGIES and name not in names)]:
+        raise UsageError(f"{option('strategies')}: two strategies are named {twice[0]!r}. Rename the folder of one.")
+    return names
 
 
 def split(values: Values, parameter: str) -> list[str]:

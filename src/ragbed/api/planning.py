@@ -6,7 +6,9 @@ import logging
 import os
 import re
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from datetime import datetime
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,30 +25,36 @@ from ragbed.api.calling import (
     with_request_options,
 )
 from ragbed.api.data_objects import read_data
-from ragbed.api.layout import read_layout, read_strategies
-from ragbed.api.objects import ModelSource, brief, read_models
-from ragbed.api.own_rag import choose_own_rag, provided_by
+from ragbed.api.layout import read_layout, read_strategies, split
+from ragbed.api.objects import ModelSource, System, brief, read_models
 from ragbed.api.request_options import AUTO, NONE, settings_of, with_limit
-from ragbed.api.searching import check_search_models, open_search_corpora, read_search
 from ragbed.api.spec import RunSpec
 from ragbed.environment import cache_file
-from ragbed.errors import UnknownName, UsageError, option
+from ragbed.errors import UnknownName, UsageError, option, refuse_unused
 from ragbed.models.base import Batching, Sampling
+from ragbed.models.code_identity import identify
 from ragbed.models.presets import PRESETS
 from ragbed.models.secrets import without_credentials
-from ragbed.testbeds.own_rag import open_corpora
+from ragbed.plugins import FUNCTION, load_function
+from ragbed.schema import Lang
+from ragbed.testbeds import Testbed
+from ragbed.testbeds.own_rag import CLEAN, NAME, WITHHELD, open_corpora
+from ragbed.testbeds.prompts import identify_strategy
+from ragbed.testbeds.search.corpora import corpora_of
+from ragbed.testbeds.search.settings import parse_search
+from ragbed.text import split_sentences
 
 if TYPE_CHECKING:
     from ragbed.analysis.gates import Floor
-    from ragbed.analysis.stopping import MonitoringRule, StoppingCondition
+    from ragbed.analysis.stopping import MonitoringRule
     from ragbed.data import Dataset
-    from ragbed.data.corpus import Corpora
     from ragbed.models.base import Model
-    from ragbed.models.presets import Preset
-    from ragbed.runs.engines.local import LocalEngine
+    from ragbed.models.systems import Provides
     from ragbed.runs.execution import Job
     from ragbed.runs.sharding import Shard
     from ragbed.schema import Case
+    from ragbed.testbeds.search.corpora import SearchCorpus
+    from ragbed.testbeds.settings import Settings
 
 _LOGGER = logging.getLogger("ragbed")
 
@@ -79,11 +87,11 @@ def plan_run(spec: RunSpec, message: Callable[[str], None] = _LOGGER.warning) ->
 
     if not isinstance(spec, RunSpec):
         raise UsageError(f"plan_run({brief(spec)}): expected a specification. Use ragbed.RunSpec(model=…, data=…).")
-    floors = read_floors(spec.gates)
+    floors, scorers = read_gates(spec)
     if spec.baseline is not None:
         open_scored(Path(spec.baseline)).connection.close()  # a baseline that is not a run is refused first
-    conditions = _read_conditions(spec, floors)
     sources = read_models(spec.model)
+    rule = _open_rule(spec, floors, len(sources))
     check_request_options(sources, spec)
     folder = Path(spec.out) if spec.out else _new_folder(sources[0].label or sources[0].name)
     names, settings = choose_own_rag(spec, sources, *read_layout(spec))
@@ -91,19 +99,18 @@ def plan_run(spec: RunSpec, message: Callable[[str], None] = _LOGGER.warning) ->
     strategies = read_strategies(spec.strategies)
     testbeds = choose_testbeds(names, settings)
     shard = None if spec.shard is None else parse_shard(spec.shard)
-    datasets, preset = read_data(spec.data, spec.data_lang, spec.docs, message), _preset(spec.preset)
-    sampling, corpora = _sampling(preset, spec), open_corpora(datasets, testbeds, settings)
+    datasets, sampling = read_data(spec.data, spec.data_lang, spec.docs, message), _sampling(spec)
+    corpora = open_corpora(datasets, testbeds, settings)
     searched = open_search_corpora(datasets, settings) if "search" in (names or ()) else {}
     stored = (
         _stored_settings(spec, datasets, stored_options(settings, testbeds), names, shard)
-        | ({"remedies": ",".join(strategies)} if strategies else {})
+        | ({"remedies": ",".join(map(_identify, strategies))} if strategies else {})
         | ({"search": str(settings.search)} if searched else {})
         | _stored_sampling(sampling, spec)
     )
-    rule = _open_rule(conditions, spec.repeats, len(sources))
     engine = open_engine(spec, message)
     try:
-        models = [_open_model(source, spec, sampling, engine, {**corpora, **searched}) for source in sources]
+        models = [open_model(source, sampling, spec, engine, {**corpora, **searched}) for source in sources]
         check_models(models, provided_by(testbeds), settings.corpora, prompted=bool(strategies))
         _check_batch(spec, models)
         if searched:
@@ -118,7 +125,11 @@ def plan_run(spec: RunSpec, message: Callable[[str], None] = _LOGGER.warning) ->
             generate_cases(datasets, testbeds, settings, named=names is not None, strategies=strategies, tell=message)
         )
         kept = (case for case in planned if shard is None or shard.keeps(case))
-        checked = _with_gates(warn_of_languages(kept, models, message), floors, spec.repeats)
+        checked: Iterable[Case] = warn_of_languages(kept, models, message)
+        if floors or scorers:
+            from ragbed.analysis.gates import check_plan
+
+            checked = check_plan(floors, checked, spec.repeats, scorers)
         return checked if rule is None else rule.check(checked)
 
     return Job(
@@ -173,72 +184,56 @@ def _stored_settings(
     stored |= {f"documents {one.name}": one.folder.digest for one in datasets if one.folder is not None}
     stored |= {"testbeds": ",".join(names or ["all"]), "repeats": str(spec.repeats)}
     stored |= {} if shard is None else {SETTING: str(shard)}
-    stored |= {"until": "; ".join(spec.conditions)} if spec.until else {}
+    stored |= {"until": "; ".join(spec.until)} if spec.until else {}
     return stored | ({} if spec.preset is None else {"preset": spec.preset})
 
 
-def _open_model(source: ModelSource, spec: RunSpec, sampling: Sampling, engine: LocalEngine, corpora: Corpora) -> Model:
-    if source.value is None:
-        return open_model(source.name, sampling, spec, engine, corpora)
-    from ragbed.api.function_models import open_object
+def read_gates(spec: RunSpec) -> tuple[list[Floor], list[str]]:
+    """Return the gates that `fail_under` defines, and the scorers that are not built in.
 
-    return open_object(source, spec.max_connections, spec.timeout, corpora)
-
-
-def read_floors(gates: Sequence[str]) -> list[Floor]:
-    """Return the gates that `fail_under` defines."""
-    if not gates:
-        return []
+    Raises:
+        UsageError: A scorer does not exist, or a gate is invalid.
+    """
+    names = [] if spec.scorer is None else split(spec.scorer, "scorer")
+    if not spec.fail_under and not names:
+        return [], []
     from ragbed.analysis.gates import parse_floor
+    from ragbed.scoring import SCORERS, open_scorers
 
-    return [parse_floor(text) for text in gates]
+    open_scorers(names)
+    own = [name for name in names if name not in SCORERS]
+    return [parse_floor(text, own) for text in spec.fail_under], own
 
 
-def _read_conditions(spec: RunSpec, floors: Sequence[Floor]) -> list[StoppingCondition]:
-    """Return the stopping conditions that `until` defines."""
+def _open_rule(spec: RunSpec, floors: Sequence[Floor], models: int) -> MonitoringRule | None:
+    """Return the rule that stops a run once the conditions of `until` are met."""
     if not spec.until:
-        return []
+        return None
     if spec.shard is not None:
         raise UsageError(
             f"{option('until')} cannot be combined with {option('shard')}, because each shard would stop "
             "independently. Remove one of them."
         )
-    from ragbed.analysis.stopping import parse_conditions
+    from ragbed.analysis.stopping import MonitoringRule, parse_conditions
 
-    return parse_conditions(spec.conditions, floors)
-
-
-def _open_rule(conditions: Sequence[StoppingCondition], repeats: int, models: int) -> MonitoringRule | None:
-    """Return the stopping rule for a run."""
-    if not conditions:
-        return None
-    from ragbed.analysis.stopping import MonitoringRule
-
-    return MonitoringRule(conditions, repeats, models)
+    return MonitoringRule(parse_conditions(spec.until, floors), spec.repeats, models)
 
 
-def _with_gates(cases: Iterable[Case], floors: list[Floor], repeats: int) -> Iterable[Case]:
-    """Yield the planned cases, and check that there are enough of them to decide whether each gate passes."""
-    if not floors:
-        return cases
-    from ragbed.analysis.gates import check_plan
-
-    return check_plan(floors, cases, repeats)
-
-
-def _preset(name: str | None) -> Preset | None:
-    if name is not None and name not in PRESETS:
-        raise UnknownName("preset", name, PRESETS)
-    return None if name is None else PRESETS[name]
-
-
-def _sampling(preset: Preset | None, spec: RunSpec) -> Sampling:
+def _sampling(spec: RunSpec) -> Sampling:
     """Return the spec's sampling parameters; missing values come from the preset or the defaults."""
-    sampling = Sampling() if preset is None else preset.sampling
-    sampling = with_request_options(sampling, spec)
+    if spec.preset is not None and spec.preset not in PRESETS:
+        raise UnknownName("preset", spec.preset, PRESETS)
+    sampling = with_request_options(Sampling() if spec.preset is None else PRESETS[spec.preset].sampling, spec)
     if spec.top_p is not None:
         sampling = structs.replace(sampling, top_p=spec.top_p)
-    return with_limit(sampling, sampling.max_tokens if preset and spec.max_tokens is None else spec.max_tokens)
+    has_own_limit = spec.preset is not None and spec.max_tokens is None
+    return with_limit(sampling, sampling.max_tokens if has_own_limit else spec.max_tokens)
+
+
+def _identify(strategy: str) -> str:
+    """Return a strategy with the hash of its texts or its code, which must not change when a run is resumed."""
+    found = identify_strategy(strategy)
+    return f"{found} {identify(load_function(strategy))}" if strategy.startswith(FUNCTION) else found
 
 
 def _stored_sampling(sampling: Sampling, spec: RunSpec) -> dict[str, str]:
@@ -256,3 +251,115 @@ def _new_folder(model: str) -> Path:
     shown = without_credentials(model)
     short = re.sub(r"[^A-Za-z0-9.]+", "-", short_names([shown])[shown]).strip("-")[:40]
     return Path("runs") / f"{datetime.now():%Y%m%d-%H%M%S}-{short}-{os.urandom(2).hex()}"
+
+
+_SYSTEMS = ("factory/", "python/", "http/")
+
+
+def choose_own_rag(
+    spec: RunSpec, sources: Sequence[ModelSource], names: list[str] | None, settings: Settings
+) -> tuple[list[str] | None, Settings]:
+    """Return the testbeds and settings of a run; with documents, systems are evaluated in own-rag by default.
+
+    Raises:
+        UsageError: `corpus` is given, but own-rag is not run.
+    """
+    factories = [_is_factory(source) for source in sources]
+    are_systems = any(factories) or any(
+        source.name.startswith(_SYSTEMS) or isinstance(source.value, System) or source.name.startswith("system/")
+        for source in sources
+    )
+    if names is None and (spec.docs is not None or spec.corpus is not None or any(factories)) and are_systems:
+        names = [NAME]
+    if NAME not in (names or ()):
+        if spec.corpus is not None:
+            refuse_unused("corpus", f"it applies to the testbed own-rag. Add {option('testbeds', NAME)}")
+        return names, settings
+    if spec.corpus is None and all(factories):
+        settings = replace(settings, corpora=(CLEAN, WITHHELD))
+    return names, settings
+
+
+def _is_factory(source: ModelSource) -> bool:
+    return source.name.startswith("factory/") or (isinstance(source.value, System) and source.value.is_factory)
+
+
+def provided_by(testbeds: Sequence[Testbed]) -> list[Provides]:
+    """Return what testbeds give to the models."""
+    kinds: dict[str, Provides] = {NAME: "corpus", "search": "search"}
+    return list(dict.fromkeys(kinds.get(testbed.name, "documents") for testbed in testbeds))
+
+
+# Seed for generating the synthetic news that is added to reach large corpus sizes. Another seed would change the
+# corpora, but not their names.
+_SEED = 20_231_218
+_ITEMS = 1_000
+
+
+def read_search(spec: RunSpec, names: Sequence[str] | None, settings: Settings) -> Settings:
+    """Return the settings, updated with the values of the `search` option.
+
+    Raises:
+        UsageError: A setting is invalid, or the testbed is not run.
+    """
+    if spec.search is not None and "search" not in (names or ()):
+        raise UsageError(
+            f"{option('search', spec.search)} has no effect without the `search` testbed. Add "
+            f"{option('testbeds', 'search')}."
+        )
+    return replace(settings, search=parse_search(spec.search))
+
+
+def open_search_corpora(datasets: Iterable[Dataset], settings: Settings) -> dict[tuple[str, str], SearchCorpus]:
+    """Return the search corpora by dataset name and ID; each index is built when its corpus is first searched."""
+    from ragbed.retrieval.passage_index import LexicalIndex
+
+    corpora = corpora_of(datasets, settings)
+    for corpus in corpora.values():
+        corpus.open(LexicalIndex, generated_sentences, settings.search.calls)
+    return corpora
+
+
+def check_search_models(models: Sequence[Model], spec: RunSpec, settings: Settings) -> None:
+    """Check that all models can call the search tool.
+
+    Raises:
+        UsageError: A model cannot be evaluated with the testbed.
+    """
+    from ragbed.models.base import is_system
+
+    if spec.batch:
+        raise UsageError(
+            f"{option('batch')} cannot be combined with {option('testbeds', 'search')}, which takes several turns per "
+            "case. Remove one of them."
+        )
+    for model in models:
+        if getattr(model, "replays", False):
+            continue
+        script = model.name.removeprefix("scripted/")
+        if model.name.startswith(("http/", "baseline/")) or (script != model.name and not script.startswith("search-")):
+            raise UsageError(
+                f"{model.name} cannot call the search tool. Use a language model, a python/… system, ragbed.system, or "
+                "scripted/search-once."
+            )
+        if is_system(model) and spec.engine != "local":
+            raise UsageError(
+                f"{model.name} calls the search tool in the current process, so {option('testbeds', 'search')} "
+                f"requires {option('engine', 'local')}."
+            )
+        calls_tools = getattr(model, "calls_tools", False)
+        if settings.search.protocol == "tools" and not calls_tools and not is_system(model):
+            raise UsageError(
+                f"{model.name} does not support tool calls with this provider. Use {option('search', 'protocol=text')}."
+            )
+
+
+@cache
+def generated_sentences(lang: Lang) -> Sequence[str]:
+    """Return sentences from synthetic news articles that are not part of any dataset."""
+    from ragbed.synth import SynthSpec, make_items
+
+    spec = SynthSpec(seed=_SEED, lang=lang, supports=5, distractors=5)
+    texts = (passage.text for item in make_items(spec, "base", 0, _ITEMS) for passage in item.passages)
+    found = (text[start:end].strip() for text in texts for start, end in split_sentences(text))
+    return list(dict.fromkeys(filter(None, found)))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal
 from msgspec import structs
 
 from ragbed.api.job_specs import ReportSpec
-from ragbed.api.places import run_folder, several
+from ragbed.api.results import run_folder, several
 from ragbed.api.specification import takes
 from ragbed.errors import UsageError, option
 from ragbed.io.jsonl import make_folder, write_file
@@ -91,7 +91,7 @@ def _write(named: Sequence[Path], folders: Sequence[Path], spec: ReportSpec) -> 
     if form == "site" and target is not None:
         return _write_site(need_runs(named), scorer, locale, target)
     models = read_row_names(folders)
-    made = read_report(folders, [str(run) for run in folders], scorer, models)
+    made = read_report(folders, scorer, models, may_diagnose=form not in ("csv", "json"))
     cells = Table(made.records(), "Cells")
     if form in PICTURES and target is not None:
         paths = _draw(made, form, locale or "en", target)
@@ -180,14 +180,16 @@ def _shorten(reply: str) -> str:
     return line if len(line) <= _LONGEST_REPLY else line[: _LONGEST_REPLY - 1] + "…"
 
 
-def read_report(runs: Sequence[Path], names: Sequence[str], scorer: str, models: RowNames | None = None) -> Report:
+def read_report(
+    runs: Sequence[Path], scorer: str, models: RowNames | None = None, *, may_diagnose: bool = False
+) -> Report:
     """Return the report on a set of runs.
 
     Args:
         runs: Folders of the runs.
-        names: Names of the runs.
         scorer: Scorer of the tables.
         models: Names of the models, if they must be unique across more runs than these.
+        may_diagnose: Whether to diagnose runs that have not been diagnosed, if it takes less than ten seconds.
     """
     from ragbed.analysis.causes import read_causes
     from ragbed.analysis.diagnosis.summary import read_diagnoses
@@ -196,16 +198,17 @@ def read_report(runs: Sequence[Path], names: Sequence[str], scorer: str, models:
     from ragbed.analysis.run_cells import conditions_in, count_results, is_monitored, read_published, read_report_cells
     from ragbed.analysis.trials.columns import SCORERS
     from ragbed.reporting.tables import make_report
-    from ragbed.runs.display_names import read_row_names
+    from ragbed.runs.display_names import read_row_names, short_names
     from ragbed.runs.status import count_cached
     from ragbed.runs.store import open_store
 
     models = read_row_names(runs) if models is None else models
+    names = list(short_names(str(run.absolute()) for run in runs).values())  # those of the folders, if they are unique
     scorers = list(dict.fromkeys([*SCORERS, scorer]))
     cells = [*read_report_cells(runs, scorers, names=models), *read_judged_cells(runs, models.labels)]
     cells += read_corrected_cells(runs, models.labels)
-    diagnoses, published = read_diagnoses(runs, models.labels), read_published(runs, models.labels)
-    report = make_report(names, cells, scorer, diagnoses, models.shown, published)
+    diagnoses = read_diagnoses(runs, models.labels, may_diagnose=may_diagnose)
+    report = make_report(names, cells, scorer, diagnoses, models.shown, read_published(runs, models.labels))
     conditions = tuple(
         structs.replace(condition, model=models.labels[run, condition.model])
         for run in runs
@@ -257,7 +260,7 @@ def _draw(report: Report, ending: str, locale: Lang, folder: Path) -> list[Path]
 
     words, paths = read_words(locale), []
     make_folder(folder)
-    for chart in [*make_figures(report.shown, report.scorer, words), *draw_error_types(report.shown_diagnoses, words)]:
+    for chart in [*make_figures(report.shown, report.scorer, words), *draw_error_types(report.diagnoses, words)]:
         paths.append(folder / f"{chart.name}.{ending}")
         write_file(paths[-1], PICTURES[ending](chart))
     return paths
@@ -271,7 +274,7 @@ def _write_site(runs: Mapping[str, Path], scorer: str, locale: Lang | None, site
 
     models, index = read_row_names(list(runs.values())), site / "index.html"
     entries = [
-        SiteEntry(name, f"{safe_name(f'run-{name}')}.html", read_report([run], [name], scorer, models))
+        SiteEntry(name, f"{safe_name(f'run-{name}')}.html", read_report([run], scorer, models, may_diagnose=True))
         for name, run in runs.items()
     ]
     make_folder(site)

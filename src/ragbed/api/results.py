@@ -1,23 +1,24 @@
-"""Runs, as API functions return them."""
+"""Runs, as API functions return and take them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 from msgspec import to_builtins
 
-from ragbed.errors import RagbedError, UsageError, did_you_mean
+from ragbed.api.specification import check_choice, check_path
+from ragbed.errors import RagbedError, UsageError, did_you_mean, option
 from ragbed.reporting.table import Table
 from ragbed.schema import Lang
 
 if TYPE_CHECKING:
     import pandas
 
-    from ragbed.reporting.table import Result
+    from ragbed.reporting.tables import Report
     from ragbed.runs.status import Status
 
 _ERROR_COLUMNS = ("model", "case", "repeat", "kind", "message", "traceback")
@@ -102,7 +103,7 @@ class Run:
         Rates are fractions from 0 to 1; printed tables show percentages with 95% confidence intervals.
 
         Args:
-            scorer: Scorer: robust, code, paper, or a plug-in's scorer.
+            scorer: robust, code, paper, `python/<module>:<function>`, or a scorer from a plug-in.
 
         Example:
             >>> run = ragbed.run("scripted/oracle", "ragbed-mini-en_base", noise=[0, 0.4], limit=5)
@@ -110,14 +111,17 @@ class Run:
             ['noise', 'noise curve']
         """
         from ragbed.analysis.locale import read_words
+
+        return {table.name: table.as_table(read_words("en")) for table in self._report(scorer).tables}
+
+    def _report(self, scorer: str) -> Report:
         from ragbed.analysis.run_cells import read_published, read_report_cells
         from ragbed.reporting.tables import make_report
         from ragbed.runs.display_names import read_row_names
 
         names = read_row_names([self.folder])
         cells, published = read_report_cells([self.folder], [scorer]), read_published([self.folder], names.labels)
-        report = make_report([str(self.folder)], cells, scorer, names=names.shown, published=published)
-        return {table.name: table.as_table(read_words("en")) for table in report.tables}
+        return make_report([str(self.folder)], cells, scorer, names=names.shown, published=published)
 
     def table(self, name: str, scorer: str = "robust") -> Table:
         """Return one of the report's tables.
@@ -147,13 +151,13 @@ class Run:
             >>> row["value"], row["n"], row["errors"], 0 < row["low"] < row["high"]
             (1.0, 5, 0, True)
         """
-        from ragbed.analysis.run_cells import read_report_cells
+        return Table([cell.as_json() for cell in self._report(scorer).cells], f"Metrics of {self.folder}")
 
-        cells = read_report_cells([self.folder], [scorer])
-        return Table([cell.as_json() for cell in cells], f"Metrics of {self.folder}")
-
-    def trials(self) -> Iterator[dict[str, Any]]:
+    def trials(self, scorer: str = "robust") -> Iterator[dict[str, Any]]:
         """Yield every case with its response and scores, as written by `ragbed export RUN --to jsonl`.
+
+        Args:
+            scorer: A scorer whose scores are added if it is not built in, e.g. `python/my_metrics:score`.
 
         Example:
             >>> run = ragbed.run("scripted/oracle", "ragbed-mini-en_base", testbeds="noise", noise=0, limit=5)
@@ -163,7 +167,7 @@ class Run:
         from ragbed.analysis.trials.table import TrialTable
         from ragbed.runs.trials import trial_fields
 
-        with TrialTable(self.folder) as table:
+        with TrialTable(self.folder, [scorer]) as table:
             for result, scores in table.scored():
                 yield to_builtins(trial_fields(result, scores, canonical=False))
 
@@ -186,7 +190,7 @@ class Run:
         title = f"Responses of {self.folder} that the scorers {scorer} and robust score differently"
         return Table(found, title, columns=_DISAGREEMENT_COLUMNS)
 
-    def records(self) -> Table:
+    def records(self, scorer: str = "robust") -> Table:
         """Return a flat row per trial, with scores, `tokens_in`, `tokens_out`, `tokens_reasoning` and `tokens_cached`.
 
         Example:
@@ -196,30 +200,17 @@ class Run:
         """
         from ragbed.runs.trials import flatten_trial
 
-        return Table(map(flatten_trial, self.trials()), f"Trials of {self.folder}")
+        return Table(map(flatten_trial, self.trials(scorer)), f"Trials of {self.folder}")
 
-    def to_pandas(self) -> pandas.DataFrame:
-        """Return a DataFrame with one row per trial.
+    def to_pandas(self, scorer: str = "robust") -> pandas.DataFrame:
+        """Return a DataFrame with one row per trial; `scorer` is as in `trials`.
 
         Example:
             >>> run = ragbed.run("scripted/oracle", "ragbed-mini-en_base", testbeds="noise", noise=[0, 0.4], limit=5)
             >>> run.to_pandas().groupby("noise")["score.correct"].mean().tolist()
             [1.0, 1.0]
         """
-        return self.records().to_pandas()
-
-    def compare(self, other: Run | str | Path, *, scorer: str = "robust", min_drop: float = 0.03) -> Result:
-        """Compare this run (as A) with another run (as B), question by question; see `ragbed.compare`.
-
-        Example:
-            >>> options = {"data": "ragbed-mini-en_base", "testbeds": "noise", "noise": 0, "limit": 5}
-            >>> good, bad = ragbed.run("scripted/oracle", **options), ragbed.run("scripted/refuser", **options)
-            >>> good.compare(bad).records()[0]["difference"]
-            -1.0
-        """
-        from ragbed.api.analysis import compare
-
-        return compare(self, other, scorer=scorer, min_drop=min_drop)
+        return self.records(scorer).to_pandas()
 
     def figures(self, scorer: str = "robust", locale: Lang = "en") -> list[Figure]:
         """Return the report's figures, which notebooks can display.
@@ -234,17 +225,11 @@ class Run:
             True
         """
         from ragbed.analysis.locale import read_words
-        from ragbed.analysis.run_cells import read_report_cells
-        from ragbed.api.specification import check_choice
         from ragbed.reporting.figures import make_figures
         from ragbed.reporting.pages.charts.layout import PICTURES
-        from ragbed.reporting.tables import make_report
-        from ragbed.runs.display_names import read_names
 
         check_choice("locale", locale, get_args(Lang))
-        cells = read_report_cells([self.folder], [scorer])
-        report = make_report([str(self.folder)], cells, scorer, names=read_names([self.folder]))
-        charts = make_figures(report.shown, scorer, read_words(locale))
+        charts = make_figures(self._report(scorer).shown, scorer, read_words(locale))
         return [Figure(chart.name, chart.title, PICTURES["svg"](chart).decode()) for chart in charts]
 
     def __repr__(self) -> str:
@@ -285,3 +270,35 @@ def _split_error(error: str) -> dict[str, str | None]:
     first, _, trace = error.partition("\n")
     kind, _, message = first.partition(": ")
     return {"kind": kind, "message": message, "traceback": trace or None}
+
+
+RunLike: TypeAlias = Run | str | Path
+"""A run, or its folder."""
+RunsLike: TypeAlias = RunLike | Sequence[RunLike]
+
+
+def several(values: object, parameter: str | None = None) -> list[Any]:
+    """Return a value, or the values of a list or tuple, as a list.
+
+    Raises:
+        UsageError: There is no value, and a parameter name was passed because one is required.
+    """
+    found = list(values) if isinstance(values, Iterable) and not isinstance(values, str | bytes) else [values]
+    if not found and parameter:
+        raise UsageError(f"{option(parameter)} is empty. Give at least one value.")
+    return found
+
+
+def only_path(value: object) -> Path | None:
+    """Return the path if a parameter is a single path or a list with one path, otherwise None."""
+    single = value[0] if isinstance(value, list | tuple) and len(value) == 1 else value
+    return Path(single) if isinstance(single, str | Path) else None
+
+
+def run_folder(run: RunLike, name: str = "run") -> Path:
+    """Return the folder of a run that a parameter gives."""
+    if isinstance(run, Run):
+        return run.folder
+    if not isinstance(run, str | Path):
+        raise UsageError(f"{option(name, repr(run))} is not a run. Use a Run, or the path of its folder.")
+    return check_path(name, run)

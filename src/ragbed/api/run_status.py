@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ragbed.api.job_specs import StatusSpec
-from ragbed.api.places import run_folder
 from ragbed.api.progress import format_duration
+from ragbed.api.results import run_folder
 from ragbed.api.specification import takes
 from ragbed.errors import option
 from ragbed.reporting.table import Result, Table

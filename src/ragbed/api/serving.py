@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING
 from msgspec.structs import asdict
 
 from ragbed.api.job_specs import ReviewSpec, ViewSpec
-from ragbed.api.places import run_folder, several
 from ragbed.api.progress import Progress, open_progress
+from ragbed.api.results import run_folder, several
 from ragbed.api.specification import takes
 from ragbed.reporting.table import Result, Table
 from ragbed.text import counted, storable_name

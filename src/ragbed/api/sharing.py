@@ -12,9 +12,8 @@ from ragbed.api.data_objects import read_data
 from ragbed.api.datasets import tabulate_cases
 from ragbed.api.job_specs import ExportSpec, ImportSpec, MergeSpec
 from ragbed.api.layout import read_layout
-from ragbed.api.places import only_path, run_folder, several
 from ragbed.api.progress import Progress, open_progress
-from ragbed.api.results import Run
+from ragbed.api.results import Run, only_path, run_folder, several
 from ragbed.api.spec import LayoutOptions
 from ragbed.api.specification import check_path, fields_of, takes
 from ragbed.data.output import BinarySink
@@ -43,14 +42,7 @@ def export(spec: ExportSpec) -> Result:
         >>> ragbed.export("ragbed-mini-en_base", "jsonl", "cases.jsonl", testbeds="noise", noise=0, limit=5)["cases"]
         5
     """
-    from ragbed.interop.exporting import (
-        ExportTarget,
-        count_cases,
-        export_cases,
-        export_items,
-        export_run,
-        is_item_format,
-    )
+    from ragbed.interop.exporting import count_cases, export_cases, export_items, export_run, is_item_format
 
     sources, to = spec.sources, spec.to
     spec = replace(spec, out=sys.stdout.buffer) if spec.out == "-" else spec
@@ -58,22 +50,23 @@ def export(spec: ExportSpec) -> Result:
     if isinstance(sources, Run) or (folder is not None and (folder / "run.sqlite").is_file()):
         for name in _given_layout(spec):
             refuse_unused(name, "a run is always exported with its original settings")
-        target = ExportTarget(to, _need_place(spec))
-        return _describe(spec, export_run(folder or Path(), target, spec.model, canonical=spec.canonical))
-    for name in ("canonical", "model"):
+        place = _need_place(spec)
+        made = export_run(folder or Path(), to, place, spec.model, spec.scorer, canonical=spec.canonical)
+        return _describe(spec, made)
+    for name in ("canonical", "model", "scorer"):
         if getattr(spec, name):
             refuse_unused(name, f"{folder or 'this'} is not a run (it has no run.sqlite)")
     with open_progress(spec.progress) as shown:
         datasets = read_data(sources, spec.data_lang, spec.docs, shown.message)
         if spec.out is None and to == "jsonl":
             return _count(count_cases(_read_cases(datasets, spec, shown)))
-        target = ExportTarget(to, _need_place(spec))
+        place = _need_place(spec)
         if is_item_format(to):
             given = [name for name in _given_layout(spec) if name != "docs"]
-            return _describe(spec, export_items(datasets, target, given))
+            return _describe(spec, export_items(datasets, to, place, given))
         if to == "corpora":
             spec = replace(spec, corpus=spec.corpus or "clean,withheld", testbeds="own-rag")
-        return _describe(spec, export_cases(_read_cases(datasets, spec, shown), target))
+        return _describe(spec, export_cases(_read_cases(datasets, spec, shown), to, place))
 
 
 def _given_layout(spec: LayoutOptions) -> list[str]:

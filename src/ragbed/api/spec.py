@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
 from ragbed.api.request_options import (
@@ -132,7 +132,7 @@ class LayoutOptions(MixOptions):
 class CallOptions(Spec):
     """Options shared by all jobs that call models."""
 
-    engine: str = distributed(
+    engine: Literal["local", "ray"] = distributed(
         "Where models run: local (this machine) or ray (a Ray cluster).", "NAME", is_rare=True, default="local"
     )
     cluster: str | None = distributed(
@@ -150,7 +150,7 @@ class CallOptions(Spec):
     budget: float | None = requests(
         "Maximum cost in US dollars; no request is sent that could exceed it.", "DOLLARS", above=0, default=None
     )
-    price: str | Sequence[str | float] = requests(
+    price: Texts = requests(
         "Price in US dollars per million input and output tokens, e.g. 0.15,0.6.",
         "[MODEL=]IN,OUT",
         is_repeatable=True,
@@ -216,15 +216,7 @@ class CallOptions(Spec):
             object.__setattr__(self, "cluster", None)  # the variable is set for other commands
         read_request_options(self)
         if self.price:
-            read_own_prices(self.own_prices, ())
-
-    @property
-    def own_prices(self) -> tuple[str, ...]:
-        """Return the prices that `price` sets; a pair of numbers is one price."""
-        values = (self.price,) if isinstance(self.price, str) else tuple(self.price)
-        if values and not any(isinstance(value, str) for value in values):
-            return (",".join(map(str, values)),)
-        return tuple(map(str, values))
+            read_own_prices(self.price, ())
 
 
 class RunSpec(LayoutOptions, CallOptions, function="runs.run"):
@@ -269,6 +261,14 @@ class RunSpec(LayoutOptions, CallOptions, function="runs.run"):
         shown="a new folder under runs/",
         default=None,
     )
+    scorer: Values | None = what(
+        "Other scorers whose scores to show beside the main score: code, paper, python/<module>:<function> for a "
+        "function of yours, or a scorer from a plug-in.",
+        "NAMES",
+        shown="code,paper for the code and paper profiles and for RGB's files",
+        is_rare=True,
+        default=None,
+    )
     preset: str | None = what(
         "Prompt format and sampling settings of a system in the paper; `ragbed doctor` lists the presets.",
         "NAME",
@@ -283,7 +283,7 @@ class RunSpec(LayoutOptions, CallOptions, function="runs.run"):
     )
     strategies: Values | None = sampling(
         "Additional prompting strategies to evaluate on cases with documents: quote, numbered, unwarned, "
-        "decompose, isolate, cite, or all.",
+        "decompose, isolate, cite, all, a folder with texts, or python/<module>:<function>.",
         "NAMES",
         default=None,
     )
@@ -350,15 +350,5 @@ class RunSpec(LayoutOptions, CallOptions, function="runs.run"):
     def _check(self) -> None:
         super()._check()
         for name in ("junit", "strict"):
-            if getattr(self, name) and not self.gates and self.baseline is None:
+            if getattr(self, name) and not self.fail_under and self.baseline is None:
                 refuse_unused(name, f"no gate is set. Set one, e.g. {option('fail_under', 'noise.accuracy@0.8=0.6')}")
-
-    @property
-    def gates(self) -> tuple[str, ...]:
-        """Return the gates that `fail_under` defines."""
-        return (self.fail_under,) if isinstance(self.fail_under, str) else tuple(self.fail_under)
-
-    @property
-    def conditions(self) -> tuple[str, ...]:
-        """Return the stopping conditions that `until` defines."""
-        return (self.until,) if isinstance(self.until, str) else tuple(self.until)

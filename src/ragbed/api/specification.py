@@ -111,6 +111,8 @@ what, context, sampling, requests, distributed, output = (
     partial(opt, group=group) for group in (WHAT, CONTEXT, SAMPLING, REQUESTS, DISTRIBUTED, OUTPUT)
 )
 """Functions that declare an option of a group."""
+argument = partial(opt, is_argument=True)
+"""Declares a value that the command takes without a name."""
 
 
 class OptionField(NamedTuple):
@@ -176,7 +178,7 @@ class OptionField(NamedTuple):
                 words += [f"a list of {'these' if words[1:] else 'strings'}"] if self.accepts_several else []
                 shown = " or ".join([", ".join(words[:-1]), words[-1]] if words[1:] else words)
                 raise UsageError(f"{option(self.name, repr(value))} is not valid. Use {shown}.")
-        return value
+        return ((value,) if isinstance(value, str) else tuple(value)) if self.opt.is_repeatable else value
 
     def _check_number(self, value: Any) -> float:  # noqa: ANN401
         is_whole, opt, shown = float not in self.kinds, self.opt, option(self.name, repr(value))
@@ -197,7 +199,7 @@ class OptionField(NamedTuple):
 @dataclass_transform(
     kw_only_default=True,
     frozen_default=True,
-    field_specifiers=(opt, what, context, sampling, requests, distributed, output),
+    field_specifiers=(opt, argument, what, context, sampling, requests, distributed, output),
 )
 class Spec:
     """The base of all specifications: frozen dataclasses whose values are checked when one is created.
@@ -215,7 +217,7 @@ class Spec:
 
     def __init_subclass__(cls, function: str = "", *, prints_json: bool = True, keeps_parts: bool = False) -> None:
         cls.function, cls.prints_json, cls.keeps_parts = function, prints_json, keeps_parts
-        dataclass(frozen=True, kw_only=True)(cls)
+        dataclass(frozen=True, kw_only=True, repr=False, eq=False)(cls)  # unused, and slow to create
 
     def __post_init__(self) -> None:
         for name, one in fields_of(type(self)).items():

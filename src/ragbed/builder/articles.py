@@ -6,7 +6,6 @@ Every page and text is stored, so a killed step starts again with its stored pag
 from __future__ import annotations
 
 import hashlib
-import os
 import re
 from collections import Counter
 from collections.abc import AsyncGenerator, AsyncIterator, Coroutine, Iterable, Iterator
@@ -72,9 +71,8 @@ def make_articles(build: Build) -> Iterator[Article | Reject]:
 @asynccontextmanager
 async def open_fetcher(build: Build) -> AsyncIterator[DocumentFetcher]:
     """Yield a document fetcher for a step, and close it on exit."""
-    cores = min(build.engine.workers, os.cpu_count() or 1)
     with PageCache(build.kept / "pages.db") as keep:
-        async with Fetcher(keep, build.manners, gate=build.gate) as fetcher, Extractor(cores) as extractor:
+        async with Fetcher(keep, build.manners, gate=build.gate) as fetcher, Extractor() as extractor:
 
             async def extract(job: ReadJob) -> ReadResult:
                 marked = b"\0".join((str(_FORMAT).encode(), b"reading", msgspec.msgpack.encode(job)))

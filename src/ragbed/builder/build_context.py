@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import date
@@ -17,8 +16,7 @@ from ragbed.builder.sources import LOCK
 from ragbed.builder.web.client import AddressFilter, FetchLimits
 from ragbed.errors import MALFORMED_JSON, DataError, RagbedError, option
 from ragbed.io.jsonl import read_lines
-from ragbed.io.locations import check_regular, read_regular
-from ragbed.runs.engines.local import LocalEngine
+from ragbed.io.locations import read_regular
 from ragbed.schema import Answer, Article, Lang, Passage, Question, Record, Reject
 
 Thing = TypeVar("Thing", bound=msgspec.Struct)
@@ -38,7 +36,6 @@ class Build:
         gate: Decides which addresses may be connected to.
         manners: Limits for fetching pages.
         watch: Called with the name of the step, the number of finished records, and the total if known.
-        engine: Runs the workers that read, split, encode and label documents.
         home: The recipe's folder, against which its paths are resolved. Records do not depend on it.
     """
 
@@ -50,7 +47,6 @@ class Build:
     gate: AddressFilter = field(default_factory=AddressFilter)
     manners: FetchLimits = field(default_factory=FetchLimits)
     watch: Callable[[str, int, int | None], None] = lambda step, done, total: None  # noqa: ARG005
-    engine: LocalEngine = field(default_factory=lambda: LocalEngine(1))
     home: Path = Path()
 
     @property
@@ -135,13 +131,6 @@ def reject(step: str, what: str, outcome: str, reason: str) -> Reject:
     return Reject(step=step, what=what, outcome=outcome, reason=reason)
 
 
-def hash_file(path: Path) -> str:
-    """Return the SHA-256 hash of a file."""
-    check_regular(path, follow_links=True)
-    with open(path, "rb") as source:
-        return hashlib.file_digest(source, "sha256").hexdigest()
-
-
 class Draft(Question, frozen=True, kw_only=True):
     """A question that passed the rules but has not been verified yet."""
 
@@ -178,15 +167,11 @@ class FetchedPage(Record, frozen=True, kw_only=True):
     article: Article
 
 
-class Ranked(Record, frozen=True, kw_only=True):
-    """A question's passages, nearest first, before they are labelled."""
+class Pool(Record, frozen=True, kw_only=True):
+    """A question's passages, nearest first; `question` is the ID of the draft.
 
-    question: str
-    passages: tuple[Passage, ...]
-
-
-class LabelledPool(Record, frozen=True, kw_only=True):
-    """A question's passages with their relevance labels."""
+    The step `stances` adds their relevance labels, and `answers` keeps those that items may contain.
+    """
 
     question: str
     passages: tuple[Passage, ...]

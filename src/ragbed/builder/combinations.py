@@ -55,8 +55,11 @@ def merge_pools(parts: Sequence[Draft], pools: _Pools) -> list[tuple[int | None,
     Passages that contain several parts are omitted. Only one of several near-duplicates is kept, preferably a
     supporting one, because pages about two events may follow the same template.
     """
-    merged, texts = _usable(parts, pools), Distinct()
-    order = sorted(range(len(merged)), key=lambda place: merged[place][0] is None)
+    return _distinct(_usable(parts, pools))
+
+
+def _distinct(merged: list[tuple[int | None, Passage]]) -> list[tuple[int | None, Passage]]:
+    texts, order = Distinct(), sorted(range(len(merged)), key=lambda place: merged[place][0] is None)
     kept = {place for place in order if texts.keep(merged[place][1].text)}
     return [merged[place] for place in sorted(kept)]
 
@@ -108,9 +111,9 @@ def _find_problem(pair: tuple[Draft, Draft], pools: _Pools, build: Build) -> Pro
     crossed = Question(question=first.question, lang=first.lang, answer=second.answer)
     if any(find_answer(crossed, " ".join(first.answer[0]))):
         return "same-answer", f"both questions have the answer {first.answer[0][0]!r}"
-    required = build.recipe.pools
-    for merge in (_usable, merge_pools):  # run the cheap check first, because most pairs fail it
-        parts = Counter(part for part, _ in merge(pair, pools))
+    required, usable = build.recipe.pools, _usable(pair, pools)
+    for select in (list, _distinct):  # run the cheap check first, because most pairs fail it
+        parts = Counter(part for part, _ in select(usable))
         if min(parts[0], parts[1]) < max(1, required.supports):
             return "shortcut", "too few distinct documents answer only one of the parts"
         if parts[None] < required.distracts:

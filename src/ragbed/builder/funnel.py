@@ -6,7 +6,7 @@ from collections import Counter
 
 from msgspec import Struct
 
-from ragbed.builder.build_context import AcceptedQuestion, Build, Draft, Probe
+from ragbed.builder.build_context import Build, Draft, Pool, Probe
 from ragbed.builder.items import KINDS
 from ragbed.builder.pipeline import Done, State
 from ragbed.builder.questions import drafts_wanted
@@ -87,7 +87,7 @@ def _explain(build: Build, state: State, lang: Lang, kind: str) -> str:
     articles = sum(article.lang == lang for article in build.read("articles", Article))
     drafts = {draft.id for draft in build.read("questions", Draft) if draft.lang == lang}
     known = {probe.question: probe.is_known for probe in build.read("probes", Probe) if probe.question in drafts}
-    verified = {record.question for record in build.read("answers", AcceptedQuestion)} & drafts
+    verified = {pool.question for pool in build.read("answers", Pool)} & drafts
     counts = (
         f"{articles:,} articles produced {len(drafts):,} questions, of which {len(known):,} passed the review and "
         f"{sum(known.values()):,} can be answered without documents; {len(verified):,} were verified"

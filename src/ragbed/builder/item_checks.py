@@ -24,6 +24,7 @@ from ragbed.builder.statements import (
     gives_answer,
     label_passage,
     share_of,
+    shared_anchors,
     states_answer,
 )
 from ragbed.builder.web.language_detection import detect_language
@@ -117,11 +118,9 @@ class CheckedItem:
 def make_checks(build: Build) -> Iterator[Item | Reject]:
     """Yield the items that pass every check."""
     with RecordIndex(build, "articles", Article) as articles:
-        candidates = list(make_candidates(build))
-        used = {item.article for item in candidates}
-        places = {article.id: place for place, article in articles.scan() if article.id in used}
-        for number, item in enumerate(candidates):
-            build.watch(STEP, number, len(candidates))
+        places = {article.id: place for place, article in articles.scan()}
+        for number, item in enumerate(make_candidates(build)):
+            build.watch(STEP, number, None)
             text = articles.read(places[item.article]).text if item.article in places else ""
             if found := next(check_item(CheckedItem(item, text)), None):
                 yield reject(STEP, item.question, *found)
@@ -232,9 +231,7 @@ def check_unique(checked: CheckedItem) -> Iterator[str]:
 
 
 def _shared_words(part: Question, sentence: str) -> frozenset[str]:
-    folded = fold(sentence, part.lang)
-    anchors = find_anchors(part.question, part.lang)
-    return frozenset(word for word in anchors if share_of(frozenset({word}), folded, part.lang))
+    return shared_anchors(find_anchors(part.question, part.lang), fold(sentence, part.lang), part.lang)
 
 
 def _other_value(part: Question, sentence: str, own: str) -> str:

@@ -76,12 +76,6 @@ def make_items(build: Build) -> Iterator[Item | Reject]:
             yield from _pick(own, f"{lang}-{kind}", getattr(recipe.wanted, name))
 
 
-def file_of(item: Item) -> str:
-    """Return the name of the file that an item belongs to."""
-    lang, kind, _ = item.id.split("-")
-    return f"{lang}_{kind}.jsonl"
-
-
 def _pick(items: Sequence[Item], name: str, wanted: int) -> Iterator[Item | Reject]:
     """Yield the requested number of items. No event gets a second item until every event has one."""
     events: Counter[str | None] = Counter()

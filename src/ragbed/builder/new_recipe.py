@@ -17,7 +17,7 @@ from msgspec.structs import replace as changed
 
 from ragbed.builder.build_context import Build
 from ragbed.builder.funnel import find_loss
-from ragbed.builder.model_calls import Request
+from ragbed.builder.model_calls import WITHOUT_REPLY, Request
 from ragbed.builder.passages import MAX_TOKENS, count_tokens
 from ragbed.builder.pipeline import run_steps
 from ragbed.builder.recipe import RecipeCounts, RecipeSource
@@ -39,6 +39,7 @@ _PLAIN = frozenset({".txt", ".md", ".markdown", ".html", ".htm", ".xhtml"})
 _MIN_PASSAGE = 60  # lower limit for the maximum passage length, in tokens; about two sentences
 _KINDS_OF_FILE = {".jsonl": "jsonl", ".txt": "urls"}
 _TRIED = 40  # maximum number of documents in a trial; those without questions only supply passages
+_UNWRITTEN = {"no-fact", "unreadable", "error", *WITHOUT_REPLY}  # outcomes of sections without a question
 _WANTED = 1_000  # items requested in a trial, more than it can produce, so that all questions are checked
 # Providers that need no setup but are not language models, or are listed with their files.
 _OTHERS = frozenset({"http", "python", "replay", "baseline", "scripted", "hf", "llamacpp", "bundled"})
@@ -257,13 +258,13 @@ def try_recipe(build: Build, documents: Path, count: int, total: int) -> RecipeT
     )
     trial = replace(build, folder=build.folder / "build", recipe=small, ask=ask)
     state = run_steps(trial, None, lambda _name, _done, _was_done: None)
-    items = list(trial.read("items", Item))
+    items, written = list(trial.read("items", Item)), state.steps["questions"]
     tried = sum(min(each, found) for found in Counter(one.lang for one in trial.read("articles", Article)).values())
     factor = total / max(1, tried)
     spread = 1.96 * sqrt(max(1, len(items)))  # the number of items per document is roughly Poisson-distributed
     return RecipeTrial(
         documents=tried,
-        drafts=state.steps["questions"].made + sum(state.steps["questions"].rejected.values()),
+        drafts=written.made + sum(count for name, count in written.rejected.items() if name not in _UNWRITTEN),
         items=len(items),
         expected=round(len(items) * factor),
         low=max(0, round((len(items) - spread) * factor)),

@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from math import ceil
 from typing import NamedTuple
 
-from ragbed.schema import Article, Chunk
+from ragbed.schema import Article
 from ragbed.text import split_sentences
 
 MAX_TOKENS = 300  # maximum length of a passage in tokens, as in the paper (section "Data construction")
@@ -35,6 +35,14 @@ class _Piece(NamedTuple):
     start: int
     end: int
     tokens: int
+
+
+class Chunk(NamedTuple):
+    """A passage of an article: its character offsets in the article's text, and the text with title and headings."""
+
+    start: int
+    end: int
+    text: str
 
 
 def count_tokens(text: str) -> int:
@@ -110,12 +118,14 @@ def _split_section(article: Article, section: ArticleSection, most: int) -> Iter
 def _chunk(article: Article, header: str, piece: _Piece) -> Chunk:
     raw = article.text[piece.start : piece.end]
     start, body = piece.start + len(raw) - len(raw.lstrip()), raw.strip()
-    text = f"{header}\n{body}" if header else body
-    return Chunk(article=article.id, start=start, end=start + len(body), text=text, tokens=count_tokens(text))
+    return Chunk(start, start + len(body), f"{header}\n{body}" if header else body)
 
 
 def _split_sentence(text: str, start: int, end: int, most: int) -> Iterator[_Piece]:
     """Yield a sentence whole if it fits; otherwise, split it after clauses, at spaces or, failing that, anywhere."""
+    if end - start <= most:  # a token has at least one character
+        yield _Piece(start, end, count_tokens(text[start:end]))
+        return
     ends = [start + token.end() for token in _TOKEN.finditer(text[start:end])]
     done = 0
     while len(ends) - done > most:

@@ -20,7 +20,7 @@ import msgspec
 from msgspec import Struct
 
 from ragbed.builder.articles import make_articles, make_pages, mark_sources
-from ragbed.builder.build_context import Build, hash_file
+from ragbed.builder.build_context import Build
 from ragbed.builder.combinations import make_combinations
 from ragbed.builder.counterfactuals import make_falsehoods
 from ragbed.builder.item_checks import make_checks
@@ -33,9 +33,10 @@ from ragbed.builder.ranking import make_hits, make_ranking
 from ragbed.builder.recipe import Recipe
 from ragbed.errors import MALFORMED_JSON, DataError, UnknownName
 from ragbed.io.jsonl import read_lines, write_whole
+from ragbed.io.pins import hash_file
 from ragbed.schema import Reject
 
-_CODE = 14  # version of the steps; increase it when any step creates different records from the same input
+_CODE = 15  # version of the steps; increase it when any step creates different records from the same input
 _STATE = "done.json"
 # Outcomes that may differ in another build, because a model, an engine or a host failed. The next build repeats every
 # step with such an outcome.
@@ -104,20 +105,19 @@ STEPS: dict[str, BuildStep] = {
     ),
     "combinations": BuildStep(
         make_combinations,
-        ("answers", "stances", "questions", "probes"),
+        ("answers", "questions", "probes"),
         lambda recipe: (recipe.wanted, recipe.generator, recipe.pools, recipe.questions, recipe.langs),
         ("combinations", "fence"),
     ),
     "falsehoods": BuildStep(
         make_falsehoods,
-        ("answers", "stances", "questions", "probes"),
+        ("answers", "questions", "probes"),
         lambda recipe: (recipe.wanted, recipe.generator, recipe.pools, recipe.questions, recipe.langs),
         ("falsehoods", "fence"),
     ),
     "checks": BuildStep(
         make_checks,
-        ("answers", "stances", "questions", "probes", "combinations", "falsehoods", "articles"),
-        lambda recipe: recipe.pools.per_source,
+        ("answers", "questions", "probes", "combinations", "falsehoods", "articles"),
     ),
     "items": BuildStep(
         make_items, ("checks",), lambda recipe: (recipe.wanted, recipe.langs)

@@ -10,17 +10,22 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from ragbed.builder.build_context import (
-    AcceptedQuestion,
     Build,
     Draft,
-    LabelledPool,
+    Pool,
     Probe,
     Problem,
-    Ranked,
     reject,
 )
-from ragbed.builder.model_calls import WITHOUT_REPLY, unique_cases
-from ragbed.builder.question_checks import VERDICTS, ask_checker, reader_case, says_yes, states_case
+from ragbed.builder.model_calls import unique_cases
+from ragbed.builder.question_checks import (
+    VERDICTS,
+    ask_checker,
+    find_failure,
+    reader_case,
+    says_yes,
+    states_case,
+)
 from ragbed.builder.recipe import RecipePools
 from ragbed.builder.responses import is_nothing
 from ragbed.builder.statements import STANCES, WEAK, agrees, find_answer, label_passage, states_answer
@@ -73,20 +78,15 @@ def find_shortcuts(question: Question, texts: Sequence[str]) -> list[int]:
     ]
 
 
-def make_pools(build: Build) -> Iterator[LabelledPool | Reject]:
+def make_pools(build: Build) -> Iterator[Pool | Reject]:
     """Label passages, and drop those that cannot be in the same item."""
     drafts = {draft.id: draft for draft in build.read("questions", Draft)}
-    ranked = list(build.read("ranking", Ranked))
-    jobs = ((drafts[one.question], one.passages, build.recipe.pools.distracts) for one in ranked)
-    for number, found in enumerate(build.engine.spread(_make_pool, jobs)):
-        build.watch(LABELS_STEP, number, len(ranked))
-        yield from found
+    for pool in build.shown(LABELS_STEP, list(build.read("ranking", Pool))):
+        yield from _make_pool(drafts[pool.question], pool.passages, build.recipe.pools.distracts)
 
 
-def _make_pool(job: tuple[Draft, Sequence[Passage], int]) -> list[LabelledPool | Reject]:
+def _make_pool(draft: Draft, passages: Sequence[Passage], distracts: int) -> Iterator[Pool | Reject]:
     """Label a question's passages; if there are too few related distractors, keep the nearest unrelated passages."""
-    draft, passages, distracts = job
-    found: list[LabelledPool | Reject] = []
     labellings = [label_passage(draft, passage.text, title=passage.title or "") for passage in passages]
     reasons = sift([passage.text for passage in passages], labellings)
     labels = [labelling.label for labelling, reason in zip(labellings, reasons, strict=True) if not reason]
@@ -98,12 +98,12 @@ def _make_pool(job: tuple[Draft, Sequence[Passage], int]) -> list[LabelledPool |
             reason = f"{_UNRELATED}: {labelling.reason}" if missing < 0 else ""  # noqa: PLW2901
         if reason:
             outcome, _, why = reason.partition(": ")
-            found.append(reject(LABELS_STEP, passage.url or "", outcome, f"for {draft.question!r}: {why}"))
+            yield reject(LABELS_STEP, passage.url or "", outcome, f"for {draft.question!r}: {why}")
         elif STANCES[labelling.label] == "supports":
             kept.append(replace(passage, stance="supports", kind="related", support=labelling.support))
         else:
             kept.append(replace(passage, kind=labelling.label))
-    return [*found, LabelledPool(question=draft.id, passages=tuple(kept))]
+    yield Pool(question=draft.id, passages=tuple(kept))
 
 
 class _Complete(NamedTuple):
@@ -114,11 +114,11 @@ class _Complete(NamedTuple):
     case: Case
 
 
-def make_answers(build: Build) -> Iterator[AcceptedQuestion | Reject]:
-    """Yield the questions that have enough passages and that only the supporting passages answer."""
+def make_answers(build: Build) -> Iterator[Pool | Reject]:
+    """Yield the usable passages of each question that has enough of them and that only supporting ones answer."""
     drafts = {draft.id: draft for draft in build.read("questions", Draft)}
     complete = []
-    for pool in build.read("stances", LabelledPool):
+    for pool in build.read("stances", Pool):
         draft = drafts[pool.question]
         passages = usable_passages(draft, pool.passages, build.recipe.pools.per_source)
         if problem := _find_shortage(passages, build.recipe.pools):
@@ -136,11 +136,8 @@ def make_answers(build: Build) -> Iterator[AcceptedQuestion | Reject]:
     for one in complete:
         completion = responses[one.case.case]
         other, case = others.get(one.draft.id, ("", None))
-        if completion.outcome != "ok":
-            reason = completion.error or WITHOUT_REPLY[completion.outcome]
-            yield reject(
-                ANSWERS_STEP, one.draft.question, completion.outcome, f"the call to the checking model: {reason}"
-            )
+        if failure := find_failure(completion):
+            yield reject(ANSWERS_STEP, one.draft.question, *failure)
         elif agrees(one.draft, completion.reply or ""):
             reason = f"the model finds {one.draft.answer[0][0]!r} in the distracting passages alone"
             yield reject(ANSWERS_STEP, one.draft.question, "in-distractors", reason)
@@ -149,7 +146,7 @@ def make_answers(build: Build) -> Iterator[AcceptedQuestion | Reject]:
                 ANSWERS_STEP, one.draft.question, "other-answer", f"another passage gives another answer: {other!r}"
             )
         else:
-            yield AcceptedQuestion(question=one.draft.id)
+            yield Pool(question=one.draft.id, passages=one.passages)
 
 
 def _find_other(one: _Complete, reply: str) -> tuple[str, Case] | None:
@@ -199,13 +196,11 @@ class VerifiedQuestions:
 
 
 def read_verified(build: Build) -> VerifiedQuestions:
-    """Read the records of all verified questions, with at most `per_source` passages per source."""
-    verified = {record.question for record in build.read(ANSWERS_STEP, AcceptedQuestion)}
-    drafts = {draft.id: draft for draft in build.read("questions", Draft) if draft.id in verified}
-    read = {pool.question: pool.passages for pool in build.read("stances", LabelledPool) if pool.question in verified}
-    most = build.recipe.pools.per_source
-    pools = {name: usable_passages(draft, read[name], most) for name, draft in drafts.items()}
-    probes = {probe.question: probe for probe in build.read("probes", Probe) if probe.question in verified}
+    """Read the records of all verified questions."""
+    read = {pool.question: pool.passages for pool in build.read(ANSWERS_STEP, Pool)}
+    drafts = {draft.id: draft for draft in build.read("questions", Draft) if draft.id in read}
+    pools = {name: read[name] for name in drafts}
+    probes = {probe.question: probe for probe in build.read("probes", Probe) if probe.question in read}
     return VerifiedQuestions(drafts, probes, pools, _find_events(pools))
 
 

@@ -12,7 +12,6 @@ from typing import NamedTuple
 
 from ragbed.builder.build_context import AcceptedQuestion, Build, Draft, Probe, Problem, RecordIndex, reject
 from ragbed.builder.model_calls import WITHOUT_REPLY, Request, closed_book, make_case, spell, unique_cases, write_prompt
-from ragbed.builder.recipe import checker_of, reference_models
 from ragbed.builder.statements import agrees
 from ragbed.schema import Article, Case, Completion, Reject
 from ragbed.scoring.robust import score
@@ -40,14 +39,14 @@ def make_review(build: Build) -> Iterator[AcceptedQuestion | Reject]:
         places = {article.id: offset for offset, article in index.scan()}
         drafts = build.read("questions", Draft)
         left = [_cases_of(draft, index.read(places[draft.article or ""]).text) for draft in drafts]
-    for name, problem_of in (("clear", _find_unclear), ("reader", _find_disagreement), ("states", _find_unstated)):
+    for name in ("clear", "reader", "states"):
         cases = unique_cases(getattr(one, name) for one in left)
         choices = VERDICTS if name == "states" else ()  # small models first have to name the subject, then decide
         responses = ask_checker(build, name, cases, choices)
         passed = []
         for one in left:
             completion = responses[getattr(one, name).case]
-            problem = _find_failure(completion) or problem_of(one.draft, completion.reply or "")
+            problem = find_failure(completion) or _find_problem(name, one.draft, (completion.reply or "").strip())
             if problem is None:
                 passed.append(one)
             else:
@@ -61,7 +60,8 @@ def ask_checker(
     build: Build, task: str, cases: Sequence[Case], choices: tuple[str, ...] = ()
 ) -> Mapping[str, Completion]:
     """Call the checking model."""
-    return build.ask(Request(task, checker_of(build.recipe), cases, choices=choices)) if cases else {}
+    checker = build.recipe.checks.model or build.recipe.generator
+    return build.ask(Request(task, checker, cases, choices=choices)) if cases else {}
 
 
 def reader_case(draft: Draft, documents: str) -> Case:
@@ -87,34 +87,29 @@ def _cases_of(draft: Draft, text: str) -> _Cases:
     return _Cases(draft, clear, reader_case(draft, passage), states_case(draft, passage, spell(draft.answer)))
 
 
-def _find_failure(completion: Completion) -> Problem | None:
+def find_failure(completion: Completion) -> Problem | None:
+    """Return the outcome and the reason if a call to the checking model failed."""
     if completion.outcome == "ok":
         return None
     reason = completion.error or WITHOUT_REPLY[completion.outcome]
     return completion.outcome, f"the call to the checking model failed: {reason}"
 
 
-def _find_unclear(draft: Draft, reply: str) -> Problem | None:
-    if says_yes(reply):
+def _find_problem(task: str, draft: Draft, reply: str) -> Problem | None:
+    """Return the outcome and the reason if a response shows that a question is not usable."""
+    if agrees(draft, reply) if task == "reader" else says_yes(reply):
         return None
-    return "unclear", f"somebody who has not seen the text would not understand {draft.question!r}"
-
-
-def _find_disagreement(draft: Draft, reply: str) -> Problem | None:
-    if agrees(draft, reply.strip()):
-        return None
-    return "round-trip", f"from the text, the model answers {reply.strip()[:80]!r} instead of {draft.answer[0][0]!r}"
-
-
-def _find_unstated(draft: Draft, reply: str) -> Problem | None:
-    if says_yes(reply):
-        return None
-    return "not-stated", f"the text does not state {draft.answer[0][0]!r} as the answer to exactly {draft.question!r}"
+    question, answer = draft.question, draft.answer[0][0]
+    return {
+        "clear": ("unclear", f"somebody who has not seen the text would not understand {question!r}"),
+        "reader": ("round-trip", f"from the text, the model answers {reply[:80]!r} instead of {answer!r}"),
+        "states": ("not-stated", f"the text does not state {answer!r} as the answer to exactly {question!r}"),
+    }[task]
 
 
 def make_probes(build: Build) -> Iterator[Probe | Reject]:
     """Yield the models that answer each question without documents. Reject questions that should not be known."""
-    models = reference_models(build.recipe)
+    models = build.recipe.gate.models or (build.recipe.generator,)
     passed = {record.question for record in build.read("review", AcceptedQuestion)}
     cases = [(draft, _case(draft)) for draft in build.read("questions", Draft) if draft.id in passed]
     requested = [case for _, case in cases]

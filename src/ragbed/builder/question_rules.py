@@ -56,14 +56,26 @@ _QUOTED = 0.8  # minimum F1 score of the words of a quoted sentence and a senten
 _REPEATED = 0.5  # share of an answer's words above which a question that contains them gives it away
 
 
-def find_faults(question: str, answer: str, lang: Lang, context: str = "") -> Iterator[Problem]:
+def find_topics(context: str, text: str, lang: Lang) -> frozenset[str]:
+    """Return the words of a text's title and headings, one of which a Chinese question about the text must contain.
+
+    English questions mark names with capital letters instead. Words that the text never uses, such as "News" or
+    "untitled", do not say what it is about.
+    """
+    if lang == "en":
+        return frozenset()
+    folded = fold(text, lang)
+    return frozenset(word for word in find_anchors(context, lang) if word in folded)
+
+
+def find_faults(question: str, answer: str, lang: Lang, topics: frozenset[str] = frozenset()) -> Iterator[Problem]:
     """Yield an outcome and a reason for each fault in a question and its answer, with content faults last.
 
     Args:
         question: The question.
         answer: The answer.
         lang: The language that both should have.
-        context: Title and headings of the text, if known. A Chinese question must share a word with them.
+        topics: Words of which a Chinese question must contain at least one; see `find_topics`.
     """
     if not question or is_nothing(question) or question[-1] not in "?？":
         yield "no-question", f"the generator returned no question: {question!r}"
@@ -77,8 +89,7 @@ def find_faults(question: str, answer: str, lang: Lang, context: str = "") -> It
         yield "long-answer", f"{answer!r} is not a short fact"
     if is_given_away(question, answer, lang):
         yield "in-question", f"{question!r} contains its answer, {answer}"
-    topics = find_anchors(context, "zh") if lang == "zh" and context.strip() else frozenset()
-    shares_topic = not topics or not topics.isdisjoint(find_anchors(question, "zh"))
+    shares_topic = not topics or not topics.isdisjoint(find_anchors(question, lang))
     is_named = _NAMED.search(question) is not None if lang == "en" else shares_topic
     if size(question) < _MIN_QUESTION[lang] or not is_named:
         yield "vague", f"{question!r} does not name what it is about"

@@ -15,8 +15,8 @@ from ragbed.builder.build_context import (
     Build,
     Draft,
     FetchedPage,
+    Pool,
     Probe,
-    Ranked,
     RecordIndex,
     reject,
 )
@@ -84,7 +84,7 @@ def _indexed(build: Build) -> Iterator[Article]:
         yield article
 
 
-def make_ranking(build: Build) -> Iterator[Ranked | Reject]:
+def make_ranking(build: Build) -> Iterator[Pool | Reject]:
     """Yield, for each question, the passages from its pages, nearest first."""
     hits: dict[str, list[str]] = defaultdict(list)
     for hit in build.read("hits", Hit):
@@ -97,7 +97,7 @@ def make_ranking(build: Build) -> Iterator[Ranked | Reject]:
             yield from _rank(build, draft, found, keep)
 
 
-def _rank(build: Build, draft: Draft, found: Sequence[Article], keep: PageCache) -> Iterator[Ranked | Reject]:
+def _rank(build: Build, draft: Draft, found: Sequence[Article], keep: PageCache) -> Iterator[Pool | Reject]:
     own = {page.id: page for page in found if page.lang == draft.lang}
     for page in found:
         if page.lang != draft.lang:
@@ -123,7 +123,7 @@ def _rank(build: Build, draft: Draft, found: Sequence[Article], keep: PageCache)
     vectors = _encode(encoder, identity, [passage.text for passage in passages], keep)
     scores: Matrix = vectors @ encoder.encode([draft.question], "question").vectors[0]
     nearest = best(scores, build.recipe.ranking.top)
-    yield Ranked(question=draft.id, passages=tuple(passages[place] for place in nearest))
+    yield Pool(question=draft.id, passages=tuple(passages[place] for place in nearest))
 
 
 def _encode(encoder: Encoder, identity: str, texts: Sequence[str], keep: PageCache) -> Matrix:

@@ -124,10 +124,7 @@ def read_recipe(path: Path) -> Recipe:
         raise UsageError(f"{path} does not exist; to write a recipe, run `ragbed build init DIR`.") from None
     except OSError as error:
         raise UsageError(f"{path} cannot be read: {explain_failed_read(error)}.") from error
-    except (
-        ValueError,
-        RecursionError,
-    ) as error:  # numbers with 5,000 digits and deeply nested tables also raise these errors
+    except (ValueError, RecursionError) as error:  # also for numbers with 5,000 digits and deeply nested tables
         raise DataError(path, f"is not valid TOML: {error}") from error
     try:
         recipe = msgspec.convert(table, Recipe)
@@ -146,16 +143,6 @@ def models_of(recipe: Recipe) -> frozenset[str]:
     """Return all models that a build calls."""
     named = (recipe.generator, *recipe.gate.models, recipe.checks.model)
     return frozenset(name for name in named if name)
-
-
-def reference_models(recipe: Recipe) -> tuple[str, ...]:
-    """Return the models to call without documents: the recipe's reference models or, by default, the generator."""
-    return recipe.gate.models or (recipe.generator,)
-
-
-def checker_of(recipe: Recipe) -> str:
-    """Return the model that checks questions."""
-    return recipe.checks.model or recipe.generator
 
 
 def check_day(day: str | None, what: str) -> None:

@@ -11,9 +11,9 @@ import msgspec
 from msgspec import Struct
 
 from ragbed import __version__
-from ragbed.builder.build_context import Build, FetchedPage, hash_file, listed_files
+from ragbed.builder.build_context import Build, FetchedPage, listed_files
 from ragbed.builder.funnel import Delivery, compare_delivery, main_reasons
-from ragbed.builder.items import KINDS, file_of
+from ragbed.builder.items import KINDS
 from ragbed.builder.model_calls import CALLS, PROMPTS, closed_book_hash, find_identities, prompt_hash
 from ragbed.builder.pipeline import Done, State, run_steps
 from ragbed.builder.quality import write_quality
@@ -23,6 +23,7 @@ from ragbed.builder.sources import LOCK
 from ragbed.data.native import to_line
 from ragbed.errors import option
 from ragbed.io.jsonl import write_whole
+from ragbed.io.pins import hash_file
 from ragbed.retrieval import open_encoder
 from ragbed.runs.lock import hold
 from ragbed.schema import Article, Item
@@ -85,7 +86,8 @@ def write_files(build: Build) -> dict[str, str]:
     sinks: dict[str, IO[bytes]] = {}
     with ExitStack() as stack:
         for item in build.read("items", Item):
-            name = file_of(item)
+            lang, kind, _ = item.id.split("-")
+            name = f"{lang}_{kind}.jsonl"
             if name not in sinks:
                 sinks[name] = stack.enter_context(write_whole(build.folder / name))
             sinks[name].write(to_line(item))

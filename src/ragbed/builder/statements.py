@@ -12,7 +12,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from decimal import Decimal
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 from msgspec.structs import replace
@@ -80,6 +80,8 @@ _DATELINE = re.compile(
 # Numbers with at least this many significant digits rarely match by chance: 57,710 has four, and 2,000 has one.
 _MIN_DIGITS = 3
 _SHARE = re.compile(r"%|％|\bper ?cent|百分|分之|[半成]|half|halves|quarter|third|fifth|tenth", re.IGNORECASE)
+# Number of texts to keep in normalised form, because every check reads the passages of an item again.
+_CACHED = 512
 _WORD = re.compile(r"[\u3400-\u9fff]|[^\W\u3400-\u9fff]+")
 _SAME = 0.8  # minimum F1 score of the words of two answers that count as the same, e.g. with another article or plural
 # If a passage has different labels for the parts of an answer, the label that comes first in this list is used.
@@ -101,13 +103,19 @@ def find_years(text: str) -> frozenset[str]:
     return frozenset(_YEAR.findall(text))
 
 
+def shared_anchors(anchors: frozenset[str], text: str, lang: Lang) -> frozenset[str]:
+    """Return the terms of a question that occur in a normalised text."""
+    return anchors & _stems(text) if lang == "en" else frozenset(anchor for anchor in anchors if anchor in text)
+
+
 def share_of(anchors: frozenset[str], text: str, lang: Lang) -> float:
     """Return the share of a question's terms that occur in a normalised text, or 1 if the question has no terms."""
-    if not anchors:
-        return 1.0
-    if lang == "en":
-        return len(anchors & {_stem(word) for word in _LATIN.findall(text)}) / len(anchors)
-    return sum(anchor in text for anchor in anchors) / len(anchors)
+    return len(shared_anchors(anchors, text, lang)) / len(anchors) if anchors else 1.0
+
+
+@lru_cache(maxsize=_CACHED)
+def _stems(text: str) -> frozenset[str]:
+    return frozenset(map(_stem, _LATIN.findall(text)))
 
 
 def _bigrams(run: str) -> list[str]:
@@ -140,7 +148,7 @@ def find_answer(question: Question, text: str) -> list[list[AnswerMention]]:
     found = []
     for slot, aliases in zip(gold.slots, question.answer, strict=True):
         mentions = list(_typed(slot, gold, reading, text, question)) if slot.forms else []
-        for new in (*_contained(aliases, text, question.lang), *_reduced(slot, aliases, reading, text, question)):
+        for new in (*_contained(aliases, text, question.lang), *_reduced(slot, aliases, reading, question)):
             if not any(new.start < mention.end and mention.start < new.end for mention in mentions):
                 mentions.append(new)
         found.append(sorted(mentions))
@@ -169,16 +177,24 @@ def spans_of(question: Question, fake: Answer, text: str) -> tuple[tuple[int, in
     return tuple(sorted({(mention.start, mention.end) for mentions in found for mention in mentions}))
 
 
-@lru_cache(maxsize=16)  # the same text is searched for every part of the true and false answers
-def _read(text: str, lang: Lang) -> FoldedResponse:
-    return FoldedResponse(fold(text, lang), text)
+class _Reading(FoldedResponse):
+    """A folded passage with the position of each of its characters in the original."""
+
+    def __init__(self, text: str, lang: Lang) -> None:
+        super().__init__(fold(text, lang), text)
+        self._lang = lang
+
+    @cached_property
+    def origins(self) -> list[int]:
+        return origins(self.original, self._lang)
 
 
-def _typed(
-    slot: GoldSlot, gold: Gold, reading: FoldedResponse, text: str, question: Question
-) -> Iterator[AnswerMention]:
+_read = lru_cache(maxsize=_CACHED)(_Reading)
+
+
+def _typed(slot: GoldSlot, gold: Gold, reading: _Reading, text: str, question: Question) -> Iterator[AnswerMention]:
     mentions = find_mentions(slot, gold, reading)
-    places = origins(text, question.lang) if mentions else []
+    places = reading.origins if mentions else []
     dateline = _DATELINE.match(text)
     is_share = any(map(_SHARE.search, question.answer[0]))
     for mention in mentions:
@@ -198,7 +214,7 @@ def _rule(mention: Mention, reading: FoldedResponse, is_dateline: bool) -> str:
 
 
 def _reduced(
-    slot: GoldSlot, aliases: tuple[str, ...], reading: FoldedResponse, text: str, question: Question
+    slot: GoldSlot, aliases: tuple[str, ...], reading: _Reading, question: Question
 ) -> Iterator[AnswerMention]:
     """Yield mentions of the answer's day and month without a year, and of its number with another unit.
 
@@ -206,7 +222,7 @@ def _reduced(
     """
     days = {date[1:3] for date in slot.dates if date.day is not None}
     numbers = {value for alias in aliases for value in _values(alias, question.lang)}
-    places = origins(text, question.lang) if days or numbers else []
+    places = reading.origins if days or numbers else []
     for date in reading.dates if days else ():
         if date.year is None and date[1:3] in days:
             yield AnswerMention(places[date.start], places[date.end - 1] + 1, "vague")
@@ -299,7 +315,7 @@ def states_answer(question: Question, passage: Passage) -> bool:
     return share_of(find_anchors(question.question, question.lang), text, question.lang) >= _STATED[question.lang]
 
 
-@lru_cache(maxsize=16)  # each passage is labelled for every part of a question in turn
+@lru_cache(maxsize=_CACHED)
 def _sentences(text: str, lang: Lang) -> tuple[list[tuple[int, int]], list[str]]:
     places = list(split_sentences(text)) or [(0, 0)]
     return places, [fold(text[start:end], lang) for start, end in places]

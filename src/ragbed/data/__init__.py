@@ -5,7 +5,6 @@ To add a format, write a module with SIGN, `read_item` and `to_line`, and add a 
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -21,7 +20,7 @@ from ragbed.data.decode import decode_line
 from ragbed.data.language import SAMPLE, detect_language
 from ragbed.errors import DataError, option
 from ragbed.io.jsonl import read_lines
-from ragbed.io.pins import pin_of
+from ragbed.io.pins import hash_file
 from ragbed.schema import Answer, Item, Kind, Lang
 from ragbed.text import squeezed
 
@@ -117,16 +116,6 @@ class Dataset:
     def sha256(self) -> str:
         """Return the hash of the file's bytes."""
         return hash_file(self.path)
-
-    def pin(self, like: str) -> str:
-        """Return the file's pin in the same scheme as the given pin (see `ragbed.io.pins`)."""
-        return pin_of(self.path, like)
-
-
-def hash_file(path: Path) -> str:
-    """Return the SHA-256 hash of a file."""
-    with open(path, "rb") as source:
-        return hashlib.file_digest(source, "sha256").hexdigest()
 
 
 def read_file(path: Path, lang: Lang | None = None) -> Iterator[Line]:

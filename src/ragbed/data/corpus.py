@@ -19,11 +19,8 @@ from ragbed.text import bears_answer, squeezed
 
 _ID_DIGITS = 16  # number of hexadecimal digits per ID; for a million IDs, the collision probability is 1 in 37 million
 _MAX_NAME_CHARS = 80  # maximum length of the stored ID or text if a system returns a passage from outside the corpus
-_PRIORITY: tuple[Stance, ...] = (
-    "supports",
-    "contradicts",
-    "distracts",
-)  # if a text has several labels in one item, the first one in this tuple applies
+# If a text has several labels in one item, the first one in this tuple applies.
+_PRIORITY: tuple[Stance, ...] = ("supports", "contradicts", "distracts")
 
 
 class Named(NamedTuple):
@@ -74,11 +71,6 @@ class Corpus:
                 for name, pooled in self._pooled.items()
                 if all(use.stance == "distracts" for use in pooled.uses)
             }
-
-    @property
-    def is_empty(self) -> bool:
-        """Whether the corpus contains no passage."""
-        return not self._pooled
 
     @cached_property
     def id(self) -> str:

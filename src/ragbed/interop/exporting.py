@@ -7,7 +7,6 @@ format needs is imported inside that format's function; if it is missing, the er
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
@@ -48,36 +47,27 @@ RUN_FILES: dict[str, Callable[[ExportedRun, IO[bytes]], Written]] = {
 RUN_FOLDERS: dict[str, Callable[[ExportedRun, Path], Written]] = {"rgb": original_code.write_folder}
 
 
-@dataclass(frozen=True)
-class ExportTarget:
-    """The format and location of an export."""
-
-    to: str
-    place: Path | BinarySink
-
-    def folder(self) -> Path:
-        """Return the location as a local folder, for formats that write several files."""
-        if not isinstance(self.place, Path):
-            raise UsageError(f"{option('to', self.to)} writes several files. Use the path of a new folder.")
-        return self.place
-
-    def write_file(self, datasets: Sequence[Dataset], write: Callable[[IO[bytes]], Written]) -> Written:
-        """Write the export to a single file, which must not be one of the input datasets."""
-        with open_output(self.place, datasets) as sink:
-            return write(sink)
-
-
-def export_run(folder: Path, target: ExportTarget, model: str | None, *, canonical: bool) -> Written:
-    """Export a run, or only the trials of one of its models."""
-    to = target.to
+def export_run(
+    folder: Path, to: str, place: Path | BinarySink, model: str | None, scorer: str | None, *, canonical: bool
+) -> Written:
+    """Export a run, or only the trials of one of its models, with the scores of a scorer that is not built in."""
     if to not in {*RUN_FILES, *RUN_FOLDERS}:
         raise UnknownName("run format", to, [*RUN_FILES, *RUN_FOLDERS])
+    if scorer is not None and to not in ("jsonl", "parquet"):
+        refuse_unused("scorer", f"{to} has no scores of other scorers. Use {option('to', 'jsonl')} or parquet")
     with open_store(folder, create=False) as store:
-        run = ExportedRun(folder, store, model, canonical)
+        run = ExportedRun(folder, store, model, canonical, scorer)
         if to in RUN_FOLDERS:
-            with write_whole_folder(target.folder()) as into:
+            with write_whole_folder(_need_folder(to, place)) as into:
                 return RUN_FOLDERS[to](run, into)
-        return target.write_file([], lambda sink: RUN_FILES[to](run, sink))
+        with open_output(place, []) as sink:
+            return RUN_FILES[to](run, sink)
+
+
+def _need_folder(to: str, place: Path | BinarySink) -> Path:
+    if not isinstance(place, Path):
+        raise UsageError(f"{option('to', to)} writes several files. Use the path of a new folder.")
+    return place
 
 
 def is_item_format(to: str) -> bool:
@@ -91,15 +81,17 @@ def is_item_format(to: str) -> bool:
     return to in FORMATS
 
 
-def export_items(datasets: Sequence[Dataset], target: ExportTarget, layout_options: Sequence[str]) -> Written:
+def export_items(
+    datasets: Sequence[Dataset], to: str, place: Path | BinarySink, layout_options: Sequence[str]
+) -> Written:
     """Export the items of one dataset.
 
     Args:
         datasets: The dataset.
-        target: The format and location.
+        to: The format.
+        place: The file, which must not be that of the dataset.
         layout_options: The test-case options that were given, which do not apply here.
     """
-    to = target.to
     for name in layout_options:
         refuse_unused(name, f"{option('to', to)} exports complete items, not test cases")
     if len(datasets) > 1:
@@ -107,16 +99,12 @@ def export_items(datasets: Sequence[Dataset], target: ExportTarget, layout_optio
             f"{option('to', to)} exports one dataset at a time, but {len(datasets)} datasets were given. Export them "
             "separately."
         )
-    dataset = datasets[0]
     written = Written("items")
-
-    def write(sink: IO[bytes]) -> Written:
-        for item in dataset.items():
+    with open_output(place, datasets) as sink:
+        for item in datasets[0].items():
             sink.write(FORMATS[to].to_line(item))
             written.count += 1
-        return written
-
-    return target.write_file(datasets, write)
+    return written
 
 
 def count_cases(layout: Layout) -> Written:
@@ -127,21 +115,18 @@ def count_cases(layout: Layout) -> Written:
     return written
 
 
-def export_cases(layout: Layout, target: ExportTarget) -> Written:
+def export_cases(layout: Layout, to: str, place: Path | BinarySink) -> Written:
     """Export test cases: as lines, which include infeasible cases, or as a folder of another tool."""
-    to = target.to
     if to in DATA_FOLDERS:
         if to != "corpora":
             layout.need_documents(to)
-        with write_whole_folder(target.folder()) as folder:
-            return DATA_FOLDERS[to](layout, folder, target.folder())
+        out = _need_folder(to, place)
+        with write_whole_folder(out) as folder:
+            return DATA_FOLDERS[to](layout, folder, out)
     written, encoder = Written("cases"), msgspec.json.Encoder()
-
-    def write(sink: IO[bytes]) -> Written:
+    with open_output(place, layout.datasets) as sink:
         for case in written.conditions.count(layout.cases()):
             written.count += 1
             sink.write(encoder.encode(case) + b"\n")
-        written.infeasible = written.conditions.infeasible
-        return written
-
-    return target.write_file(layout.datasets, write)
+    written.infeasible = written.conditions.infeasible
+    return written

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
+from typing import NamedTuple
 
 from ragbed.data import Dataset
 from ragbed.data.catalog import published_settings
@@ -19,8 +20,7 @@ TRACES = ("traces", "openinference", "langfuse", "columns")
 IMPORT_FORMATS = ("rgb", "jsonl", "archive", *TRACES)
 
 
-@dataclass(frozen=True)
-class AnswerFiles:
+class AnswerFiles(NamedTuple):
     """Answer files, their format, and the model's name if the files do not contain it."""
 
     paths: Sequence[Path]
@@ -31,12 +31,8 @@ class AnswerFiles:
         """Return the answers with their matching cases.
 
         Raises:
-            UsageError: The format needs a model name, or cannot be used with an exported testbed.
+            UsageError: The model's name is missing.
         """
-        if self.form == "rgb":
-            raise UsageError(
-                f"{option('from_', 'rgb')} requires a dataset in {option('data')}, not an exported testbed."
-            )
         if self.model is None:
             raise UsageError(
                 f"{option('from_', self.form)} requires the name of the model that produced the answers. Add "
@@ -59,6 +55,8 @@ def match_frozen(
     """
     for name in sorted(set(options) - {"testbeds", "lang"}):
         refuse_unused(name, f"{folder} is an exported testbed, whose cases cannot be changed")
+    if answers.form == "rgb":
+        raise UsageError(f"{option('from_', 'rgb')} requires a dataset in {option('data')}, not an exported testbed.")
     frozen = read_frozen(folder)
     parts = [part for part in frozen.parts if part.lang in langs and (names is None or part.testbed in names)]
     if not parts:
@@ -66,36 +64,26 @@ def match_frozen(
             f"{folder} contains no cases for the requested testbeds and languages. Available parts: "
             f"{', '.join(part.name for part in frozen.parts)}."
         )
-
-    def cases() -> Iterator[Case]:
-        for part in parts:
-            yield from read_part(folder, part)
-
     settings = frozen.settings | {f"data {name}": digest for name, digest in frozen.data.items()}
     settings["testbeds"] = ",".join(dict.fromkeys(part.testbed for part in parts))
-    return answers.open(cases), _settings(answers) | settings
+    found = answers.open(lambda: chain.from_iterable(read_part(folder, part) for part in parts))
+    return found, {"imported": answers.form, "repeats": "1"} | settings
 
 
 def match_datasets(
     answers: AnswerFiles, datasets: Sequence[Dataset], names: list[str] | None, settings: Settings
 ) -> tuple[Sequence[AnswerSource], dict[str, str]]:
     """Return the answers to the cases of datasets, and the run's settings."""
-    stored = _settings(answers) | {f"data {dataset.name}": dataset.sha256() for dataset in datasets}
-    stored |= published_settings(datasets)
+    stored = {"imported": answers.form, "repeats": "1"} | published_settings(datasets)
+    stored |= {f"data {dataset.name}": dataset.sha256() for dataset in datasets}
     if answers.form == "rgb":
         if settings.original is None:
             raise UsageError(
                 f"{option('profile', settings.profile)}: files written by the original code require "
-                f"{option('profile', 'code-2024')} or "
-                f"{option('profile', 'code-2023')}."
+                f"{option('profile', 'code-2024')} or {option('profile', 'code-2023')}."
             )
-        paths = answers.paths
-        stored |= {f"file {path.name}": "imported" for path in paths} | {"profile": settings.profile}
-        return [open_rgb(path, list(datasets), settings) for path in paths], stored
+        stored |= {f"file {path.name}": "imported" for path in answers.paths} | {"profile": settings.profile}
+        return [open_rgb(path, list(datasets), settings) for path in answers.paths], stored
     testbeds = choose_testbeds(names, settings)
     stored |= stored_options(settings, testbeds) | {"testbeds": ",".join(names or ["all"])}
     return answers.open(lambda: generate_cases(datasets, testbeds, settings, named=names is not None)), stored
-
-
-def _settings(answers: AnswerFiles) -> dict[str, str]:
-    return {"imported": answers.form, "repeats": "1"}

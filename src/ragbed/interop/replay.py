@@ -14,7 +14,6 @@ from ragbed.models.base import StatelessModel, canonical
 from ragbed.runs.display_names import read_names, split_run
 from ragbed.runs.store import open_store
 from ragbed.schema import Case, Completion
-from ragbed.testbeds.prompts import prompt_hash
 from ragbed.text import storable_name
 
 UNKNOWN = "not-recorded"  # the error kind for a case without a stored response
@@ -67,13 +66,6 @@ class ReplayModel(StatelessModel):
         else:
             return stored.completion
         return Completion(outcome="error", error=f"{UNKNOWN}: {self._source.name} {problem}")
-
-    def cases_by_prompt(self) -> dict[str, Case]:
-        """Return the first case with each prompt, by the hash of the prompt."""
-        found: dict[str, Case] = {}
-        for case in self._store.cases():
-            found.setdefault(prompt_hash(case.messages), case)
-        return found
 
     def request(self, case: Case) -> bytes:
         """Return the case's name and messages as canonical JSON."""

@@ -12,6 +12,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ragbed.io.locations import check_regular
+
 if TYPE_CHECKING:
     from hashlib import _Hash
 
@@ -24,9 +26,15 @@ _SCHEMES: dict[str, Callable[[int], _Hash]] = {
 def pin_of(path: Path, like: str) -> str:
     """Return a file's pin in the same scheme as the given pin."""
     scheme = like.partition(":")[0]
+    check_regular(path, follow_links=True)
     with open(path, "rb") as source:
         digest = _SCHEMES[scheme](os.fstat(source.fileno()).st_size)
         return f"{scheme}:{hashlib.file_digest(source, lambda: digest).hexdigest()}"
+
+
+def hash_file(path: Path) -> str:
+    """Return the SHA-256 hash of a file."""
+    return pin_of(path, "sha256").removeprefix("sha256:")
 
 
 def matches_pin(path: Path, pin: str, size: int | None = None) -> bool:

@@ -26,7 +26,7 @@ from ragbed.models.base import Model, Sampling
 from ragbed.models.presets import Preset
 from ragbed.models.providers.dialects import COMPATIBLE, CompatibleProvider, any_provider, find_url
 from ragbed.models.secrets import ApiKey, without_credentials
-from ragbed.plugins import find_part
+from ragbed.plugins import find_part, load_function
 from ragbed.text import storable_name
 
 if TYPE_CHECKING:
@@ -197,10 +197,10 @@ def _http(config: ModelConfig) -> Model:
 
 
 def _open_function(config: ModelConfig, provider: str) -> Model:
-    from ragbed.models.systems import DEFAULT_CALLS, FunctionSystem, load_function
+    from ragbed.models.systems import DEFAULT_CALLS, FunctionSystem
 
     calls, limit_s = config.connections or DEFAULT_CALLS, config.retry_policy.attempt_s
-    function = load_function(config.model, provider)
+    function = load_function(f"{provider}/{config.model}")
     return FunctionSystem(
         f"{provider}/{config.model}", function, calls, limit_s, config.corpora,
         has_own_loop=True, is_factory=provider == "factory",

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
+from collections.abc import Iterable
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
@@ -214,6 +216,17 @@ def read_served(**values: object) -> Served | None:
     """Return the details that a server reported about a call, or None if all values are empty or not strings."""
     texts = {name: storable(value)[:_MAX_NAME] for name, value in values.items() if isinstance(value, str) and value}
     return Served(**texts) if texts else None
+
+
+def sum_usage(usages: Iterable[dict[str, int] | None]) -> dict[str, int] | None:
+    """Return the total token usage of several attempts or calls, or None if none of them reports it."""
+    known = [usage for usage in usages if usage is not None]
+    total = Counter[str]()
+    for usage in known:
+        total.update(usage)  # unlike the + operator, `update` keeps zero counts
+    if "batch" in total:  # a flag, not a count
+        total["batch"] = 1
+    return dict(total) if known else None
 
 
 def completed(

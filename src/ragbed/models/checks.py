@@ -13,11 +13,11 @@ from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TypeAlias
-from urllib.parse import urlsplit
 
 from ragbed.errors import UsageError
 from ragbed.models.local.llamacpp import find_weights
 from ragbed.models.providers.dialects import COMPATIBLE, find_url
+from ragbed.models.providers.urls import valid_url
 
 _CONNECT_S = 0.5
 _INSTALL_LLAMACPP = "pip install 'ragbed[llamacpp]'"
@@ -70,19 +70,14 @@ def _openai_api(environ: Environ) -> BackendCheck:
 
 def _local_server(variable: str, default: str, command: str, environ: Environ) -> BackendCheck:
     """Check that a server accepts connections, without sending a request."""
-    try:
-        url = urlsplit((environ.get(variable) or default).strip())
-        port = url.port or (443 if url.scheme == "https" else 80)
-        host = url.hostname if url.scheme in ("http", "https") else None
-    except ValueError:
-        host, port = None, 0
-    if host is None:
+    url = valid_url((environ.get(variable) or default).strip())
+    if url is None or url.scheme not in ("http", "https"):
         return BackendCheck(False, f"{variable} is not a valid URL", f"export {variable}={default}")
     try:
-        socket.create_connection((host, port), _CONNECT_S).close()
+        socket.create_connection((str(url.host), int(url.port or 80)), _CONNECT_S).close()
     except (OSError, ValueError):
-        return BackendCheck(False, f"no server at {host}:{port}", command)
-    return BackendCheck(True, f"server found at {host}:{port}")
+        return BackendCheck(False, f"no server at {url.host}:{url.port}", command)
+    return BackendCheck(True, f"server found at {url.host}:{url.port}")
 
 
 def _packages(names: Sequence[str], fix: str, _environ: Environ) -> BackendCheck:

@@ -27,8 +27,7 @@ no code.
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, TypeVar
@@ -183,7 +182,7 @@ def _kind(status: int, error: ServerError) -> Kind:
     return _BY_STATUS.get(status, "server" if status >= 500 else "request" if status >= 400 else "protocol")
 
 
-def failed(failure: Failure, attempts: int = 1, usage: Counter[str] | None = None) -> Completion:
+def failed(failure: Failure, attempts: int = 1, usage: Mapping[str, int] | None = None) -> Completion:
     """Convert a failure to a case's outcome: `filtered`, `truncated` with hidden reasoning, or `error`.
 
     Args:

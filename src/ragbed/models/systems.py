@@ -8,9 +8,7 @@ cached, because a system changes during development.
 from __future__ import annotations
 
 import asyncio
-import importlib
 import inspect
-import sys
 import time
 import traceback
 from collections import Counter
@@ -402,28 +400,3 @@ def _await_result(result: object) -> object:
         return await result
 
     return asyncio.run(wait())
-
-
-def load_function(spec: str, provider: str) -> Callable[..., Any]:
-    """Import the function that `module:function` names; the current folder is searched first.
-
-    Raises:
-        UsageError: The module cannot be imported, or has no such function.
-    """
-    model = f"{provider}/{spec}"
-    module, _, function = spec.partition(":")
-    folder = str(Path.cwd())
-    sys.path.insert(0, folder)
-    try:
-        found = getattr(importlib.import_module(module), function, None)
-    except (Exception, SystemExit) as error:
-        raise UsageError(
-            f"{model}: {module} cannot be imported from this folder or the installed packages: "
-            f"{type(error).__name__}: {error}. To see where the error occurs, run: python -c 'import {module}'"
-        ) from error
-    finally:
-        sys.path.remove(folder)  # its modules must not take precedence over those that ragbed imports
-        sys.path.append(folder)
-    if not callable(found):
-        raise UsageError(f"{model}: {module} has no function {function!r}. Use {provider}/<module>:<function>.")
-    return found  # type: ignore[no-any-return]

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Awaitable, Callable
 
 from msgspec.structs import replace
 
-from ragbed.models.base import CONTEXT_FULL, Sampling
+from ragbed.models.base import CONTEXT_FULL, Sampling, sum_usage
 from ragbed.schema import Completion
 
 THINKING_LIMIT = 4_096  # the initial token limit for a model whose responses contain reasoning
@@ -107,10 +106,5 @@ def has_reasoned(done: Completion) -> bool:
 
 def join_attempts(first: Completion, second: Completion) -> Completion:
     """Return the second response, with the token usage and the attempts of both responses added up."""
-    usage = Counter[str]()
-    for done in (first, second):
-        usage.update(done.usage or {})
-    if "batch" in usage:  # `batch` is a flag, not a count
-        usage["batch"] = 1
-    attempts = first.attempts + second.attempts
-    return replace(second, usage=dict(usage) if first.usage or second.usage else None, attempts=attempts)
+    usage, attempts = sum_usage((first.usage, second.usage)), first.attempts + second.attempts
+    return replace(second, usage=usage, attempts=attempts)

@@ -14,7 +14,7 @@ from itertools import pairwise
 from msgspec import Struct
 
 from ragbed.runs.store import StoredResult
-from ragbed.schema import Answer, Case, Lang, Message, Retrieved, Served, Step
+from ragbed.schema import Answer, Case, Completion, Lang, Message, Retrieved, Served, Step
 from ragbed.scoring import score_and_explain, without_credit
 from ragbed.scoring.robust.gold import Gold, prepare
 from ragbed.scoring.robust.match import FoldedResponse, drop_contained, find_mentions
@@ -122,6 +122,10 @@ class ShownTrial(Struct, frozen=True, omit_defaults=True, kw_only=True):
     served: Served | None = None
 
 
+_KINDS = {"answer": "gold", "fake": "fake"}  # types of spans by the first part of the rule; all others are cues
+_OF_COMPLETION = set(ShownTrial.__struct_fields__) & set(Completion.__struct_fields__)
+
+
 class ShownCase(Struct, frozen=True, omit_defaults=True, kw_only=True):
     """A case and its item. In a minimal pair, `dial` names the perturbation, and `twin` is the paired item."""
 
@@ -166,30 +170,27 @@ def show_trial(stored: StoredResult) -> ShownTrial:
     scores, findings = score_and_explain(case, reply) if has_response else (None, [])
     if scores is not None and completion.outcome == "truncated":
         scores = without_credit(scores)
+    same = {name: getattr(completion, name) for name in _OF_COMPLETION}
+    same["retrieved"] = completion.contexts if completion.retrieved is None else completion.retrieved
     return ShownTrial(
         model=stored.model,
         repeat=stored.repeat,
-        outcome=completion.outcome,
-        reply=completion.reply,
-        error=completion.error,
-        reasoning=completion.reasoning,
-        finish=completion.finish,
-        usage=completion.usage,
-        latency_s=completion.latency_s,
-        attempts=completion.attempts,
         cached=stored.cached > 0,
         verdict=None if scores is None else str(scores["verdict"]),
         scores=scores,
         spans=[
-            *(TextSpan(one.start, one.end, _kind_of(one.rule), one.rule) for one in findings),
+            *(
+                TextSpan(one.start, one.end, _KINDS.get(one.rule.partition(".")[0], "cue"), one.rule)
+                for one in findings
+            ),
             *_find_unsupported(case, reply),
         ],
-        predicted=[_predicted(reply, one.text, case.question) if has_response else [] for one in case.documents],
-        retrieved=completion.contexts if completion.retrieved is None else completion.retrieved,
-        steps=completion.steps,
+        predicted=[
+            [TextSpan(*place, "predicted") for place in find_repeated(reply, one.text, case.question) if has_response]
+            for one in case.documents
+        ],
         search_errors=_search_errors(stored, scores or {}),
-        max_tokens=completion.max_tokens,
-        served=completion.served,
+        **same,
     )
 
 
@@ -210,10 +211,6 @@ def _search_errors(stored: StoredResult, scores: Mapping[str, Value]) -> tuple[s
     return tuple(name for name in (*SEARCH_ERRORS, "stopped_early", "searched_too_long") if values.get(name) is True)
 
 
-def _predicted(reply: str, document: str, question: str) -> list[TextSpan]:
-    return [TextSpan(start, end, "predicted") for start, end in find_repeated(reply, document, question)]
-
-
 @lru_cache(maxsize=1_024)  # Cases for the same question often share documents.
 def _answers_in(text: str, gold: Gold, lang: Lang) -> tuple[TextSpan, ...]:
     folded = fold(text, lang)
@@ -229,7 +226,3 @@ def _answers_in(text: str, gold: Gold, lang: Lang) -> tuple[TextSpan, ...]:
             end = places[max(one.start, one.end - 1)] + 1
             spans.append(TextSpan(places[one.start], end, kind, f"{kind}: {one.rule}"))
     return tuple(sorted(spans, key=lambda span: span.start))
-
-
-def _kind_of(rule: str) -> str:
-    return {"answer": "gold", "fake": "fake"}.get(rule.partition(".")[0], "cue")

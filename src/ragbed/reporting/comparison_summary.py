@@ -96,7 +96,8 @@ def state(summaries: Sequence[Summary]) -> list[str]:
     for one in summaries:
         name = places[one.comparison.condition]
         if one.comparison.adjusted < ALPHA:
-            sentences.append(_difference(one.comparison, _of(name, _ratios(one.rows))))
+            ratios = _ratios(one.rows)
+            sentences.append(_difference(one.comparison, f"{name} ({ratios})" if ratios else name))
         else:
             same.append(f"{name} ({_numbers(one.comparison, with_p=False)})")
     if same:
@@ -128,10 +129,6 @@ def _numbers(row: Comparison, *, with_p: bool) -> str:
     value, low, high = (f"{100 * one:+.1f}".replace("-", "−") for one in row.difference)
     p = f"adjusted p {format_p(row.adjusted)}, " if with_p else ""
     return f"{value} points, 95% interval {low} to {high}, {p}{counted(row.n, 'question')}"
-
-
-def _of(name: str, detail: str) -> str:
-    return f"{name} ({detail})" if detail else name
 
 
 def _name(one: Summary, among: Sequence[Summary]) -> str:
@@ -204,7 +201,8 @@ def tabulate_comparison(rows: Sequence[Comparison], min_drop: float) -> Table:
         "A %, B %": "share of them with the right answer (rejection: with a refusal), failed calls included",
         "B − A": "difference in points, computed before rounding, with its 95% interval",
         "flips": "questions on which B scores higher (+) and lower (−) than A",
-        "p": f"chance of a difference at least as large if A and B were equal, adjusted for {len(rows)} rows (Holm)",
+        "p": "chance of a difference at least as large if A and B were equal"
+        + (f", made larger because {len(rows)} conditions are tested (Holm)" if len(rows) > 1 else ""),
         "verdict": f'better or worse if p < 0.05; "worse by > {100 * min_drop:g}" if B is significantly worse by more '
         f"than {100 * min_drop:g} points (one-sided test with its own p-value, so p may be above 0.05)",
     }

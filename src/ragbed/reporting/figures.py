@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from ragbed.analysis.diagnosis.summary import UNCLASSIFIED, RunDiagnosis, type_shares
 from ragbed.analysis.locale import Locale
@@ -93,11 +93,9 @@ def _curves(cells: Sequence[Cell], table: str, words: Locale) -> Iterator[Chart]
     for panel, models in _panels(cells, table).items():
         series = []
         for model, own in models.items():
-            known = _known(_of(own, "accuracy"))
-            points = sorted(_point(cell.place.get("noise"), cell.estimate) for cell in known)
-            level = closed.get(own[0].key)
+            points, level = _points(own, "accuracy", "noise"), closed.get(own[0].key)
             if points:
-                series.append(Series(model, tuple(points), None if level is None else _point(0.0, level)))
+                series.append(Series(model, points, None if level is None else _point(0.0, level)))
         if any(len(one.points) > 1 for one in series):  # A single point is shown only in the tables.
             names = {"across": "noise_ratio", "up": "accuracy", "level": "closed_book"}
             axes = {axis: words(f"figures.{name}") for axis, name in names.items()}
@@ -157,11 +155,10 @@ def _dose_response(cells: Sequence[Cell], words: Locale) -> Iterator[Chart]:
     for panel, models in _panels(cells, "conflict").items():
         series = []
         for model, own in models.items():
-            for prior in PRIORS:
-                found = _known(_of(own, f"accuracy_prior_{prior}"))
-                points = tuple(sorted(_point(cell.place.get("correct"), cell.estimate) for cell in found))
-                if points:
-                    series.append(Series(words(f"figures.conflict.{prior}", model=model), points))
+            found = ((prior, _points(own, f"accuracy_prior_{prior}", "correct")) for prior in PRIORS)
+            series += [
+                Series(words(f"figures.conflict.{prior}", model=model), points) for prior, points in found if points
+            ]
         if series:
             axes = {"across": words("figures.conflict.true_share"), "up": words("figures.accuracy")}
             yield curves(_name("conflict", panel), _texts(words, "conflict", panel, **axes), series)
@@ -173,21 +170,15 @@ def _length(cells: Sequence[Cell], words: Locale) -> Iterator[Chart]:
     for cell in cells:
         if cell.table == "length" and cell.place.get("k") is not None:
             panel, arm = Panel(cell.key.data, cell.key.lang, cell.key.profile, 0, True), cell.place.get("arm")
-            name = (
-                cell.key.model
-                if arm is None
-                else words(
-                    "figures.length.condition",
-                    model=cell.key.model,
-                    distractors=tell_condition("setting", arm, words),
-                )
-            )
+            name = cell.key.model
+            if arm is not None:
+                setting = tell_condition("setting", arm, words)
+                name = words("figures.length.condition", model=name, distractors=setting)
             panels.setdefault(panel, {}).setdefault(name, []).append(cell)
     for panel, conditions in panels.items():
         series = []
         for name, own in conditions.items():
-            known = _known(_of(own, "accuracy"))
-            points = tuple(sorted(_point(cell.place.get("k"), cell.estimate) for cell in known))
+            points = _points(own, "accuracy", "k")
             series += [Series(name, points)] if len(points) > 1 else []
         if series:
             axes = {"across": words("figures.length.number"), "up": words("figures.accuracy")}
@@ -206,6 +197,11 @@ def _position(cells: Sequence[Cell], words: Locale) -> Iterator[Chart]:
             columns = [words("figures.slot_number", number=slot + 1) for slot in range(panel.k)]
             texts = _texts(words, "position", panel, across=words("figures.slot"))
             yield heat(_name("position", panel), texts, columns, rows)
+
+
+def _points(cells: Iterable[Cell], metric: str, axis: Literal["noise", "correct", "k"]) -> tuple[CurvePoint, ...]:
+    """Return the known values of a metric as points in the order of their positions on the x-axis."""
+    return tuple(sorted(_point(cell.place.get(axis), cell.estimate) for cell in _known(_of(cells, metric))))
 
 
 def _point(at: float | None, estimate: Estimate) -> CurvePoint:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from ragbed.analysis.locale import Locale, read_words
 from ragbed.reporting.result_tables import tabulate_decisions, tabulate_errors
-from ragbed.reporting.summary import join_findings, summarise
+from ragbed.reporting.summary import group_findings, summarise
 from ragbed.reporting.table import Table, escape_markdown, write_csv, write_json, write_markdown
 from ragbed.reporting.tables import Report
 
@@ -30,9 +30,9 @@ def arrange(report: Report, words: Locale) -> Iterator[ReportText | Table]:
         yield ReportText(words("page.monitored"), is_note=True)
         if report.conditions:
             yield tabulate_decisions(report.conditions, report.names, words)
-    for model, texts in join_findings(summarise(report.shown, report.scorer, words), words).items():
-        for lang, text in texts.items():
-            yield ReportText(text, f"{model} ({lang})" if lang else model)
+    for model, found in group_findings(summarise(report.shown, report.scorer, words)).items():
+        for lang, texts in found.items():
+            yield ReportText(" ".join(texts), f"{model} ({lang})" if lang else model)
     yield from (table.as_table(words) for table in report.tables)
     yield ReportText(words("page.rates"), is_note=True)
     yield from (ReportText(words(f"page.{note}"), is_note=True) for note in report.table_notes)

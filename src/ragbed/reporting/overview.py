@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Container, Iterator, Mapping, Sequence
 
 from ragbed.analysis.overview import ConditionRow
-from ragbed.reporting.numbers import FEW, show
+from ragbed.reporting.numbers import FEW, show, show_interval
 from ragbed.reporting.table import Cell, Table, compact
 from ragbed.testbeds import WITHOUT_DOCUMENTS, headline_score
 
@@ -27,7 +27,7 @@ def tabulate_overview(
         rows: The counts and rates by condition.
         names: The models' display names.
         published: Names of the datasets that are RGB's files.
-        scorers: Other scorers whose scores are always shown.
+        scorers: Other built-in scorers whose scores are always shown. The metrics of the user's are always shown.
     """
     groups: dict[tuple[str, str, str], list[ConditionRow]] = {}
     for row in rows:
@@ -77,6 +77,9 @@ def _cells(row: ConditionRow, scorers: Sequence[str], *, is_only: bool) -> Itera
     for scorer in scorers:
         rate = row.rates.get(f"{scorer}.{score}")
         yield f"{scorer} %", None if rate is None or rate.value is None else f"{100 * rate.value:.1f}"
+    for name, (estimate, is_number) in row.own.items():
+        bounds = (estimate.value, estimate.low, estimate.high)
+        yield name if is_number else f"{name} %", show_interval(bounds, 1) if is_number else show(estimate)
     yield "n", row.asked if row.asked == row.planned else f"{row.asked} of {row.planned}"
     yield "questions", row.questions
     yield "errors", row.error

@@ -86,7 +86,7 @@ def tabulate_errors(rows: Iterable[ErrorRow], words: Locale) -> Table:
             "model": row.model,
             "data": row.data,
             "type": names[name] if name == UNCLASSIFIED else f"{name} {names[name]}",
-            "share": format_share(interval.value, *interval.bounds),
+            "share": format_share(interval.value, *interval.defined[1:]),
             "wrong": str(wrong),
         }
         shown.append({words(f"error_table.{key}"): cell for key, cell in cells.items()})

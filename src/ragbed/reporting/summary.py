@@ -8,7 +8,6 @@ from typing import NamedTuple, TypeAlias
 
 from ragbed.analysis.locale import Locale
 from ragbed.analysis.metrics.cells import Cell
-from ragbed.reporting.numbers import FEW
 from ragbed.schema import Estimate
 from ragbed.testbeds.prompts.strategies import MARK
 
@@ -147,19 +146,18 @@ def summarise(cells: Sequence[Cell], scorer: str, words: Locale) -> list[Finding
     return sorted(findings, key=lambda one: -one.failure)
 
 
-def join_findings(findings: Iterable[Finding], words: Locale) -> dict[str, dict[str, str]]:
-    """Return a paragraph for each model and language of the data."""
-    paragraphs: dict[str, dict[str, str]] = {}
+def group_findings(findings: Iterable[Finding]) -> dict[str, dict[str, list[str]]]:
+    """Return the sentences about each model and language of the data."""
+    groups: dict[str, dict[str, list[str]]] = {}
     for one in findings:
-        texts = paragraphs.setdefault(one.model, {})
-        texts[one.lang] = ("" if words.lang == "zh" else " ").join(filter(None, (texts.get(one.lang), one.text)))
-    return paragraphs
+        groups.setdefault(one.model, {}).setdefault(one.lang, []).append(one.text)
+    return groups
 
 
 _Found: TypeAlias = tuple[str, float, str, tuple[str, ...]]
 
 
-def _find(row: LeaderboardRow, cells: Sequence[Cell], words: Locale) -> Iterator[_Found | tuple[str]]:
+def _find(row: LeaderboardRow, cells: Sequence[Cell], words: Locale) -> Iterator[_Found]:
     """Yield the text of each finding about a row and, for failures, the other fields of `Finding`."""
     if all(cell.asked and cell.errors + cell.filtered == cell.asked for cell in row.cells.values()):
         yield words("summary.no_responses"), 1.0, "", ("error", "filtered")
@@ -174,18 +172,21 @@ def _find(row: LeaderboardRow, cells: Sequence[Cell], words: Locale) -> Iterator
     ):
         rate = row.cells.get(name)
         if rate is not None and rate.value is not None and (rate.value or name != "refuses_wrongly"):
-            end = {0.0: "_never", 1.0: "_always"}.get(rate.value, "") if name != "refuses_wrongly" else ""
             failure = (rate.value if is_failure else 1 - rate.value) if testbed else 0.0
-            yield words(f"summary.{name}{end}", rate=_percent(rate.value)), failure, testbed, verdicts
+            yield _state(name, rate, words), failure, testbed, verdicts
     rates = [cell for cell in row.cells.values() if cell.metric != "auc" and cell.asked]  # auc combines many conditions
     for name, outcome in (("errors", "error"), ("truncated", "truncated"), ("filtered", "filtered")):
         worst = max(rates, key=lambda cell: getattr(cell, name) / cell.asked, default=None)
         if worst is not None and (count := getattr(worst, name)):
             text = words(f"summary.{name}", count=f"{count:,}", n=f"{worst.asked:,}")
             yield text, count / worst.asked, "", (outcome,)
-    fewest = min((cell.questions for cell in row.cells.values() if cell.value is not None), default=FEW)
-    if fewest < FEW:
-        yield (words("summary.few" if fewest != 1 else "summary.one", n=fewest),)
+
+
+def _state(name: str, rate: Estimate, words: Locale, **values: str) -> str:
+    """Return a sentence about a rate, with its interval and the number of questions or cases that it is based on."""
+    unit = "question" if rate.n == rate.questions else "case"
+    counts = words(f"summary.{unit}" if rate.n == 1 else f"summary.{unit}s", n=f"{rate.n:,}")
+    return words(f"summary.{name}", rate=_show_rate(rate), counts=counts, **values)
 
 
 def _find_noise(row: LeaderboardRow, cells: Sequence[Cell], words: Locale) -> Iterator[_Found]:
@@ -202,21 +203,23 @@ def _find_noise(row: LeaderboardRow, cells: Sequence[Cell], words: Locale) -> It
         and cell.place.get("noise") is not None
     }
     points = sorted(
-        (at, rate.value) for (metric, at), rate in found.items() if metric == "accuracy" and rate.value is not None
+        (at, rate.value, rate)
+        for (metric, at), rate in found.items()
+        if metric == "accuracy" and rate.value is not None
     )
     if not points:
         return
-    (first, least), (last, most) = points[0], points[-1]
+    (first, least, before), (last, most, rate) = points[0], points[-1]
     share = words("summary.half") if last == _HALF else _percent(last)
     if len(points) == 1:
-        text = words("summary.accuracy" if last else "summary.accuracy_clean", rate=_percent(least), share=share)
+        text = _state("accuracy" if last else "accuracy_clean", rate, words, share=share)
     else:
-        before = words("summary.at", rate=_percent(least), share=_percent(first)) if first else _percent(least)
-        change = found.get(("change", last))
-        verb = "stays" if _percent(least) == _percent(most) else _direction(change)
+        start = _show_rate(before)
+        start = words("summary.at", rate=start, share=_percent(first)) if first else start
+        verb = "stays" if _percent(least) == _percent(most) else _direction(found.get(("change", last)))
         if verb == ("falls" if most > least else "rises"):
             verb = "goes"
-        text = words(f"summary.{verb}", first=before, last=_percent(most), share=share)
+        text = _state(verb, rate, words, first=start, share=share)
     yield text, 1 - most, "noise", _WRONG
 
 
@@ -224,6 +227,12 @@ def _direction(change: Estimate | None) -> str:
     if change is None or change.low is None or change.high is None:
         return "goes"
     return "falls" if change.high < 0 else "rises" if change.low > 0 else "same"
+
+
+def _show_rate(rate: Estimate) -> str:
+    bounds = () if rate.low is None or rate.high is None else (rate.low, rate.high)
+    interval = f" [{', '.join(f'{100 * bound:.0f}' for bound in bounds)}]" if bounds else ""
+    return _percent(rate.value or 0.0) + interval
 
 
 def _percent(value: float) -> str:

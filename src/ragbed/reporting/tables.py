@@ -52,6 +52,8 @@ class TableColumn(NamedTuple):
             return words(f"figures.depth.part{self.heading}")
         if self.heading[:1].isdigit():
             return self.heading
+        if f"columns.{self.metric}" not in words.texts:  # a metric of a user's scorer
+            return self.heading
         return words(f"columns.{self.metric}", noise="" if self.at is None else f"{self.at:.3g}")
 
 
@@ -130,7 +132,7 @@ class Report:
     """The content of a report, from which all formats are written.
 
     `cells` has all scorers and scopes; tables show one. `diagnoses` are the wrong answers, and `errors` are their
-    types. `names` maps model strings to display names, which tables and errors use. `is_monitored` is set
+    types. `names` maps model strings to display names, which tables, diagnoses and errors use. `is_monitored` is set
     if a run has a stopping condition (`--until`); its intervals are then valid at any stopping time. `conditions` are
     the outcomes of the stopping conditions. `messages` are notes on runs, as the keys of their texts with the values.
     `causes` say why a RAG system's answers are wrong. `results` is the number of results in all runs.
@@ -181,11 +183,6 @@ class Report:
         """Return the cells with the models' display names."""
         return [_renamed(cell, self.names) for cell in self.cells]
 
-    @cached_property
-    def shown_diagnoses(self) -> list[RunDiagnosis]:
-        """Return the diagnosed wrong answers with the models' display names."""
-        return [one._replace(label=self.names.get(one.label, one.label)) for one in self.diagnoses]
-
 
 def make_report(
     runs: Sequence[str],
@@ -207,13 +204,18 @@ def make_report(
     """
     names = short_names(cell.key.model for cell in cells) if names is None else names
     published = {(names.get(label, label), data): file for (label, data), file in (published or {}).items()}
-    errors = tuple(row._replace(model=names.get(row.model, row.model)) for row in read_error_rows(diagnoses))
+    diagnoses = tuple(one._replace(label=names.get(one.label, one.label)) for one in diagnoses)
     named = [_renamed(cell, names) for cell in cells]
     shown = [cell for cell in named if cell.scorer == scorer and cell.scope == "all"]
     tables = [_arrange(name, columns, shown, scorer, published) for name, columns in _layout(shown)]
-    tables.append(_arrange_judged([cell for cell in named if cell.scorer.startswith(JUDGED)]))
+    judged = [cell for cell in named if cell.scorer.startswith(JUDGED)]
+    tables.append(_arrange_by_condition("judged", judged, _JUDGED))
+    own = [cell for cell in shown if cell.is_own]
+    columns = dict.fromkeys((cell.estimate.metric, cell.is_number) for cell in own)
+    named_columns = [TableColumn(metric, metric, is_share=not is_number) for metric, is_number in columns]
+    tables.append(_arrange_by_condition("scores", own, named_columns))
     kept = tuple(_beside_paper(table) for table in tables if table.rows)
-    return Report(tuple(runs), scorer, tuple(cells), kept, tuple(diagnoses), names, errors=errors)
+    return Report(tuple(runs), scorer, tuple(cells), kept, diagnoses, names, errors=tuple(read_error_rows(diagnoses)))
 
 
 def _renamed(cell: Cell, names: Mapping[str, str]) -> Cell:
@@ -441,24 +443,24 @@ def _printed_cell(column: TableColumn, printed: Mapping[str, float], source: _Pa
     return Estimate(metric=column.metric, value=printed[name] / 100, low=None, high=None, **counts)
 
 
-def _arrange_judged(cells: Sequence[Cell]) -> ReportTable:
-    """Tabulate the rates based on judges' verdicts, which do not depend on the scorer, by judge and condition."""
-    judges = short_names(cell.scorer.removeprefix(JUDGED) for cell in cells)
+def _arrange_by_condition(name: str, cells: Sequence[Cell], known: Sequence[TableColumn]) -> ReportTable:
+    """Tabulate the metrics of judges or of a user's scorer: one row per condition and judge, one column per metric."""
+    judges = short_names(cell.scorer.removeprefix(JUDGED) for cell in cells if cell.scorer.startswith(JUDGED))
     found: dict[_RowKey, dict[str, Estimate]] = {}
     for cell in cells:
-        row = found.setdefault((cell.key, cell.place.get("k"), _judged_condition(cell, judges)), {})
+        row = found.setdefault((cell.key, cell.place.get("k") or None, _condition_of(cell, judges)), {})
         row[cell.estimate.metric] = cell.estimate
-    columns = tuple(column for column in _JUDGED if any(column.metric in row for row in found.values()))
+    columns = tuple(column for column in known if any(column.metric in row for row in found.values()))
     rows = []
     for (key, docs, condition), row in found.items():
         undecided = max(cell.unsure for cell in row.values())
         note = (("undecided", str(undecided)),) if undecided else ()
         picked = tuple(row.get(column.metric) for column in columns)
         rows.append(TableRow(key, docs, picked, condition=condition + note))
-    return ReportTable("judged", columns, tuple(rows))
+    return ReportTable(name, columns, tuple(rows))
 
 
-def _judged_condition(cell: Cell, judges: Mapping[str, str]) -> _Condition:
+def _condition_of(cell: Cell, judges: Mapping[str, str]) -> _Condition:
     judge, testbed = cell.scorer.removeprefix(JUDGED), ("testbed", cell.table)
     if judge.startswith(RULES):
         labels = judge.removeprefix(RULES)
@@ -468,5 +470,5 @@ def _judged_condition(cell: Cell, judges: Mapping[str, str]) -> _Condition:
     shown = [] if noise is None else [("noise", f"{noise:.3g}")]
     shown += [("true", f"{true:.3g}")] if true else []
     shown += [("distractors", arm)] if arm else []
-    only = [("only", "unsure")] if cell.scope == "unsure" else []
-    return testbed, *shown, ("judge", judges[judge]), *only
+    shown += [] if cell.is_own else [("judge", judges[judge])]
+    return testbed, *shown, *([("only", "unsure")] if cell.scope == "unsure" else [])

@@ -7,17 +7,16 @@ question. A question without such a passage is listed with the reason instead of
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import structs
 
-from ragbed.data.evidence import SourceChunk, SourceDocument, find_sentence, fold, replace_answer, states
+from ragbed.data.evidence import DocumentNames, SourceChunk, SourceDocument, find_sentence, fold, replace_answer, states
 from ragbed.data.questions_file import QuestionRow
 from ragbed.errors import nearest_name
 from ragbed.retrieval.passage_index import LexicalIndex, best_places
-from ragbed.retrieval.terms import words_of
-from ragbed.schema import Item, Lang, Passage
+from ragbed.schema import Item, Lang, Passage, Stance
 from ragbed.text import guess_lang, mentions_answer
 
 if TYPE_CHECKING:
@@ -54,7 +53,7 @@ class EvidenceFinder:
     """
 
     def __init__(self, documents: Sequence[SourceDocument]) -> None:
-        self._names = {document.name for document in documents}
+        self._names = DocumentNames(document.name for document in documents)
         self._places = [
             _Place(document, chunk, fold(chunk.text)) for document in documents for chunk in document.chunks
         ]
@@ -64,18 +63,17 @@ class EvidenceFinder:
             for place in self._places
         )
 
-    def find(self, row: QuestionRow, lang: Lang | None = None) -> Item | str:
+    def find(self, row: QuestionRow, lang: Lang) -> Item | str:
         """Return the item for a question, or the reason why its evidence was not found."""
-        lang = lang or guess_lang(row.question)
         allowed = self._resolve_source(row.source)
         if isinstance(allowed, str):
             return allowed
-        scores = self._index.scores(" ".join(_inflect(words_of(fold(row.question)), self._index)))
+        scores = self._index.scores(fold(row.question))
         found: list[list[int]] = []
         for forms in row.answer:
-            places = self._evidence(forms, lang, scores, allowed)
-            if not places:
-                return self._explain(row, forms, lang, allowed)
+            places = self._evidence(row, forms, lang, scores, allowed)
+            if isinstance(places, str):
+                return places
             found.append(places)
         return self._make_item(row, lang, found, scores)
 
@@ -83,12 +81,13 @@ class EvidenceFinder:
         """Return the passages that `source` selects: all if it is empty, otherwise those of a file or a heading."""
         if not source:
             return set(range(len(self._places)))
-        name, _, heading = source.replace("\\", "/").partition("#")
-        name = name.strip().removeprefix("./")
-        names = [known for known in self._names if known == name or known.endswith(f"/{name}")]
-        if len(names) != 1:
-            several = f"several files end with it: {', '.join(sorted(names))}" if names else "no such file was read"
-            return f"source {name!r}: {several}{_hint(name, () if names else self._names)}"
+        name, _, heading = source.partition("#")
+        names = self._names.find(name.strip())
+        if not names:
+            near = _hint(name.strip(), (place.document.name for place in self._places))
+            return f"source {name.strip()!r}: no such file was read{near}"
+        if len(names) > 1:
+            return f"source {name.strip()!r}: several files end with it: {', '.join(sorted(names))}"
         inside = {number for number, place in enumerate(self._places) if place.document.name == names[0]}
         wanted = _slug(heading)
         if not wanted:
@@ -99,29 +98,23 @@ class EvidenceFinder:
         headings = dict.fromkeys(above for number in sorted(inside) for above in self._places[number].chunk.headings)
         return below or f"source {source!r}: {names[0]} has no heading {heading.strip()!r}{_hint(heading, headings)}"
 
-    def _evidence(self, forms: Sequence[str], lang: Lang, scores: NDArray[np.float32], allowed: set[int]) -> list[int]:
-        """Return the passages that state a part of the answer, best first."""
-        stating = [number for number in allowed if states(self._places[number].folded, forms, lang)]
-        if not stating:
-            return []
-        stating.sort(key=lambda number: (-scores[number], number))
-        best = scores[stating[0]]
-        if len(allowed) == len(self._places) and (best < _MIN_SHARE * scores.max() or not best):
-            return []
-        # In other questions' documents, the same words may answer something else.
-        return [number for number in stating if scores[number] >= _ALSO * best]
-
-    def _explain(self, row: QuestionRow, forms: Sequence[str], lang: Lang, allowed: set[int]) -> str:
+    def _evidence(
+        self, row: QuestionRow, forms: Sequence[str], lang: Lang, scores: NDArray[np.float32], allowed: set[int]
+    ) -> list[int] | str:
+        """Return the passages that state a part of the answer, best first, or why there are none."""
         answer = " | ".join(forms)
         stating = [number for number in sorted(allowed) if states(self._places[number].folded, forms, lang)]
-        if stating:
-            place = self._places[stating[0]]
+        if not stating:
+            where = f"in {row.source}" if row.source else "in any document"
+            return f"the answer {answer!r} does not occur {where}. Add the form that the document uses, separated by |"
+        best = scores[stating].max()
+        if len(allowed) == len(self._places) and (best < _MIN_SHARE * scores.max() or not best):
             return (
                 f"the answer {answer!r} occurs only in passages that share little with the question, e.g. in "
-                f"{place.document.name}. If one of them is the evidence, name it in `source`"
+                f"{self._places[stating[0]].document.name}. If one of them is the evidence, name it in `source`"
             )
-        where = f"in {row.source}" if row.source else "in any document"
-        return f"the answer {answer!r} does not occur {where}. Add the form that the document uses, separated by |"
+        # In other questions' documents, the same words may answer something else.
+        return sorted((number for number in stating if scores[number] >= _ALSO * best), key=lambda one: -scores[one])
 
     def _make_item(self, row: QuestionRow, lang: Lang, found: list[list[int]], scores: NDArray[np.float32]) -> Item:
         passages: list[Passage] = []
@@ -138,8 +131,7 @@ class EvidenceFinder:
         if groups == 1:
             passages = [structs.replace(passage, part=None) for passage in passages]
         if row.false_answer:
-            originals = list(enumerate(passages))
-            for index, passage in originals:
+            for index, passage in list(enumerate(passages)):
                 edited = replace_answer(passage.text, row.answer, row.false_answer, lang)
                 passages.append(
                     Passage(text=edited, stance="contradicts", edit_of=index, url=passage.url, title=passage.title)
@@ -162,12 +154,12 @@ class EvidenceFinder:
         )
 
     def _passage(
-        self, number: int, stance: str, part: int | None = None, support: tuple[int, int] | None = None
+        self, number: int, stance: Stance, part: int | None = None, support: tuple[int, int] | None = None
     ) -> Passage:
         place = self._places[number]
         return Passage(
             text=place.chunk.text,
-            stance="supports" if stance == "supports" else "distracts",
+            stance=stance,
             part=part,
             support=support,
             url=place.document.name,
@@ -177,18 +169,17 @@ class EvidenceFinder:
 
 def find_evidence(
     rows: Iterable[QuestionRow], documents: Sequence[SourceDocument], lang: Lang | None = None
-) -> Iterator[tuple[Item, NotFound | None]]:
-    """Yield the item of each question, and why its evidence was not found, in which case the item has no passages."""
-    finder = EvidenceFinder(documents)
+) -> tuple[list[Item], list[NotFound]]:
+    """Return the items of all questions; those whose evidence was not found have no passages and are also listed."""
+    finder, items, missing = EvidenceFinder(documents), list[Item](), list[NotFound]()
     for row in rows:
-        found = finder.find(row, lang)
+        own = lang or guess_lang(row.question)
+        found = finder.find(row, own)
         if isinstance(found, str):
-            item = Item(
-                id=row.id, question=row.question, lang=lang or guess_lang(row.question), answer=row.answer, passages=()
-            )
-            yield item, NotFound(row.line, row.question, found)
-        else:
-            yield found, None
+            missing.append(NotFound(row.line, row.question, found))
+            found = Item(id=row.id, question=row.question, lang=own, answer=row.answer, passages=())
+        items.append(found)
+    return items, missing
 
 
 def _hint(name: str, known: Iterable[str]) -> str:
@@ -199,13 +190,3 @@ def _hint(name: str, known: Iterable[str]) -> str:
 def _slug(heading: str) -> str:
     """Return a heading in the form that links use, e.g. `annual-leave`."""
     return "-".join(re.findall(r"\w+", fold(heading)))
-
-
-def _inflect(words: Sequence[str], known: Container[str]) -> Iterator[str]:
-    """Yield words and those of their English inflections that the documents use."""
-    for word in dict.fromkeys(words):
-        yield word
-        if word.isascii() and word.isalpha() and len(word) > 3:
-            base = re.sub(r"(?:ies|es|s|ed|ing)$", "", word)
-            forms = {base + ending for ending in ("", "s", "es", "ed", "e", "ing", "y", "ies", "d")} - {word}
-            yield from (form for form in sorted(forms) if form in known)

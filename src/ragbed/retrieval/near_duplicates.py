@@ -14,28 +14,15 @@ _MAX_CHARS = 100_000
 
 
 def find_near(texts: Sequence[str]) -> list[set[int]]:
-    """Return, for each text, the indexes of all of its near duplicates.
-
-    An n-gram that occurs in only one text cannot be shared, so a text that consists mostly of such n-grams needs no
-    comparison. For the other texts, shared n-grams are counted with an index from n-grams to texts.
-    """
-    grams = [_grams(text) for text in texts]
-    frequency = Counter(chain.from_iterable(grams))
-    common = {gram for gram, count in frequency.items() if count > 1}
-    shared = [own & common for own in grams]
-    candidates = [index for index, some in enumerate(shared) if 5 * len(some) >= _FIFTHS * len(grams[index])]
-    holders: dict[str, list[int]] = {gram: [] for index in candidates for gram in shared[index]}
-    for index, some in enumerate(shared):
-        for gram in some & holders.keys():
-            holders[gram].append(index)
+    """Return, for each text, the indexes of all of its near duplicates."""
+    index = _GramIndex()
     near: list[set[int]] = [set() for _ in texts]
-    for index in candidates:
-        size = len(grams[index])
-        overlap = Counter(chain.from_iterable(holders[gram] for gram in shared[index]))
-        for other, count in overlap.items():
-            if other != index and size <= len(grams[other]) and 5 * count >= _FIFTHS * size:
-                near[index].add(other)
-                near[other].add(index)
+    for place, text in enumerate(texts):
+        grams = _grams(text)
+        near[place] = index.find(grams)
+        for other in near[place]:
+            near[other].add(place)
+        index.add(grams)
     return near
 
 
@@ -43,20 +30,35 @@ class Distinct:
     """A filter that drops a text if it is a near duplicate of an earlier text."""
 
     def __init__(self) -> None:
-        self._kept: list[set[str]] = []
+        self._index = _GramIndex()
 
     def keep(self, text: str) -> bool:
         """Return whether a text differs enough from all earlier texts; if so, remember it for later comparisons."""
         grams = _grams(text)
-        is_new = not any(_are_near(grams, other) for other in self._kept)
+        is_new = not self._index.find(grams)
         if is_new:
-            self._kept.append(grams)
+            self._index.add(grams)
         return is_new
 
 
-def _are_near(first: set[str], second: set[str]) -> bool:
-    size = min(len(first), len(second))
-    return size > 0 and 5 * len(first & second) >= _FIFTHS * size
+class _GramIndex:
+    """An index from n-grams to the texts that contain them, so that only texts with common n-grams are compared."""
+
+    def __init__(self) -> None:
+        self._holders: dict[str, list[int]] = {}
+        self._sizes: list[int] = []  # the number of n-grams in each text
+
+    def find(self, grams: set[str]) -> set[int]:
+        """Return the texts of which a text with these n-grams is a near duplicate."""
+        overlap = Counter(chain.from_iterable(self._holders[gram] for gram in grams if gram in self._holders))
+        sizes = {other: min(len(grams), self._sizes[other]) for other in overlap}
+        return {other for other, count in overlap.items() if 5 * count >= _FIFTHS * sizes[other]}
+
+    def add(self, grams: set[str]) -> None:
+        """Add a text."""
+        for gram in grams:
+            self._holders.setdefault(gram, []).append(len(self._sizes))
+        self._sizes.append(len(grams))
 
 
 def _grams(text: str) -> set[str]:

@@ -1,12 +1,12 @@
-"""Search a fixed list of passages by keywords (BM25).
+"""Search a fixed list of passages by keywords (BM25): Latin words, and pairs of adjacent Chinese characters.
 
-The same passages and query always give the same result. SQLite's FTS5 is not used, because its queries take seconds
-with a million passages (`python -m benches search`).
+Pairs need no dictionary and find every word with two or more characters. The same passages and query always give the
+same result. SQLite's FTS5 is not used: its queries take seconds with a million passages (`python -m benches search`).
 """
 
 from __future__ import annotations
 
-import heapq
+import re
 import tempfile
 import threading
 import weakref
@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from ragbed.retrieval.terms import words_of
+from ragbed.retrieval.base import best
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -32,6 +32,9 @@ _MAX_TERMS = 64  # maximum number of query words to use
 # Maximum total length of the posting lists for a query. The query words are used from the rarest to the most common,
 # because common words have long lists but little weight. With up to about 10,000 passages, all words are used.
 _MAX_POSTINGS = 100_000
+_HAN = r"\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
+_RUN = re.compile(rf"[{_HAN}]+|[^\W_{_HAN}]+")
+_IS_HAN = re.compile(rf"[{_HAN}]")
 
 
 class _TextFile:
@@ -108,9 +111,6 @@ class LexicalIndex:
         """Return the passage with the given index."""
         return self._texts.read(number)
 
-    def __contains__(self, word: object) -> bool:
-        return word in self._numbers
-
     def search(self, query: str, k: int) -> list[int]:
         """Return the indexes of the `k` best passages that share a word with the query, best first."""
         return best_places(self.scores(query), k)
@@ -144,7 +144,14 @@ class LexicalIndex:
 def best_places(scores: NDArray[np.float32], k: int) -> list[int]:
     """Return the indexes of the `k` highest positive scores, best first; ties go to the earlier index."""
     places = np.flatnonzero(scores)
-    found = scores[places]
-    if len(found) > k:
-        places = places[found >= np.partition(found, len(found) - k)[len(found) - k]]
-    return heapq.nsmallest(k, places.tolist(), key=lambda place: (-scores[place], place))
+    found: list[int] = places[best(scores[places], k)].tolist()
+    return found
+
+
+def words_of(text: str) -> list[str]:
+    """Return a text's words in order, in lower case."""
+    words: list[str] = []
+    for run in _RUN.findall(text.lower()):
+        is_pairs = _IS_HAN.match(run) and len(run) > 1
+        words += [run[at : at + 2] for at in range(len(run) - 1)] if is_pairs else [run]
+    return words

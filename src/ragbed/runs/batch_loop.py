@@ -373,7 +373,7 @@ class BatchLoop(CallLoop):
         except Failure as failure:
             if self._negotiate(sent, failure):
                 return
-            done = failed(failure, 1, Counter(failure.usage) if failure.usage else None)
+            done = failed(failure, usage=failure.usage)
         if done.usage is not None:
             done = replace(done, usage={**done.usage, "batch": 1})
         self._call_log.add(done)

@@ -6,7 +6,6 @@ import asyncio
 import itertools
 import json
 import time
-from collections import Counter
 from collections.abc import Callable, Container, Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -236,7 +235,7 @@ class CallLoop:
                 if (task := asyncio.current_task()) is None or task.cancelling():
                     raise
                 # The task group would treat this worker as finished and leave its other cases pending.
-                return failed(Failure("exception", "CancelledError, although the run was not cancelled"), 1, Counter())
+                return failed(Failure("exception", "CancelledError, although the run was not cancelled"))
             except WorkerLost as error:
                 last = error
                 await self.session.writer.put(LOSE, self._intent(request))
@@ -246,7 +245,7 @@ class CallLoop:
                     completion = msgspec.structs.replace(completion, outcome="truncated")
                 return msgspec.structs.replace(completion, attempts=completion.attempts + lost) if lost else completion
         message = f"{_MAX_WORKERS_LOST} workers exited while running this case; the last error: {last}"
-        return failed(Failure("server", message), _MAX_WORKERS_LOST, Counter())
+        return failed(Failure("server", message), _MAX_WORKERS_LOST)
 
     def _intent(self, request: CallRequest) -> tuple[object, ...]:
         return (request.model, request.number, request.repeat, self.session.number, time.time())

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -20,7 +20,7 @@ from ragbed.errors import UsageError, option
 from ragbed.io.jsonl import read_lines
 from ragbed.models.base import completed
 from ragbed.runs.lock import hold
-from ragbed.runs.store import RECORD, CallRequest, RunStore, open_store
+from ragbed.runs.store import RunStore, StoredResult, open_store
 from ragbed.schema import Case, Completion, RawAnswer
 from ragbed.scoring import code
 from ragbed.testbeds import TESTBEDS
@@ -65,13 +65,12 @@ class AnswerSource(ABC):
             self._cases = {case.case: case for case in self.generate()}
         return self._cases
 
-    def entries(self, path: Path) -> Iterator[tuple[str, bytes]]:
-        """Yield a file's entries, each with its location; by default, each line is an entry with its line number."""
-        for number, line in read_lines(path):
-            yield str(number), line
+    def entries(self, path: Path) -> Iterable[tuple[int, Any]]:
+        """Return a file's entries, each with its location; by default, each line is an entry with its line number."""
+        return read_lines(path)
 
     @abstractmethod
-    def match(self, entry: bytes) -> Answer:
+    def match(self, entry: Any) -> Answer:  # noqa: ANN401 - an entry of the source's own type
         """Return the answer in an entry, or raise Unmatched."""
 
 
@@ -116,19 +115,18 @@ def import_answers(sources: Sequence[AnswerSource], settings: dict[str, str], fo
         if store.is_planned():
             raise UsageError(f"{folder} already contains a run. Choose a new folder for {option('out')}.")
         imported = Imported()
-        with store.transaction() as connection:
+        with store.transaction():
             cases: dict[str, Case] = {}
             for name, case in (pair for source in sources for pair in source.cases().items()):
                 cases.setdefault(name, case)
-            store.add_plan(settings, cases.values())
-            connection.execute("INSERT INTO meta VALUES ('session', '1')")
-            numbers = {str(name): int(number) for name, number in store.read("SELECT name, id FROM cases")}
+            store.add_cases(cases.values())
+            store.add_finished(settings)
             for source in sources:
-                _import_source(store, source, numbers, imported)
+                _import_source(store, source, imported)
     return imported
 
 
-def _import_source(store: RunStore, source: AnswerSource, numbers: dict[str, int], imported: Imported) -> None:
+def _import_source(store: RunStore, source: AnswerSource, imported: Imported) -> None:
     (model,) = store.add_models([(source.model, source.identity)])
     answers = dict(_read_answers(source, imported))
     missing = Completion(outcome="error", error=f"{MISSING}: {source.paths[0].name} has no entry for this case")
@@ -147,14 +145,12 @@ def _import_source(store: RunStore, source: AnswerSource, numbers: dict[str, int
             imported.truncated += completion.outcome == "truncated"
             imported.filtered += completion.outcome == "filtered"
             _compare(answer, imported)
-        row = store.row(CallRequest(model, numbers[case.case], 0, case), 1, "", completion)
-        done = store.connection.execute("SELECT 1 FROM results WHERE model = ? AND item = ? AND repeat = 0", row[:2])
-        if done.fetchone():
+        if store.result(model, case.case, 0) is not None:
             raise UsageError(
                 f"an answer to {case.case} from {source.model} appears both in {source.paths[0]} and in "
                 "another file. Import only one of the two files."
             )
-        store.connection.execute(RECORD, row)
+        store.add_result(model, StoredResult(case, source.model, 0, completion))
 
 
 def _read_answers(source: AnswerSource, imported: Imported) -> Iterator[tuple[str, Answer]]:

@@ -17,11 +17,9 @@ from ragbed.runs.batch_records import read_batches
 from ragbed.runs.decided import keep_decided, read_conditions
 from ragbed.runs.lock import hold, holder
 from ragbed.runs.sharding import SETTING, check_shards
-from ragbed.runs.store import LOSE, NOTE, RECORD, REPLACED, CallKey, CallRequest, RunStore, StoredResult, open_store
-from ragbed.schema import Case, Completion
+from ragbed.runs.store import FINISHED_SESSION, LOSE, NOTE, REPLACED, CallKey, RunStore, StoredResult, open_store
+from ragbed.schema import Case
 from ragbed.testbeds.settings import show_setting
-
-_SESSION = 1  # session number of all results in a merged run, because the parts' session numbers are not comparable
 
 
 @dataclass
@@ -86,8 +84,7 @@ def _check_shards(sources: Sequence[RunStore]) -> None:
 def _copy(sources: Sequence[RunStore], target: RunStore, settings: dict[str, str], merged: Merged) -> None:
     for source in sources:
         target.add_cases(_new_cases(source, target, merged))
-    target.add_plan(settings, ())
-    target.connection.execute("INSERT INTO meta VALUES ('session', ?)", (str(_SESSION),))
+    target.add_finished(settings)
     target.connection.executemany(NOTE, _notes(sources))
     for part, source in enumerate(sources):
         models = _add_models(target, source)
@@ -97,7 +94,7 @@ def _copy(sources: Sequence[RunStore], target: RunStore, settings: dict[str, str
         for result in source.results():
             _add(target, models[result.model], result, merged)
         for model, case, repeat in source.orphans() + source.open_calls():
-            values = (models[model], _number(target, case), repeat, _SESSION, 0.0)
+            values = (models[model], target.number_of(case), repeat, FINISHED_SESSION, 0.0)
             target.connection.execute(LOSE, values)
     for source in sources:
         target.connection.executemany(NOTE, _turns(target, source))
@@ -115,7 +112,7 @@ def _turns(target: RunStore, source: RunStore) -> Iterator[tuple[str, str]]:
         model, known = models[name], target.turns(models[name])
         for (case, repeat), turns in source.turns(number).items():
             ((case_name,),) = source.read("SELECT name FROM cases WHERE id = ?", (case,))
-            call = CallKey(model, _number(target, case_name), repeat)
+            call = CallKey(model, target.number_of(case_name), repeat)
             query = "SELECT 1 FROM results WHERE model = ? AND item = ? AND repeat = ? AND outcome != 'error'"
             if list(target.read(query, (model, call.number, repeat))):
                 continue
@@ -164,21 +161,15 @@ def _new_cases(source: RunStore, target: RunStore, merged: Merged) -> Iterator[C
             )
 
 
-def _number(target: RunStore, case: str) -> int:
-    ((number,),) = target.read("SELECT id FROM cases WHERE name = ?", (case,))
-    return int(number)
-
-
 def _add(target: RunStore, model: int, result: StoredResult, merged: Merged) -> None:
-    number = _number(target, result.case.case)
-    query = "SELECT completion FROM results WHERE model = ? AND item = ? AND repeat = ?"
-    known = list(target.read(query, (model, number, result.repeat)))
-    if known:
+    old = target.result(model, result.case.case, result.repeat)
+    if old is None:
+        merged.results += 1
+    else:
         merged.twice += 1
-        old = msgspec.json.decode(known[0][0], type=Completion)
         compared = operator.attrgetter("outcome", "reply", "reasoning", "finish")  # times are ignored
-        has_both = "error" not in (old.outcome, result.completion.outcome)
-        if has_both and compared(old) != compared(result.completion):
+        has_both = "error" not in (old.completion.outcome, result.completion.outcome)
+        if has_both and compared(old.completion) != compared(result.completion):
             trial = f"{result.model}, case {result.case.case}, repeat {result.repeat}"
             raise UsageError(
                 f"two of these runs contain different responses for {trial}. Merge only runs with different cases or "
@@ -186,9 +177,4 @@ def _add(target: RunStore, model: int, result: StoredResult, merged: Merged) -> 
             )
         if result.completion.outcome == "error":
             return
-    else:
-        merged.results += 1
-    # RECORD replaces an existing result only if that result is an error.
-    call = CallRequest(model, number, result.repeat, result.case)
-    row = target.row(call, _SESSION, result.request, result.completion, result.cached)
-    target.connection.execute(RECORD, row)
+    target.add_result(model, result)

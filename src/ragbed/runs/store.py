@@ -37,6 +37,7 @@ RECORD = """INSERT INTO results (model, item, repeat, session, request, outcome,
   session = excluded.session, request = excluded.request, outcome = excluded.outcome, cached = excluded.cached,
   seal = excluded.seal, completion = excluded.completion WHERE results.outcome = 'error'"""
 NOTE = "INSERT OR REPLACE INTO meta VALUES (?, ?)"
+FINISHED_SESSION = 1  # session number of results from files or other runs, whose own session numbers do not apply
 FORGET_TURNS = "DELETE FROM meta WHERE key > ? AND key < ?"
 REPLACED = "replaced."  # prefix of the keys under which the usage of replaced failures is stored
 TURN = "turn."  # prefix of the keys under which the turns of unfinished cases are stored
@@ -150,6 +151,17 @@ class RunStore:
         self.add_cases(cases)
         rows = [(f"set.{name}", value) for name, value in settings.items()]
         self.connection.executemany("INSERT INTO meta VALUES (?, ?)", [*rows, ("planned", f"{time.time():.3f}")])
+
+    def add_finished(self, settings: dict[str, str]) -> None:
+        """Write the settings of results from files or other runs, which form one session, in the open transaction."""
+        self.add_plan(settings, ())
+        self.connection.execute(NOTE, ("session", str(FINISHED_SESSION)))
+
+    def add_result(self, model: int, result: StoredResult) -> None:
+        """Write a result from a file or another run in the open transaction. It replaces another one if that failed."""
+        call = CallKey(model, self.number_of(result.case.case), result.repeat)
+        row = self.row(call, FINISHED_SESSION, result.request, result.completion, result.cached)
+        self.connection.execute(RECORD, row)
 
     def add_cases(self, cases: Iterable[Case]) -> None:
         """Write cases as part of the open transaction."""
@@ -374,6 +386,11 @@ class RunStore:
         if self._number(COUNT_CASES) != self._ledger_rows("cases"):
             raise self.damaged("the list of cases")
         return self._number("SELECT COUNT(*) FROM cases WHERE feasible") * repeats
+
+    def number_of(self, case: str) -> int:
+        """Return the number of a case."""
+        ((number,),) = self.read("SELECT id FROM cases WHERE name = ?", (case,))
+        return int(number)
 
     def infeasible(self) -> int:
         """Return the number of infeasible cases."""

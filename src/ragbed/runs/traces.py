@@ -17,7 +17,7 @@ from ragbed.errors import DataError, UsageError
 from ragbed.io.locations import read_regular
 from ragbed.runs.importing import Answer, AnswerSource, Unmatched
 from ragbed.schema import Case, Completion, Document, Message, Retrieved
-from ragbed.testbeds.names import name_case
+from ragbed.testbeds.cases import name_case
 from ragbed.text import guess_lang, storable
 
 TESTBED = "traces"
@@ -139,27 +139,23 @@ class TraceFiles(AnswerSource):
     """TraceRecord files, in which every entry is its own case."""
 
     def __init__(self, paths: Sequence[Path], model: str, form: str | None) -> None:
-        self._traces = [(path, trace) for path in paths for trace in read_traces(path, form)]
-        super().__init__(
-            paths, model, "imported", lambda: (_to_case(trace) for _, trace in self._traces if trace.question)
-        )
+        self._traces = {path: read_traces(path, form) for path in paths}
+        every = [trace for traces in self._traces.values() for trace in traces]
+        super().__init__(paths, model, "imported", lambda: (_to_case(trace) for trace in every if trace.question))
 
-    def entries(self, path: Path) -> Iterator[tuple[str, bytes]]:
-        """Yield the traces of a file, by their index."""
-        for number, (of, _) in enumerate(self._traces):
-            if of == path:
-                yield str(number + 1), str(number).encode()
+    def entries(self, path: Path) -> Iterable[tuple[int, TraceRecord]]:
+        """Return the traces of a file, by their number."""
+        return enumerate(self._traces[path], 1)
 
-    def match(self, entry: bytes) -> Answer:
+    def match(self, entry: TraceRecord) -> Answer:
         """Return the answer of a trace."""
-        _, trace = self._traces[int(entry)]
-        if not trace.question:
-            raise Unmatched(f"trace {trace.id} has no question")
-        if trace.answer is None:
-            return Answer(_to_case(trace), Completion(outcome="error", error="missing-result: the trace has no answer"))
-        contexts = tuple(Retrieved(id=text[:80], text=text) for text in trace.contexts)
-        completion = Completion(outcome="ok", reply=storable(trace.answer), finish="stop", contexts=contexts)
-        return Answer(_to_case(trace), completion)
+        if not entry.question:
+            raise Unmatched(f"trace {entry.id} has no question")
+        if entry.answer is None:
+            return Answer(_to_case(entry), Completion(outcome="error", error="missing-result: the trace has no answer"))
+        contexts = tuple(Retrieved(id=text[:80], text=text) for text in entry.contexts)
+        completion = Completion(outcome="ok", reply=storable(entry.answer), finish="stop", contexts=contexts)
+        return Answer(_to_case(entry), completion)
 
 
 def open_traces(paths: Sequence[Path], model: str, form: str | None) -> TraceFiles:

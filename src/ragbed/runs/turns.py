@@ -9,15 +9,15 @@ only the call in flight is sent again. The result of the case contains all turns
 from __future__ import annotations
 
 import asyncio
-from collections import Counter
 from collections.abc import Awaitable, Callable, Generator, Iterable, Mapping, Sequence
 from functools import partial
 from typing import TypeAlias
 
 from msgspec import Struct, structs
 
-from ragbed.models.base import Model, is_system
+from ragbed.models.base import Model, is_system, sum_usage
 from ragbed.models.failures import REJECTED
+from ragbed.models.systems import describe_exception
 from ragbed.runs.store import Called
 from ragbed.schema import Case, Completion, Step
 from ragbed.testbeds.prompts.strategies import Flow, flow_of
@@ -68,9 +68,14 @@ def _single_call(case: Case) -> Calls:
 
 
 def _strategy_calls(case: Case, flow: Flow) -> Calls:
-    steps: list[Step] = []
-    messages = next(flow)
+    steps, done, advance = list[Step](), Completion(outcome="ok", finish="stop"), partial(next, flow)
     while True:
+        try:
+            messages = advance()
+        except StopIteration as ended:
+            return structs.replace(done, reply=ended.value, steps=tuple(steps))
+        except Exception as error:  # a strategy of the user may raise anything
+            return structs.replace(describe_exception(error), steps=tuple(steps))
         called = yield structs.replace(case, messages=messages)
         done = called.completion
         steps.append(
@@ -78,10 +83,7 @@ def _strategy_calls(case: Case, flow: Flow) -> Calls:
         )
         if done.outcome != "ok":
             return structs.replace(done, steps=tuple(steps))
-        try:
-            messages = flow.send(storable(done.reply or ""))
-        except StopIteration as ended:
-            return structs.replace(done, reply=ended.value, steps=tuple(steps))
+        advance = partial(flow.send, storable(done.reply or ""))
 
 
 def episode_calls(episode: Episode) -> Calls:
@@ -130,7 +132,10 @@ async def make_calls(
         store: A function that stores a turn, given its number, before the next call is made.
     """
     turns: list[Called] = []
-    request = next(calls)
+    try:
+        request = next(calls)
+    except StopIteration as ended:  # a strategy that made no call
+        return Called(ended.value, "")
     while True:
         number = len(turns)
         called = stored[number] if number < len(stored) else await call(request)
@@ -146,7 +151,7 @@ async def make_calls(
         done = [turn.completion for turn in turns]
         result = structs.replace(
             result,
-            usage=_sum_usage(turn.usage for turn in done),
+            usage=sum_usage(turn.usage for turn in done),
             latency_s=_sum_latency(turn.latency_s for turn in done),
             attempts=sum(turn.attempts for turn in done),
         )
@@ -157,15 +162,6 @@ def starts_over(failed: Completion) -> bool:
     """Return whether a failed case is repeated from its first call, because its last request was rejected as it is."""
     kind = (failed.error or "").partition(":")[0]
     return kind == "too-long" or kind in REJECTED
-
-
-def _sum_usage(usages: Iterable[dict[str, int] | None]) -> dict[str, int] | None:
-    """Return the total tokens of several calls, or None if none of them reports usage."""
-    total = Counter[str]()
-    known = [usage for usage in usages if usage is not None]
-    for usage in known:
-        total.update(usage)  # unlike the + operator, `update` keeps zero counts
-    return dict(total) if known else None
 
 
 def _sum_latency(latencies: Iterable[float | None]) -> float | None:

@@ -1,14 +1,16 @@
 """Score responses. Each scorer is a module or package that maps a case and its response to named scores.
 
 A scorer is a pure function that returns all its values for one response. Cases without a response are not scored. To
-add a scorer, write a function and add it to SCORERS. Other packages add scorers in the entry point group
-`ragbed.scorers` (docs/reference/plugins.md); these scorers are used only if the user names them.
+add a scorer, write a function and add it to SCORERS. Users add scorers as `python/module:function`, and other packages
+in the entry point group `ragbed.scorers` (docs/reference/plugins.md); these scorers are used only if the user names
+them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import TypeAlias
+import math
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, TypeAlias
 
 from ragbed import plugins
 from ragbed.errors import PluginFailed
@@ -57,17 +59,40 @@ def open_scorers(names: Iterable[str]) -> Scorer:
 
     Raises:
         UnknownName: No installed package provides a scorer with one of the names.
+        UsageError: A function given as `python/module:function` cannot be imported.
     """
     others = {name: find_part(plugins.SCORERS, name, SCORERS) for name in names if name not in SCORERS}
 
     def score_all(case: Case, reply: str) -> dict[str, Value]:
         values = score(case, reply)
         for name, scorer in others.items():
-            try:  # the prefix distinguishes the plug-in's scores from the built-in ones
-                values |= {f"{name}.{score}": value for score, value in scorer(case, reply).items()}
-            except Exception as error:  # a plug-in can raise any exception
+            try:  # the prefix distinguishes the scores from the built-in ones
+                values |= {f"{name}.{score}": value for score, value in _read_scores(name, scorer(case, reply)).items()}
+            except Exception as error:  # the user's code can raise any exception
                 problem = f"{type(error).__name__}: {error}"
                 raise PluginFailed(f"scorer {name!r} failed on case {case.case}: {problem}") from error
         return values
 
     return score_all if others else score
+
+
+def own_metric(scorer: str, score: str) -> str:
+    """Return the metric of a score of a user's scorer: `correct` has the scorer's name, without module or package."""
+    return scorer.rpartition(":")[2] if score == "correct" else score
+
+
+def _read_scores(scorer: str, found: object) -> dict[str, Value]:
+    """Return the scores that a user's scorer has returned; numbers become floats, which are not verdicts."""
+    if not isinstance(found, Mapping):
+        value = _read_score(found)
+        found = {"correct" if isinstance(value, bool | None) else own_metric(scorer, "correct"): value}
+    return {str(name): _read_score(value) for name, value in found.items()}
+
+
+def _read_score(value: Any) -> bool | float | None:  # noqa: ANN401 - whatever the user's code returns
+    value = value.item() if hasattr(value, "item") else value  # a number of NumPy
+    if value is None or isinstance(value, bool):
+        return value
+    if not isinstance(value, int | float) or not math.isfinite(value):
+        raise TypeError(f"a score must be True, False, a number or None, or a dictionary of these, not {value!r}")
+    return float(value)

@@ -12,12 +12,11 @@ from typing import NamedTuple
 from msgspec import Struct, structs
 
 from ragbed.data import Dataset
-from ragbed.data.rgb import spelled_answer
 from ragbed.schema import Case, Document, Expectation, Item, Kind, ScoreName
+from ragbed.testbeds.cases import make_case
 from ragbed.testbeds.document_bank import DocumentBank, NearbyItems, with_neighbours
 from ragbed.testbeds.document_order import PositionTurns, order_item
 from ragbed.testbeds.document_plan import ChooseOriginal, DocumentPlan, DrawEvidence, plan_original, plan_ours
-from ragbed.testbeds.names import name_case
 from ragbed.testbeds.settings import DEFAULT_DOCS, Arm, CaseCondition, Settings
 
 _FIXED_DISTRACTORS = (0, 1, 2, 4, 9)  # numbers of distractors added to one supporting document, for distractors=fixed
@@ -159,38 +158,49 @@ class Ability(Struct, frozen=True):
     def _case(self, data: str, item: Item, condition: CaseCondition, plan: DocumentPlan, settings: Settings) -> Case:
         feasible = plan.reason is None
         texts = [document.text for document in plan.documents]
-        return Case(
-            case=name_case(data, item.id, self.name, f"{condition.label},{settings.label}"),
-            data=data,
-            item=item.id,
-            lang=item.lang,
-            testbed=self.name,
-            question=item.question,
+        return make_case(
+            data,
+            item,
+            settings,
+            self.name,
+            condition.label,
+            settings.instructions.messages(item.lang, item.question, texts) if feasible else (),
             noise=float(condition.noise),
             noise_real=plan.noise_real if feasible else self._nearest(item, condition),
             k=condition.docs,
             true_ratio=float(condition.correct),
             arm=condition.arm,
-            profile=settings.full_profile,
-            seed=settings.seed,
             feasible=feasible,
             documents=plan.documents,
             slots=plan.slots,
-            messages=settings.instructions.messages(item.lang, item.question, texts) if feasible else (),
-            answer=item.answer,
-            fake=item.fake,
             expect=self._expected(plan.documents),
             rotation=condition.rotation,
-            event=item.event,
-            dial=item.dial,
-            twin=item.twin,
-            rgb_answer=spelled_answer(item),
             reason=plan.reason,
         )
 
     def fit(self, default: Sequence[CaseCondition], supplies: Sequence[Supply]) -> list[CaseCondition]:
         """Return the default conditions, or replacements if most of them are infeasible for most items."""
-        return fit_conditions(default, supplies)
+
+        def share(condition: CaseCondition) -> float:
+            return feasible_share(condition, supplies)
+
+        if not supplies or 2 * sum(share(one) >= _MIN_FEASIBLE_DEFAULT for one in default) >= len(default):
+            return list(default)
+        if len({condition.noise for condition in default}) == 1:  # keep the same noise ratio with fewer documents
+            numbers = range(default[0].docs, 0, -1)
+            fitting = (
+                docs for docs in numbers if share(structs.replace(default[0], docs=docs)) >= _MIN_FEASIBLE_REPLACEMENT
+            )
+            found = [structs.replace(one, docs=docs) for docs in islice(fitting, 1) for one in default]
+        else:
+            evidence = sorted(supply.fewest for supply in supplies)[(len(supplies) - 1) // 2]  # the lower median
+            arm: Arm = "fixed" if evidence == 1 else "related"
+            more = (
+                CaseCondition(Fraction(count, evidence + count), evidence + count, default[0].correct, arm)
+                for count in _REPLACEMENT_DISTRACTORS
+            )
+            found = [one for one in more if share(one) >= _MIN_FEASIBLE_REPLACEMENT]
+        return found or list(default)
 
     def _nearest(self, item: Item, condition: CaseCondition) -> float | None:
         supply = self.supply(item)
@@ -232,31 +242,6 @@ def fit_defaults(dataset: Dataset, abilities: Sequence[Ability], settings: Setti
 def feasible_share(condition: CaseCondition, supplies: Sequence[Supply]) -> float:
     """Return the share of items that have enough documents for a condition."""
     return sum(condition.distracting in supply.mixes(condition.docs) for supply in supplies) / len(supplies)
-
-
-def fit_conditions(default: Sequence[CaseCondition], supplies: Sequence[Supply]) -> list[CaseCondition]:
-    """Return the default conditions, or replacements if most of them are infeasible for most items."""
-
-    def share(condition: CaseCondition) -> float:
-        return feasible_share(condition, supplies)
-
-    if not supplies or 2 * sum(share(one) >= _MIN_FEASIBLE_DEFAULT for one in default) >= len(default):
-        return list(default)
-    if len({condition.noise for condition in default}) == 1:  # keep the same noise ratio with fewer documents
-        numbers = range(default[0].docs, 0, -1)
-        fitting = (
-            docs for docs in numbers if share(structs.replace(default[0], docs=docs)) >= _MIN_FEASIBLE_REPLACEMENT
-        )
-        found = [structs.replace(one, docs=docs) for docs in islice(fitting, 1) for one in default]
-    else:
-        evidence = sorted(supply.fewest for supply in supplies)[(len(supplies) - 1) // 2]  # the lower median
-        arm: Arm = "fixed" if evidence == 1 else "related"
-        more = (
-            CaseCondition(Fraction(count, evidence + count), evidence + count, default[0].correct, arm)
-            for count in _REPLACEMENT_DISTRACTORS
-        )
-        found = [one for one in more if share(one) >= _MIN_FEASIBLE_REPLACEMENT]
-    return found or list(default)
 
 
 def _fixed_conditions() -> Iterator[CaseCondition]:

@@ -20,15 +20,14 @@ from functools import cached_property, lru_cache
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
-from msgspec import Struct, structs
+from msgspec import Struct
 
 from ragbed.data import Dataset
 from ragbed.data.corpus import Named, passage_id
-from ragbed.data.evidence import DocumentFolder, find_sentence, fold, replace_answer, states
+from ragbed.data.evidence import DocumentFolder, DocumentNames, find_sentence, fold, replace_answer, states
 from ragbed.errors import UnknownName, UsageError, option
 from ragbed.schema import Answer, Case, Expectation, Item, Lang, Message, Passage, Retrieved, ScoreName, Stance
-from ragbed.testbeds.closed_book import case_without_documents, selected_items
-from ragbed.testbeds.names import name_case
+from ragbed.testbeds.cases import count_parts, make_case, selected_items
 from ragbed.testbeds.settings import DEFAULT_DOCS, Settings, parse_ratio, show_ratio
 from ragbed.text import mentions_answer, split_sentences, to_terms
 
@@ -116,6 +115,7 @@ class RagCorpora:
         else:
             kept = (passage for item in self.items.values() for passage in item.passages)
             self.documents = {_file_of(passage): passage.text for passage in kept if passage.stance != "contradicts"}
+        self._names = DocumentNames(self.documents)
         self.evidence = {name: self._find_evidence(self.items[name]) for name in self.asked}
         self._fold_of: dict[str, str] = {}
         self.variants = {
@@ -158,7 +158,7 @@ class RagCorpora:
         if self.source is None or passage.url is None:
             name = _file_of(passage)
             return name if name in self.documents or passage.stance == "contradicts" else None
-        names = [name for name in self.documents if name == passage.url or name.endswith(f"/{passage.url}")]
+        names = self._names.find(passage.url)
         return names[0] if len(names) == 1 else None
 
     # Variants
@@ -291,8 +291,9 @@ class RagVariant:
     def __setstate__(self, state: dict[str, object]) -> None:
         vars(self).update(state, _lock=threading.Lock())
 
+    @cached_property
     def texts(self) -> dict[str, str]:
-        """Return the documents by name."""
+        """The documents by name."""
         kept = {name: text for name, text in self._corpora.documents.items() if name not in self._removed}
         return kept | dict(self._added)
 
@@ -316,15 +317,15 @@ class RagVariant:
 
     def write(self, folder: Path) -> int:
         """Write the documents to a folder, and return their number. Unchanged files are copied with their format."""
-        source, texts = self._corpora.source, self.texts()
-        for name, text in texts.items():
+        source = self._corpora.source
+        for name, text in self.texts.items():
             path = folder / name
             path.parent.mkdir(parents=True, exist_ok=True)
             if source is not None and name not in self._added:
                 shutil.copyfile(source.path / name, path)
             else:
                 path.write_text(text, "utf-8", "surrogatepass")
-        return len(texts)
+        return len(self.texts)
 
     def resolve(self, named: Named, case: Case) -> Retrieved:
         """Return a passage that a system returned with its label for a case's question.
@@ -334,7 +335,7 @@ class RagVariant:
         """
         name = self._find_document(named.id)
         is_name_only = named.text is None or named.text == named.id
-        text = self.texts()[name] if name is not None and is_name_only else named.text or ""
+        text = self.texts[name] if name is not None and is_name_only else named.text or ""
         shown = name or (named.id or text)[:_MAX_NAME]
         if named.text is None and name is None:
             return Retrieved(id=shown)
@@ -350,27 +351,13 @@ class RagVariant:
         """Return the document with a path that a system returned, which may be absolute or only a file name."""
         if not name or len(name) > _MAX_PATH or "\n" in name:
             return None
-        path = name.replace("\\", "/")
-        if self._folder is not None:
-            path = path.removeprefix(f"{self._folder.as_posix()}/")
-        path, texts = path.removeprefix("./"), self._names
-        if path in texts:
-            return path
-        found = texts.get(PurePosixPath(path).name, ())
-        fitting = [one for one in found if path.endswith(one) or one.endswith(f"/{path}") or one == path]
-        return fitting[0] if len(fitting) == 1 else None
+        inside = name if self._folder is None else name.replace("\\", "/").removeprefix(f"{self._folder.as_posix()}/")
+        found = self._names.find(inside)
+        return found[0] if len(found) == 1 else None
 
     @cached_property
-    def _names(self) -> dict[str, tuple[str, ...]]:
-        """The documents' names, by path and by file name."""
-        found: dict[str, tuple[str, ...]] = {}
-        for name in self.texts():
-            found[name] = (name,)
-        for name in self.texts():
-            base = PurePosixPath(name).name
-            if base != name:
-                found[base] = (*found.get(base, ()), name)
-        return found
+    def _names(self) -> DocumentNames:
+        return DocumentNames(self.texts)
 
 
 class OwnRag(Struct, frozen=True):
@@ -389,15 +376,19 @@ class OwnRag(Struct, frozen=True):
                 variant = corpora.variant_of(condition, name)
                 if variant is not None:
                     item = corpora.items[name]
-                    messages = (Message(role="user", content=item.question),)
-                    case = case_without_documents(
-                        dataset, item, settings, NAME, messages, expect=condition.expect, k=docs, corpus=variant
-                    )
-                    yield structs.replace(
-                        case,
-                        case=name_case(dataset.name, name, NAME, f"k={docs},arm={condition.name},{settings.label}"),
+                    yield make_case(
+                        dataset.name,
+                        item,
+                        settings,
+                        NAME,
+                        f"k={docs},arm={condition.name}",
+                        (Message(role="user", content=item.question),),
+                        k=docs,
                         arm=condition.name,
+                        expect=condition.expect,
+                        corpus=variant,
                         relevant=corpora.variants[variant].relevant(name),
+                        parts=count_parts(item),
                     )
 
 

@@ -13,7 +13,7 @@ from ragbed.errors import UsageError, option
 from ragbed.schema import Case
 from ragbed.testbeds import DEFAULT_TESTBEDS, TESTBEDS, Testbed, find_testbed
 from ragbed.testbeds.ability import Ability, fit_defaults
-from ragbed.testbeds.closed_book import selected_items
+from ragbed.testbeds.cases import selected_items
 from ragbed.testbeds.conflict import CONFLICT
 from ragbed.testbeds.own_rag import OwnRag
 from ragbed.testbeds.settings import DEFAULT_DOCS, Settings, show_ratio

@@ -15,7 +15,7 @@ from msgspec import Struct
 from ragbed.errors import UsageError, option
 from ragbed.schema import Lang
 from ragbed.testbeds.prompts import Instructions
-from ragbed.testbeds.prompts.strategies import MARK
+from ragbed.testbeds.prompts.strategies import MARK, profile_name
 from ragbed.testbeds.search.settings import SearchSettings
 
 Arm: TypeAlias = Literal["related", "random", "fixed", "control"]
@@ -95,7 +95,7 @@ class Settings:
     @cached_property
     def full_profile(self) -> str:
         """The name of the profile, followed by the name of the prompting strategy, if any."""
-        return self.profile if self.strategy is None else f"{self.profile}{MARK}{self.strategy}"
+        return self.profile if self.strategy is None else f"{self.profile}{MARK}{profile_name(self.strategy)}"
 
     @cached_property
     def original(self) -> int | None:

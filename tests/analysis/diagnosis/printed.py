@@ -7,8 +7,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from ragbed.analysis.diagnosis.classify import diagnose_trial
+from ragbed.analysis.diagnosis.records import Diagnosis
+from ragbed.analysis.diagnosis.trial import KnownAnswer
 from ragbed.runs.store import StoredResult
 from ragbed.schema import Answer, Case, Completion, Document, Expectation, Lang, Message, Stance
+from ragbed.scoring import score_outcome
 
 
 @dataclass(frozen=True)
@@ -73,6 +77,11 @@ def make_case(
         fake=fake,
         expect=expect,
     )
+
+
+def diagnose_stored(stored: StoredResult, closed_book: KnownAnswer | None = None) -> Diagnosis | None:
+    """Score a trial and diagnose it."""
+    return diagnose_trial(stored, score_outcome(stored.case, stored.completion), closed_book)
 
 
 ENGLISH = (

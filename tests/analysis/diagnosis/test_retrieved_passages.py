@@ -8,11 +8,10 @@ from typing import Any
 from msgspec import structs
 
 import ragbed
-from ragbed.analysis.diagnosis.classify import diagnose_trial
 from ragbed.analysis.diagnosis.records import Diagnosis
 from ragbed.runs.store import StoredResult
 from ragbed.schema import Case, Completion, Retrieved, Search, Step
-from tests.analysis.diagnosis.printed import make_case
+from tests.analysis.diagnosis.printed import diagnose_stored, make_case
 
 _TRUE = Retrieved(id="t", stance="supports", text="The cup went to Ada Merton in 2023.")
 _OTHER = Retrieved(id="o", stance="distracts", text="The weather in Tarnwick was fine.")
@@ -30,7 +29,7 @@ def _diagnose(reply: str | None, *found: tuple[Retrieved, ...], case: Case | Non
     done = Completion(outcome="ok", reply=reply, finish="stop", steps=(step,))
     if reply is None:
         done = structs.replace(done, outcome="truncated", finish="turn-limit")
-    return diagnose_trial(StoredResult(case or _case(), "m", 0, done), None)
+    return diagnose_stored(StoredResult(case or _case(), "m", 0, done))
 
 
 def _types(reply: str | None, *found: tuple[Retrieved, ...], case: Case | None = None) -> set[str]:
@@ -79,7 +78,7 @@ def test_the_answer_of_a_false_passage_names_it_as_the_source() -> None:
 def test_given_documents_have_no_errors_of_retrieval() -> None:
     case = make_case("Who won the 2023 cup?", (("Ada Merton",),), (("distracts", _OTHER.text),))
     done = Completion(outcome="ok", reply="Cy Dray won it.", retrieved=(_OTHER,))
-    diagnosis = diagnose_trial(StoredResult(case, "m", 0, done), None)
+    diagnosis = diagnose_stored(StoredResult(case, "m", 0, done))
     assert diagnosis is not None
     assert "E12" not in diagnosis.types
 

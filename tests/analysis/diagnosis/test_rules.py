@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from ragbed.analysis.diagnosis.classify import diagnose_trial
-from ragbed.analysis.diagnosis.context import ClosedBookAnswers
 from ragbed.analysis.diagnosis.records import Diagnosis
-from ragbed.analysis.diagnosis.texts import ParsedText
+from ragbed.analysis.diagnosis.trial import KnownAnswer
 from ragbed.runs.store import StoredResult
 from ragbed.schema import Case, Completion, Lang, Stance
 from ragbed.testbeds.prompts import REFUSAL
-from tests.analysis.diagnosis.printed import CHINESE, ENGLISH, Printed, make_case
+from tests.analysis.diagnosis.printed import CHINESE, ENGLISH, Printed, diagnose_stored, make_case
 
 QUESTION, ANSWER = "Who won the Aster Cup in 2020?", (("Ada Merton",),)
 SUPPORT: tuple[Stance, str] = ("supports", "Ada Merton won the Aster Cup in 2020.")
@@ -21,11 +19,9 @@ FALSE: tuple[Stance, str] = ("contradicts", "The capital of Tanzania is Arusha."
 
 
 def diagnose(case: Case, reply: str | None, closed_book: str | None = None, **changes: str) -> Diagnosis | None:
-    known = (
-        None if closed_book is None else ClosedBookAnswers("Dodoma" in closed_book, ParsedText(closed_book, case.lang))
-    )
+    known = None if closed_book is None else KnownAnswer("Dodoma" in closed_book, closed_book)
     fields = {"outcome": "ok", "reply": reply} | changes
-    return diagnose_trial(StoredResult(case, "test/model", 0, Completion(**fields)), known)  # type: ignore[arg-type]
+    return diagnose_stored(StoredResult(case, "test/model", 0, Completion(**fields)), known)  # type: ignore[arg-type]
 
 
 def types(case: Case, reply: str | None, closed_book: str | None = None, **changes: str) -> tuple[str, ...]:
@@ -49,7 +45,7 @@ def test_a_right_reply_is_not_diagnosed() -> None:
 
 def test_the_position_of_the_evidence_is_right() -> None:
     for printed in (*ENGLISH[:5], *CHINESE[:4]):
-        diagnosis = diagnose_trial(printed.stored(), None)
+        diagnosis = diagnose_stored(printed.stored())
         assert diagnosis is not None
         for one in diagnosis.evidence:
             assert one.document is not None
@@ -220,6 +216,6 @@ def test_names_that_contain_a_hedge_are_not_hedges() -> None:
 
 @pytest.mark.parametrize("printed", [*ENGLISH, *CHINESE], ids=lambda printed: printed.name)
 def test_a_printed_error_has_the_papers_types(printed: Printed) -> None:
-    diagnosis = diagnose_trial(printed.stored(), None)
+    diagnosis = diagnose_stored(printed.stored())
     assert diagnosis is not None
     assert diagnosis.types == printed.types

@@ -17,14 +17,12 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from ragbed.analysis.diagnosis.classify import diagnose_trial
-from ragbed.analysis.diagnosis.context import ClosedBookAnswers
 from ragbed.analysis.diagnosis.records import NAMES, Diagnosis
-from ragbed.analysis.diagnosis.texts import ParsedText
+from ragbed.analysis.diagnosis.trial import KnownAnswer
 from ragbed.runs.store import StoredResult
 from ragbed.schema import Answer, Completion
 from ragbed.scoring.robust.verdict import judge
-from tests.analysis.diagnosis.printed import make_case
+from tests.analysis.diagnosis.printed import diagnose_stored, make_case
 
 FOLDER = Path(__file__).parent
 CAUSES = {"distance": "E1", "hedge": "E2", "outdated": "E2", "sibling": "E3", "contradiction": None, "agreement": None}
@@ -75,11 +73,11 @@ def diagnose_line(line: dict[str, Any]) -> Diagnosis | None:
     closed_book = None
     if (said := line.get("closed_book")) is not None:
         alone = msgspec.structs.replace(case, documents=(), expect="answer")
-        closed_book = ClosedBookAnswers(judge(alone, said).correct, ParsedText(said, lang))
+        closed_book = KnownAnswer(judge(alone, said).correct, said)
     reply = line["reply"]
     finish = line.get("finish") or ("length" if _looks_cut(reply) else "stop")
     completion = Completion(outcome="ok", reply=reply, finish=finish)
-    return diagnose_trial(StoredResult(case, line.get("model", "smollm2-135m"), 0, completion), closed_book)
+    return diagnose_stored(StoredResult(case, line.get("model", "smollm2-135m"), 0, completion), closed_book)
 
 
 def compare(lines: Iterable[dict[str, Any]]) -> Iterator[Found]:

@@ -8,7 +8,6 @@ from typing import Literal
 
 import pytest
 
-from ragbed.analysis.judging import judge_run
 from ragbed.analysis.judging.criteria import CRITERIA, Verdict
 from ragbed.analysis.judging.judge_run import LabelledUnit, Scope, is_unsure, judge_case
 from ragbed.analysis.judging.labels import AgreedLabel, Label, draw_sample, read_labels, settle_labels
@@ -129,27 +128,6 @@ def test_only_complete_responses_with_two_answers_are_unsure() -> None:
     assert is_unsure(UNSURE)
     assert not is_unsure(CERTAIN)
     assert not is_unsure(_result(UNSURE.completion.reply or "", "error"))
-
-
-class _Store:
-    def __enter__(self) -> _Store:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        pass
-
-    def results(self) -> list[StoredResult]:
-        return [CERTAIN, UNSURE]
-
-
-def test_a_judge_of_unsure_responses_gets_only_these_and_its_own_folder(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.setattr(judge_run, "open_scored", lambda _: _Store())
-    everything, unsure = Scope(tmp_path, CORRECT), Scope(tmp_path, CORRECT, only_unsure=True)
-    assert list(everything.replies()) == [CERTAIN, UNSURE]
-    assert list(unsure.replies()) == [UNSURE]
-    assert everything.folder(Sampling()) != unsure.folder(Sampling())
 
 
 def test_only_a_fixed_token_limit_changes_the_name_of_the_folder(tmp_path: Path) -> None:

@@ -99,7 +99,7 @@ def test_the_report_and_the_command_have_the_same_rates(run: Path) -> None:
     judges = ("made/judge", "made/shy")
     scope = Scope(run, CRITERIA["flag"])
     cells = tabulate(scope, scope.replies(), read_judgements(scope.folder(Sampling()), scope.criterion, judges))
-    assert {f"judge {cell.judge}": cell.rate for cell in cells} == reported
+    assert {f"judge {cell.judge}": cell.as_json()["rate"] for cell in cells} == reported
     assert reported == {"judge made/judge": 0.0, "judge made/shy": None}
     assert [tuple(cell.counts[name] for name in ("no", "empty", "errors")) for cell in cells] == [(2, 1, 1), (1, 1, 1)]
 
@@ -116,7 +116,7 @@ def test_undecided_responses_count_in_n_and_raise_the_upper_bound(run: Path) -> 
 
 def test_chinese_tables_of_judged_rates_have_chinese_names_of_testbeds(run: Path) -> None:
     judge(run, lambda _: "VERDICT: no")
-    (table,) = (one for one in read_report([run], ["run"], "robust").tables if one.name == "judged")
+    (table,) = (one for one in read_report([run], "robust").tables if one.name == "judged")
     (row,) = table.rows
     assert "counterfactual, noise=0" in row.tell_data(read_words("en"))
     assert "反事实鲁棒性, 噪声 0" in row.tell_data(read_words("zh"))
@@ -207,4 +207,4 @@ def test_labels_correct_the_rates_of_the_rules_in_a_report(labels: int, row: str
     told = type_command("report", str(run), "-f", "md").out
     assert "rules, all conditions" in told
     assert row in told
-    assert f"{labels} 个" in read_report([run], ["run"], "robust").tables[-1].rows[-1].tell_data(read_words("zh"))
+    assert f"{labels} 个" in read_report([run], "robust").tables[-1].rows[-1].tell_data(read_words("zh"))

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from ragbed.analysis.linting import RULES, DatasetCheck, choose_rules
 from ragbed.analysis.linting.rules import Questions
 from ragbed.data import Dataset, is_same_answer, native
-from ragbed.errors import RagbedError, UnknownName, UsageError
+from ragbed.errors import RagbedError
 from tests.analysis.linting.records import check_file
 
 GOOD = '{"id":%d,"query":"Who won?","answer":"Ann Lee","positive":["Ann Lee"],"negative":["Bo"]}'
@@ -149,31 +149,7 @@ def test_long_runs_of_spaces_are_fast(tmp_path: Path) -> None:
     assert check.items == 1
 
 
-def test_progress_is_reported_after_every_line(tmp_path: Path) -> None:
-    path = _write(tmp_path / "data.json", GOOD % 1, "broken", GOOD % 2)
-    seen: list[int] = []
-    check = DatasetCheck(Dataset("data", path), [], watch=lambda check: seen.append(check.bytes_read))
-    list(check.findings())
-    assert len(seen) == 3
-    assert seen[-1] == path.stat().st_size
-
-
 def test_rules_are_chosen_by_name() -> None:
     assert choose_rules() == list(RULES.values())
     assert [rule.name for rule in choose_rules(["edge-mark", "record"])] == ["record", "edge-mark"]
     assert len(choose_rules(None, ["edge-mark", "short-gold"])) == len(RULES) - 2
-
-
-def test_unknown_rules_are_refused_with_the_nearest_name() -> None:
-    with pytest.raises(UnknownName, match="Did you mean 'near-duplicate'"):
-        choose_rules(["near-duplicates"])
-    with pytest.raises(UsageError, match="cannot be skipped"):
-        choose_rules(None, ["record"])
-
-
-@pytest.mark.parametrize(("most", "kept"), [(2, 2), (None, 5)])
-def test_the_first_findings_or_all_are_kept(most: int | None, kept: int, tmp_path: Path) -> None:
-    check = DatasetCheck(Dataset("data", _write(tmp_path / "data.json", *["broken"] * 5)), [])
-    check.run(most)
-    assert [finding.line for finding in check.kept["record"]] == list(range(1, kept + 1))
-    assert check.counts[0].findings == 5

@@ -81,24 +81,6 @@ def test_with_equal_probabilities_and_full_power_it_is_the_plain_formula() -> No
     )
 
 
-def test_enriched_labels_need_weights() -> None:
-    # Two scorers disagree more often where the answer is wrong; disagreements are labelled six times as often.
-    rng = np.random.default_rng(1)
-    plain, weighted, covered, runs = [], [], 0, 150
-    for _ in range(runs):
-        truth, judged = _world(rng)
-        disagree = rng.random(2_000) < np.where(truth == 1, 0.1, 0.3)
-        inclusion = np.where(disagree, 0.30, 0.05)
-        labels = np.where(rng.random(2_000) < inclusion, truth, np.nan)
-        plain.append(prediction_powered(judged, labels, range(2_000)).rate.value)
-        corrected = prediction_powered(judged, labels, range(2_000), inclusion).rate
-        weighted.append(corrected.value)
-        covered += corrected.low <= 0.4 <= corrected.high
-    assert np.mean(plain) < 0.385
-    assert np.mean(weighted) == pytest.approx(0.4, abs=0.006)
-    assert covered / runs >= 0.90
-
-
 def test_a_random_judge_has_zero_power() -> None:
     rng = np.random.default_rng(3)
     truth = (rng.random(2_000) < 0.4).astype(float)
@@ -116,11 +98,6 @@ def test_copies_of_a_question_do_not_narrow_a_correction() -> None:
     copied = prediction_powered(np.tile(judged, 5), np.tile(labels, 5), [*range(400)] * 5).rate
     assert copied.value == pytest.approx(once.value)
     assert copied.high - copied.low >= 0.97 * (once.high - once.low)
-
-
-def test_labels_of_one_question_are_not_enough() -> None:
-    with pytest.raises(ValueError, match="at least two questions"):
-        prediction_powered([1, 0, 1], [1, np.nan, np.nan], [0, 1, 2])
 
 
 def test_a_perfect_judge_has_an_interval() -> None:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from itertools import product
 
 import numpy as np
 import pytest
-from scipy import stats
+import scipy
 
 from ragbed.analysis.statistics import paired
 from ragbed.analysis.statistics.paired import (
@@ -19,25 +18,13 @@ from ragbed.analysis.statistics.paired import (
     sign_flips,
 )
 from ragbed.analysis.statistics.rates import clustered_wilson
-from ragbed.analysis.statistics.testing import probabilities, sign_test
+from ragbed.analysis.statistics.testing import sign_test
 
 
 @pytest.mark.parametrize(("won", "lost"), [(0, 0), (1, 5), (10, 10), (3, 17), (40, 12)])
 def test_the_sign_test_is_the_binomial_test_of_the_changed_questions(won: int, lost: int) -> None:
-    expected = stats.binomtest(won, won + lost).pvalue if won + lost else 1.0
+    expected = scipy.stats.binomtest(won, won + lost).pvalue if won + lost else 1.0
     assert float(sign_test(won, lost)) == pytest.approx(expected)
-
-
-@pytest.mark.parametrize("discordance", [0.05, 0.1, 0.3, 0.6])
-@pytest.mark.parametrize("n", [100, 300])
-def test_the_sign_test_has_at_most_its_nominal_size(n: int, discordance: float) -> None:
-    moved = probabilities(n, discordance)
-    size = sum(
-        moved[count]
-        * probabilities(count, 0.5)[sign_test(np.arange(count + 1), count - np.arange(count + 1)) < 0.05].sum()
-        for count in range(n + 1)
-    )
-    assert size <= 0.05
 
 
 def test_sign_flips_of_right_and_wrong_are_the_sign_test() -> None:
@@ -47,7 +34,7 @@ def test_sign_flips_of_right_and_wrong_are_the_sign_test() -> None:
 
 def test_sign_flips_of_graded_scores_agree_with_the_reference() -> None:
     differences = [0.5, 0.5, 1, -0.5, 1, 0.25, 0, -0.25, 1, 0.5]
-    reference = stats.permutation_test(
+    reference = scipy.stats.permutation_test(
         (differences,), np.mean, permutation_type="samples", n_resamples=np.inf, vectorized=False
     )
     assert sign_flips(differences) == pytest.approx(reference.pvalue)
@@ -55,7 +42,7 @@ def test_sign_flips_of_graded_scores_agree_with_the_reference() -> None:
 
 def test_sign_flips_of_many_arbitrary_differences_agree_with_the_normal_approximation() -> None:
     differences = np.random.default_rng(5).normal(0.05, 0.4, 300)
-    assert sign_flips(differences) == pytest.approx(stats.ttest_1samp(differences, 0).pvalue, abs=0.005)
+    assert sign_flips(differences) == pytest.approx(scipy.stats.ttest_1samp(differences, 0).pvalue, abs=0.005)
 
 
 def test_sign_flips_of_large_samples_have_no_smallest_p_value() -> None:
@@ -94,7 +81,8 @@ def test_sign_flips_of_verdicts_and_a_few_means_are_exact() -> None:
     """A few odd differences among many verdicts would mislead an approximation for continuous sums."""
     differences = [1.0] * 900 + [-1.0] * 700 + [1 / 7, -2 / 7, 3 / 11, 5 / 13]
     expected = sum(
-        probability * stats.binom.sf(np.ceil((1600 + 200 + sum(differences[1600:]) - one) / 2 - 1e-9) - 1, 1600, 0.5)
+        probability
+        * scipy.stats.binom.sf(np.ceil((1600 + 200 + sum(differences[1600:]) - one) / 2 - 1e-9) - 1, 1600, 0.5)
         for one, probability in (
             (float(np.dot(signs, np.abs(differences[1600:]))), 1 / 16) for signs in product((-1, 1), repeat=4)
         )
@@ -157,19 +145,6 @@ def test_graded_scores_get_a_narrower_interval_than_verdicts() -> None:
     assert nearly.high - nearly.low == pytest.approx(still.high - still.low, rel=0.35)
 
 
-@pytest.mark.parametrize("test", [paired_difference, lambda moved: decline_test(moved, 0.03)])
-def test_sides_without_a_common_question_have_no_difference(test: Callable[[list[float]], object]) -> None:
-    with pytest.raises(ValueError, match="the two sides have no questions in common"):
-        test([])
-
-
-@pytest.mark.parametrize("moved", [0.0, 1.0, -1.0, 0.5])
-def test_one_question_gives_a_wide_interval(moved: float) -> None:
-    value, low, high = paired_difference([moved])
-    assert -1 <= low <= value <= high <= 1
-    assert high - low > 0.9
-
-
 def test_the_interval_has_a_width_without_changes() -> None:
     assert paired_difference([0] * 50).low < -0.03
     assert paired_difference([0] * 50).high > 0.03
@@ -186,7 +161,7 @@ def test_the_interval_of_a_difference_has_its_nominal_coverage(n: int) -> None:
     downs, ups = (np.arange(round(n * share + 6 * math.sqrt(n * share)) + 2) for share in (fell, rose))
     down, up = (side.ravel() for side in np.meshgrid(downs[downs <= n], ups[ups <= n]))
     down, up = down[down + up <= n], up[down + up <= n]
-    chances = stats.multinomial.pmf(np.stack([down, up, n - down - up], axis=1), n, [fell, rose, 1 - fell - rose])
+    chances = scipy.stats.multinomial.pmf(np.stack([down, up, n - down - up], axis=1), n, [fell, rose, 1 - fell - rose])
     kept = chances > 1e-8
     covered = 0.0
     for losses, gains, chance in zip(down[kept].tolist(), up[kept].tolist(), chances[kept].tolist(), strict=True):
@@ -214,7 +189,7 @@ def test_cochran_q_is_the_textbook_formula() -> None:
     table = np.array([[1, 1, 0], [1, 1, 0], [1, 0, 0], [1, 1, 1], [0, 1, 0], [1, 1, 0], [0, 0, 0], [1, 1, 0]])
     columns, rows, total, k = table.sum(0), table.sum(1), table.sum(), 3
     q = (k - 1) * (k * (columns**2).sum() - total**2) / (k * total - (rows**2).sum())
-    assert cochran_q(table) == pytest.approx(stats.chi2.sf(q, k - 1))
+    assert cochran_q(table) == pytest.approx(scipy.stats.chi2.sf(q, k - 1))
     assert cochran_q(table) < 0.05
 
 

@@ -7,21 +7,20 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from scipy import stats
+import scipy
 
 from ragbed.analysis.statistics.rates import (
     Interval,
     clopper_pearson,
     clustered_wilson,
     combine_rates,
-    positive_ratio,
+    ratio_interval,
     share_interval,
     student,
     trials_behind,
     wilson,
 )
 from ragbed.analysis.statistics.testing import probabilities
-from tests.analysis.statistics.coverage import coverage, has_room
 
 
 @pytest.mark.parametrize(
@@ -40,18 +39,6 @@ def test_intervals_are_the_published_ones(
     assert clopper_pearson(hits, n)[1:] == pytest.approx(exact_bounds, abs=6e-5)
 
 
-@pytest.mark.parametrize("n", [100, 300])
-def test_wilson_has_its_nominal_coverage(n: int) -> None:
-    covered = coverage([wilson(hits, n) for hits in range(n + 1)])
-    assert 0.93 <= covered.mean() <= 0.97
-    assert covered[has_room(n)].min() >= 0.90
-
-
-@pytest.mark.parametrize("n", [100, 300])
-def test_clopper_pearson_has_at_least_its_nominal_coverage(n: int) -> None:
-    assert coverage([clopper_pearson(hits, n) for hits in range(n + 1)]).min() >= 0.95
-
-
 @pytest.mark.parametrize("interval", [wilson, clopper_pearson])
 @pytest.mark.parametrize(("hits", "n"), [(0, 0), (-1, 5), (6, 5)])
 def test_invalid_counts_raise_an_error(interval: Callable[[int, int], Interval], hits: int, n: int) -> None:
@@ -67,7 +54,7 @@ def test_extreme_rates_have_exact_bounds() -> None:
 @pytest.mark.parametrize("freedom", [1, 2, 3, 4.5, 5, 6.6, 19, 20, 300, 100_000])
 @pytest.mark.parametrize("level", [0.8, 0.95, 0.9975])
 def test_students_quantile_is_that_of_the_reference(level: float, freedom: float) -> None:
-    assert student(level, freedom) == pytest.approx(stats.t.ppf(0.5 + level / 2, freedom), rel=1e-3)
+    assert student(level, freedom) == pytest.approx(scipy.stats.t.ppf(0.5 + level / 2, freedom), rel=1e-3)
 
 
 @pytest.mark.parametrize("n", [20, 21, 30, 50, 100, 300, 1_000])
@@ -115,7 +102,7 @@ def test_graded_scores_that_vary_less_than_verdicts_have_narrower_intervals() ->
 
 
 def test_single_trials_give_wilsons_interval_with_students_quantile() -> None:
-    quantile, n = stats.t.ppf(0.975, 100), 100
+    quantile, n = scipy.stats.t.ppf(0.975, 100), 100
     middle, reach = 0.3 + quantile**2 / 200, quantile * math.sqrt(0.21 / n + quantile**2 / (4 * n**2))
     shrink = 1 + quantile**2 / n
     found = clustered_wilson([1] * 30 + [0] * 70, [1] * 100)
@@ -160,10 +147,6 @@ def test_independent_repeats_count_like_questions() -> None:
     assert clustered[1:] == pytest.approx(wilson(int(hits.sum()), 10_000)[1:], abs=0.002)
 
 
-def test_equal_clusters_count_as_one_trial_each() -> None:
-    assert clustered_wilson([5] * 10, [5] * 10) == pytest.approx(clustered_wilson([1] * 10, [1] * 10))
-
-
 @pytest.mark.parametrize(("hits", "n"), [(0, 20), (1, 20), (10, 20), (49.5, 60), (999, 1000)])
 def test_trials_behind_an_interval_are_found(hits: float, n: float) -> None:
     assert trials_behind(share_interval(hits / n, n, n), n) == pytest.approx(n)
@@ -175,30 +158,30 @@ def test_probabilities_add_up() -> None:
 
 
 def test_trials_of_one_question_do_not_narrow_a_mean() -> None:
-    alone = positive_ratio([1.0, 2.0, 4.0], [1, 1, 1])
-    copied = positive_ratio([5.0, 10.0, 20.0], [5, 5, 5])
+    alone = ratio_interval([1.0, 2.0, 4.0], [1, 1, 1])
+    copied = ratio_interval([5.0, 10.0, 20.0], [5, 5, 5])
     assert copied == pytest.approx(alone)
     assert alone.value == pytest.approx(7 / 3)
     # The kurtosis of three values is always 1.5, so the degrees of freedom are those of Student's interval.
-    reach = stats.t.ppf(0.975, 2) * np.std([1, 2, 4], ddof=1) / np.sqrt(3) / (7 / 3)
+    reach = scipy.stats.t.ppf(0.975, 2) * np.std([1, 2, 4], ddof=1) / np.sqrt(3) / (7 / 3)
     assert (alone.low, alone.high) == pytest.approx((7 / 3 * np.exp(-reach), 7 / 3 * np.exp(reach)), rel=1e-3)
-    assert math.isnan(positive_ratio([3.0, 6.0], [1, 2]).low)
+    assert math.isnan(ratio_interval([3.0, 6.0], [1, 2]).low)
 
 
 def test_a_mean_of_a_skewed_quantity_has_fewer_degrees_of_freedom() -> None:
     """The interval used to have n − 1 degrees of freedom, and covered the mean of log-normal values in 90.7%."""
     values = [1.0] * 24 + [3.0] * 5 + [5.0]
-    found = positive_ratio(values, [1] * 30)
-    freedom = 30 / (stats.kurtosis(values, fisher=False) - 1)
+    found = ratio_interval(values, [1] * 30)
+    freedom = 30 / (scipy.stats.kurtosis(values, fisher=False) - 1)
     error = np.std(values, ddof=1) / np.sqrt(30) / np.mean(values)
     assert 3 < freedom < 10
-    assert found.high / found.value == pytest.approx(np.exp(stats.t.ppf(0.975, freedom) * error), rel=1e-3)
+    assert found.high / found.value == pytest.approx(np.exp(scipy.stats.t.ppf(0.975, freedom) * error), rel=1e-3)
 
 
 @pytest.mark.parametrize("n", [30, 100])
 def test_a_mean_of_a_log_normal_quantity_is_covered(n: int) -> None:
     rng, runs = np.random.default_rng(0), 4_000
-    found = [positive_ratio(np.exp(rng.standard_normal(n)).tolist(), [1] * n) for _ in range(runs)]
+    found = [ratio_interval(np.exp(rng.standard_normal(n)).tolist(), [1] * n) for _ in range(runs)]
     covered = float(np.mean([low <= np.exp(0.5) <= high for _, low, high in found]))
     assert covered >= 0.93
 

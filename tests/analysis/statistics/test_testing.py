@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import scipy
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy import stats
 
 from ragbed.analysis.statistics.testing import (
     ClusterSums,
@@ -42,7 +42,7 @@ def test_invalid_counts_raise_an_error(hits: int, n: int) -> None:
 @pytest.mark.parametrize(("hits", "n", "minimum"), [(0, 1, 0.5), (3, 20, 0.4), (11, 20, 0.6), (250, 300, 0.9)])
 def test_single_verdicts_give_the_exact_binomial_test(hits: int, n: int, minimum: float) -> None:
     sums = ClusterSums.of([1.0] * hits + [0.0] * (n - hits), [1.0] * n)
-    exact = stats.binomtest(hits, n, minimum, alternative="less").pvalue
+    exact = scipy.stats.binomtest(hits, n, minimum, alternative="less").pvalue
     assert sums.below_p(minimum) == pytest.approx(exact, rel=1e-9)
 
 

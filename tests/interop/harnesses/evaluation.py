@@ -18,7 +18,6 @@ from lm_eval.tasks import TaskManager
 
 from ragbed.interop.exports.frozen import read_frozen, read_part
 from ragbed.interop.exports.harness_tasks import METRICS
-from ragbed.interop.replay import ReplayModel
 from ragbed.schema import Case, Lang
 from ragbed.synth.generate import write_dataset
 from ragbed.synth.spec import SynthSpec
@@ -172,7 +171,7 @@ def run_lm_eval(evaluated: Evaluated, folder: Path) -> list[Path]:
     """Run the exported task in lm-evaluation-harness and return the paths of its sample files."""
     tasks, tracker = evaluated.folder / "lm-eval", EvaluationTracker(output_path=str(folder))
     done = simple_evaluate(
-        model=ReplayLM(ReplayModel(str(evaluated.archive))),
+        model=ReplayLM(str(evaluated.archive)),
         tasks=[path.stem for path in tasks.glob("*.yaml")],
         task_manager=TaskManager(include_path=str(tasks), include_defaults=False),
         apply_chat_template=True,

@@ -138,16 +138,6 @@ def test_a_key_in_a_tool_call_is_not_stored() -> None:
         assert KEY not in str(done)
 
 
-def test_a_request_without_tools_is_the_same_as_before_and_tool_calls_are_empty() -> None:
-    done, body = _ask(reply(chat(None, "tool_calls", tool_calls=[_CALL])), "openai-api/t/m", case())
-    assert (done.outcome, done.error) == ("error", "empty: the response contains tool calls")
-    assert "tools" not in body
-    assert body["messages"] == [
-        {"role": "system", "content": "Be brief."},
-        {"role": "user", "content": "0?"},
-    ]
-
-
 def test_a_call_that_is_cut_off_is_truncated() -> None:
     done, _ = _openai(reply(chat(None, "length", tool_calls=[_CALL])))
     assert (done.outcome, done.calls) == ("truncated", ())
@@ -176,14 +166,6 @@ def test_tool_use_of_anthropic_is_read_and_results_of_one_turn_are_one_message()
             ],
         },
     ]
-
-
-def test_anthropic_without_tools_is_the_same_as_before() -> None:
-    use = {"type": "tool_use", "id": "c1", "name": "search", "input": {}}
-    done, body = _ask(reply(_message(use)), "anthropic/m", case())
-    assert (done.outcome, (done.error or "")[:6]) == ("error", "empty:")
-    assert body["messages"] == [{"role": "user", "content": "0?"}]
-    assert "tools" not in body
 
 
 def test_thinking_models_of_anthropic_use_the_text_protocol() -> None:

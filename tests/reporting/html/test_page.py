@@ -76,22 +76,19 @@ def test_it_opens_with_all_its_parts(opened: Watched, run: Path) -> None:
     assert headings == expected
     assert page.locator("h2:visible").last.inner_text() == "Cases"
     assert page.locator("main:not([hidden]) figure svg[role=img]").count() >= 7
-    assert f"Run ragbed diagnose {run} and" in page.locator("#en-errors").inner_text()
+    assert page.locator("#en-errors figure").count() >= 1  # few answers are wrong, so they are diagnosed
+    assert f"Runs: {run.name}." in page.locator("main:not([hidden]) .runs").inner_text()
 
 
 def test_it_opens_with_the_findings_about_each_model_and_cases_of_the_biggest_failure(opened: Watched) -> None:
     cards = opened.page.locator("#en-summary .card")
     assert cards.locator("h3").all_inner_texts() == ["scripted/last-doc", "scripted/oracle"]
-    assert "The model always refuses when no document contains the answer." in cards.nth(1).inner_text()
-    assert "Accuracy stays at 100% when 80% of the documents are noise." in cards.nth(1).inner_text()
-    assert "Accuracy changes from 100% to 20%" in cards.nth(0).inner_text()
-    assert "are based on only 4 questions" in cards.nth(0).inner_text()
+    assert "the model correctly refuses 100% [" in cards.nth(1).inner_text()
+    assert "Accuracy stays at 100% [" in cards.nth(1).inner_text()
+    assert " of 4 questions" in cards.nth(0).inner_text()
     assert cards.nth(0).locator("strong").all_inner_texts() == ["English:", "Chinese:"]
     first = cards.nth(0).locator("li").all_inner_texts()
-    assert {
-        "The model always follows false documents.",
-        "The model never refuses, even when no document contains the answer.",
-    } & {first[0]}
+    assert first[0].startswith(("False documents mislead the model on 100%", "When no document contains the answer,"))
     examples = opened.page.locator("#en-summary a")
     assert examples.count() == 3
     examples.first.click()
@@ -103,7 +100,6 @@ def test_only_the_metrics_that_are_shown_are_defined(opened: Watched) -> None:
     defined = set(opened.page.locator("#en-method td code").all_text_contents())
     assert {"accuracy", "refusal_recall", "misled_at_all"} <= defined
     assert not {"false_alarm", "retrieval_recall", "testbed_gain", "judged"} & defined
-    assert opened.page.get_by_text("Causes of errors").count() == 0
     assert "`" not in (opened.page.locator("#en-method").text_content() or "")
 
 

@@ -9,12 +9,11 @@ import sys
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
-from unittest.mock import patch
 
 import msgspec
 import pytest
 
-from ragbed.builder.build_context import LabelledPool
+from ragbed.builder.build_context import Pool
 from ragbed.errors import DataError, RagbedError
 from ragbed.runs.engines.local import LocalEngine
 from ragbed.schema import Passage
@@ -25,14 +24,20 @@ def _tell(number: int) -> tuple[int, int]:
     return number, os.getpid()
 
 
+@pytest.fixture(scope="module")
+def engine() -> Iterator[LocalEngine]:
+    """An engine that starts its workers at once; they are shared, because they take seconds to start."""
+    with closing(LocalEngine(2, alone_s=0)) as started:
+        yield started
+
+
 def test_short_work_stays_in_this_process() -> None:
     with closing(LocalEngine(4)) as engine:
         assert set(engine.spread(_tell, range(9))) == {(number, os.getpid()) for number in range(9)}
 
 
-def test_long_work_goes_to_others_and_comes_back_in_order() -> None:
-    with closing(LocalEngine(2, alone_s=0)) as engine:
-        told = list(engine.spread(_tell, range(50)))
+def test_long_work_goes_to_others_and_comes_back_in_order(engine: LocalEngine) -> None:
+    told = list(engine.spread(_tell, range(50)))
     assert [number for number, _ in told] == list(range(50))
     assert len({process for _, process in told[1:]} - {os.getpid()}) in (1, 2)
 
@@ -48,7 +53,7 @@ def test_a_script_without_a_main_guard_is_not_started_again_by_the_workers(tmp_p
     assert (done.stdout, done.stderr) == ("started\n[3, 2, 1]\n", "")
 
 
-def test_no_more_is_taken_than_is_needed() -> None:
+def test_no_more_is_taken_than_is_needed(engine: LocalEngine) -> None:
     taken = []
 
     def jobs() -> Iterator[int]:
@@ -56,12 +61,11 @@ def test_no_more_is_taken_than_is_needed() -> None:
             taken.append(number)
             yield number
 
-    with closing(LocalEngine(2, alone_s=0)) as engine:
-        results = engine.spread(_tell, jobs())
-        for _ in range(10):
-            next(results)
-        assert len(taken) < 20
-        results.close()  # type: ignore[attr-defined]  # it is a generator
+    results = engine.spread(_tell, jobs())
+    for _ in range(10):
+        next(results)
+    assert len(taken) < 20
+    results.close()  # type: ignore[attr-defined]  # it is a generator
 
 
 def _fail(number: int) -> int:
@@ -70,8 +74,8 @@ def _fail(number: int) -> int:
     return number
 
 
-def test_an_error_comes_back_as_it_was_raised() -> None:
-    with closing(LocalEngine(2, alone_s=0)) as engine, pytest.raises(DataError, match="case 2 is damaged"):
+def test_an_error_comes_back_as_it_was_raised(engine: LocalEngine) -> None:
+    with pytest.raises(DataError, match="case 2 is damaged"):
         list(engine.spread(_fail, range(3)))
     back = pickle.loads(pickle.dumps(DataError("a.jsonl", "is empty", line=3)))
     assert (str(back), back.path, back.line) == ("a.jsonl:3: is empty", "a.jsonl", 3)
@@ -83,11 +87,10 @@ def _exit(number: int) -> int:
     return number
 
 
-def test_a_worker_that_exits_is_reported_and_the_engine_can_be_used_again() -> None:
-    with closing(LocalEngine(2, alone_s=0)) as engine:
-        with pytest.raises(RagbedError, match=r"a worker process exited .* rerun the same command"):
-            list(engine.spread(_exit, range(5)))
-        assert list(engine.spread(abs, range(-5, 0))) == [5, 4, 3, 2, 1]
+def test_a_worker_that_exits_is_reported_and_the_engine_can_be_used_again(engine: LocalEngine) -> None:
+    with pytest.raises(RagbedError, match=r"a worker process exited .* rerun the same command"):
+        list(engine.spread(_exit, range(5)))
+    assert list(engine.spread(abs, range(-5, 0))) == [5, 4, 3, 2, 1]
 
 
 def test_workers_end_with_a_parent_that_is_killed() -> None:
@@ -117,9 +120,9 @@ def test_impossible_options_are_refused_immediately(words: list[str], told: str)
     assert (done.code, done.out, told in done.err) == (2, "", True), done.err
 
 
-def test_without_the_library_the_command_that_installs_it_is_named() -> None:
-    with patch.dict(sys.modules, {"ray": None}):
-        done = type_command("run", "-m", "scripted/oracle", "-d", "ragbed-mini-en_base", "--engine", "ray")
+def test_without_the_library_the_command_that_installs_it_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "ray", None)
+    done = type_command("run", "-m", "scripted/oracle", "-d", "ragbed-mini-en_base", "--engine", "ray")
     assert (done.code, "pip install 'ragbed[ray]'" in done.err) == (2, True), done.err
 
 
@@ -129,7 +132,7 @@ def test_a_record_that_comes_back_is_written_as_before() -> None:
         back = pickle.loads(pickle.dumps(record))
         assert back == record
         assert ("kind" in _told(back)) is ("kind" in _told(record))
-    pool = LabelledPool(question="q", passages=(Passage(text="a", stance="supports"),))
+    pool = Pool(question="q", passages=(Passage(text="a", stance="supports"),))
     assert msgspec.json.encode(pickle.loads(pickle.dumps(pool))) == msgspec.json.encode(pool)
 
 

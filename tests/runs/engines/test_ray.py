@@ -17,15 +17,15 @@ import ray
 from ray._raylet import GcsClient  # type: ignore[attr-defined]  # compiled
 
 from ragbed import __version__
-from ragbed.data.native import to_line
 from ragbed.errors import RagbedError
 from ragbed.models import ModelConfig
-from ragbed.runs.engines import ReplicaSpec, open_engine
+from ragbed.runs.engines import ReplicaSpec
 from ragbed.runs.engines.local import LocalEngine
+from ragbed.runs.engines.ray import RayEngine
 from ragbed.runs.engines.replicas import ReplicatedModel
 from ragbed.runs.status import read_status
 from tests.cli.typed import type_command
-from tests.items import base_item
+from tests.items import as_dataset, base_item
 from tests.models.weights import SOUND, write_gguf
 from tests.runs.engines.cluster import Nodes, running_cluster, wait_for, worker_processes
 from tests.runs.harness import Endpoint, canonical, endpoint_size, serve
@@ -60,8 +60,8 @@ def _copies(count: int) -> list[str]:
 @pytest.fixture
 def asked(tmp_path: Path) -> list[str]:
     """Cases that all differ, so that the log of the server distinguishes them."""
-    (tmp_path / "made.jsonl").write_bytes(b"".join(to_line(base_item(number)) for number in range(ITEMS)))
-    return ["-m", "openai-api/test/m", "-d", str(tmp_path / "made.jsonl"), "--testbeds", "noise", "--cache", "off"]
+    data = as_dataset(tmp_path, *map(base_item, range(ITEMS)))
+    return ["-m", "openai-api/test/m", "-d", str(data.path), "--testbeds", "noise", "--cache", "off"]
 
 
 def _start(asked: list[str], run: Path, *more: str) -> subprocess.Popen[str]:
@@ -265,13 +265,14 @@ def test_the_error_of_a_worker_that_cannot_be_opened_is_shown(
 
 
 def _open(nodes: Nodes) -> LocalEngine:
-    return open_engine("ray", nodes.address)
+    return RayEngine(nodes.address, ReplicaSpec(), print)
 
 
 _OWN_CLUSTER = """
 import json, os, ray, psutil
-from ragbed.runs.engines import open_engine
-engine = open_engine("ray")
+from ragbed.runs.engines import ReplicaSpec
+from ragbed.runs.engines.ray import RayEngine
+engine = RayEngine(None, ReplicaSpec(), print)
 driver = psutil.Process()
 sockets = [c.laddr.ip for p in [driver, *driver.children(recursive=True)] for c in p.net_connections() if not c.raddr]
 print(json.dumps([ray.get_runtime_context().gcs_address, sockets]), flush=True)

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from ragbed.builder.build_context import hash_file
 from ragbed.builder.quality import read_reviewed
 from ragbed.data import Dataset
 from ragbed.errors import UsageError
+from ragbed.io.pins import hash_file
 from ragbed.ui.review.apply import apply_review
 from ragbed.ui.review.session import ReviewSession
 from tests.ui.review.data import accepted, fixed, open_session, rejected, world, write_data

@@ -91,15 +91,3 @@ def test_payloads_stay_text_in_every_view(browser: Browser, tmp_path: Path) -> N
         page.wait_for_selector(".tallies")
         assert rater in page.inner_text("main")
         opened.assert_harmless()
-
-
-def test_direction_and_control_characters_are_shown_by_their_code(browser: Browser, tmp_path: Path) -> None:
-    item = replace(hostile(0), question="Who is \u202egro\u202c?", id="0")
-    folder = write_data(tmp_path / "out", en_fact=[item])
-    with serve("review", str(folder)) as served, open_page(browser, served.origin) as opened:
-        opened.page.goto(served.address)
-        opened.page.wait_for_selector(".tallies")
-        opened.page.keyboard.press("Enter")
-        opened.page.wait_for_selector(".item-page")
-        assert opened.page.inner_text("h1") == "Who is U+202EgroU+202C?"
-        opened.assert_harmless()

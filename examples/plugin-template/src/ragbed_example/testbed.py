@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import islice
 
 from ragbed.data import Dataset
 from ragbed.schema import Case, Document, Item
-from ragbed.testbeds.names import name_case
+from ragbed.testbeds.cases import make_case, selected_items
 from ragbed.testbeds.settings import Settings
 
 
@@ -18,9 +17,8 @@ class Single:
 
     def cases(self, dataset: Dataset, settings: Settings) -> Iterator[Case]:
         """Yield one case per item, in the selected languages and up to the limit."""
-        for item in islice(dataset.items(), dataset.resolve_limit(settings.limit)):
-            if item.lang in settings.langs:
-                yield self._case(dataset.name, item, settings)
+        for item in selected_items(dataset, settings):
+            yield self._case(dataset.name, item, settings)
 
     def _case(self, data: str, item: Item, settings: Settings) -> Case:
         first = next((number for number, each in enumerate(item.passages) if each.stance == "supports"), None)
@@ -29,28 +27,19 @@ class Single:
             passage = item.passages[first]
             documents = (Document(text=passage.text, stance="supports", kind=passage.kind, source=first),)
         texts = [document.text for document in documents]
-        return Case(
-            case=name_case(data, item.id, self.name, settings.label),
-            data=data,
-            item=item.id,
-            lang=item.lang,
-            testbed=self.name,
-            question=item.question,
+        return make_case(
+            data,
+            item,
+            settings,
+            self.name,
+            "",
+            settings.instructions.messages(item.lang, item.question, texts) if documents else (),
             noise=0.0,
             noise_real=0.0 if documents else None,
             k=1,
-            true_ratio=0.0,
-            arm="related",
-            profile=settings.profile,
-            seed=settings.seed,
             feasible=bool(documents),
             documents=documents,
             slots=(0,) if documents else (),
-            messages=settings.instructions.messages(item.lang, item.question, texts) if documents else (),
-            answer=item.answer,
-            fake=item.fake,
-            expect="answer",
-            event=item.event,
             reason=None if documents else "has no supporting document",
         )
 

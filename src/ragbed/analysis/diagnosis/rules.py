@@ -13,25 +13,15 @@ the call or the search: over-trust of false documents, false refusal, generation
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import takewhile
+from typing import Literal, TypeAlias
 
-from msgspec import structs
-
-from ragbed.analysis.diagnosis.context import AnswerLocation, TrialContext
 from ragbed.analysis.diagnosis.records import Evidence
-from ragbed.analysis.diagnosis.response_answers import GivenAnswer, is_alike
-from ragbed.analysis.diagnosis.texts import (
-    YEAR,
-    QuestionTerms,
-    ordinals_in,
-    take_apart,
-    tokens,
-    years_in,
-)
+from ragbed.analysis.diagnosis.texts import YEAR, QuestionTerms, ordinals_in, take_apart, tokens, years_in
+from ragbed.analysis.diagnosis.trial import AnswerLocation, WrongTrial, is_alike
 from ragbed.scoring.retrieval import parts_of, supported_share
 from ragbed.scoring.robust.alignment import text_around
-from ragbed.scoring.robust.gold import GoldSlot
 from ragbed.scoring.robust.match import Mention
 from ragbed.scoring.robust.patterns import any_of
 from ragbed.scoring.search import has_support
@@ -67,41 +57,41 @@ _HEDGE = re.compile(rf"\b{any_of(_HEDGES_EN)}\b|{_HEDGES_ZH}")
 _NAME = re.compile(r"(?<=[a-z0-9,] )[A-Z][a-z]\w*")  # a capitalised word within a sentence; Chinese has no capitals
 
 
-def find_distance(trial: TrialContext) -> Iterator[Evidence]:
+def find_distance(trial: WrongTrial) -> Iterator[Evidence]:
     """Yield each wrongly answered part whose answer is far from the subject's name in every supporting document.
 
     Distance is not the cause if the response uses the sentence with the right answer, uses a sentence that clearly
     gives the wrong answer for the subject, or only copies a document.
     """
-    if trial.judged is None or trial.judged.refused or trial.reply.is_copy:
+    if trial.values["refused"] or trial.is_copy or (trial.has_parts and not trial.wrong):
         return
     origins = [places[0] for _, places in trial.origins if places]
-    has_parts = len(trial.gold.slots) > 1
-    if any(_is_plain(trial, place) for place in origins) or (has_parts and not trial.reply.wrong):
+    if any(_is_plain(trial.terms, place) for place in origins):
         return
-    used = {(place.document, place.sentence.number) for place in origins}
+    used = {place.sentence_id for place in origins}
     for part in trial.missing:
-        bearing = [place for place in trial.places(trial.gold.slots[part]) if trial.stance(place) == "supports"]
-        if any((place.document, place.sentence.number) in used for place in bearing):
+        bearing = [place for place in trial.places(trial.gold.slots[part]) if place.stance == "supports"]
+        if any(place.sentence_id in used for place in bearing):
             continue
         terms = take_apart(trial.parts[part].text, trial.case.lang) if trial.parts else trial.terms
-        far = [_far(terms, place) for place in bearing]
-        if far and far[0] is not None and None not in far:
-            yield structs.replace(far[0], part=part) if has_parts else far[0]
+        subjects = [_find_far_subject(terms, place) for place in bearing]
+        if all(subjects) and subjects:
+            own = part if trial.has_parts else None
+            yield Evidence(type="E1", **trial.cite(bearing[0]), cue=subjects[0], part=own)
 
 
-def _is_plain(trial: TrialContext, place: AnswerLocation) -> bool:
+def _is_plain(terms: QuestionTerms, place: AnswerLocation) -> bool:
     """Return whether a non-supporting sentence contains all years and at least half of the names in the question."""
-    terms, folded = trial.terms, place.sentence.folded
-    if trial.stance(place) == "supports":
+    folded = place.sentence.folded
+    if place.stance == "supports":
         return False
     return terms.years <= years_in(folded) and 2 * len(terms.names_in(folded)) >= len(terms.names)
 
 
-def _far(terms: QuestionTerms, place: AnswerLocation) -> Evidence | None:
-    """Return evidence that an answer is far from the subject, or None if the answer is near it."""
+def _find_far_subject(terms: QuestionTerms, place: AnswerLocation) -> str | None:
+    """Return the names of the subject that are far from an answer, or None if the subject is near it or not named."""
     sentence = place.sentence
-    if not (terms.names or terms.years) or terms.anchors_in(sentence.folded):
+    if not (terms.names or terms.years) or terms.are_in(sentence.folded):
         return None
     earlier = place.page.sentences[: sentence.number]
     between = list(takewhile(lambda before: not terms.names_in(before.folded), reversed(earlier)))
@@ -110,39 +100,28 @@ def _far(terms: QuestionTerms, place: AnswerLocation) -> Evidence | None:
     gap = sum(len(tokens(before.folded)) for before in between)
     if gap <= FAR_TOKENS and len(between) + 1 < FAR_SENTENCES and not PRONOUN.search(sentence.folded):
         return None
-    return Evidence(
-        type="E1",
-        **place.fields,
-        cue=", ".join(terms.names_in(earlier[-len(between) - 1].folded)),
-    )
+    return ", ".join(terms.names_in(earlier[-len(between) - 1].folded))
 
 
-def find_uncertainty(trial: TrialContext) -> Iterator[Evidence]:
+def find_uncertainty(trial: WrongTrial) -> Iterator[Evidence]:
     """Yield the first hedging sentence that contains a wrong answer."""
-    if trial.judged is None:
-        return
-    for answer, places in trial.origins:
-        if not places or not trial.is_of_relation(answer, places[0]):
-            continue
+    for place in trial.sources:
         # A hedge such as "favourite" does not count if the question also contains it, because it may be part of the
         # question's topic.
-        cues = (match[0] for match in _HEDGE.finditer(places[0].sentence.folded))
+        cues = (match[0] for match in _HEDGE.finditer(place.sentence.folded))
         if cue := next((cue for cue in cues if cue not in trial.terms.folded), None):
-            yield Evidence(type="E2", **places[0].fields, cue=cue)
+            yield Evidence(type="E2", **trial.cite(place), cue=cue)
             return
 
 
-def find_confusion(trial: TrialContext) -> Iterator[Evidence]:
+def find_confusion(trial: WrongTrial) -> Iterator[Evidence]:
     """Yield evidence for the first wrong answer in a sentence whose subject differs from that of the question."""
-    if trial.judged is None:
-        return
-    for answer, places in trial.origins:
-        # Edited documents are about the right subject; only their answer is false.
-        if not places or not trial.is_of_relation(answer, places[0]) or trial.stance(places[0]) == "contradicts":
+    terms = trial.terms
+    for place in trial.sources:
+        if place.stance == "contradicts":  # edited documents are about the right subject; only their answer is false
             continue
-        terms, place = trial.terms, places[0]
         if cue := _other_year(terms, place) or _other_ordinal(terms, place) or _other_name(terms, place):
-            yield Evidence(type="E3", **place.fields, cue=cue)
+            yield Evidence(type="E3", **trial.cite(place), cue=cue)
             return
 
 
@@ -191,87 +170,31 @@ def _other_name(terms: QuestionTerms, place: AnswerLocation) -> str | None:
 _NEXT_CLAUSE = re.compile(r"[.。;；!?\n]|[,，](?!\s?(?:[他她它其]|(?:he|she|they|it)\b))|\bwhile\b|而")
 
 
-def find_merging(trial: TrialContext) -> Iterator[Evidence]:
-    """E4: the response gives one answer to several sub-questions of the same kind."""
-    if not _answers_in_part(trial):
+def find_unanswered(trial: WrongTrial) -> Iterator[Evidence]:
+    """E4: the response gives one answer to several sub-questions of the same kind. E5: a sub-question has no answer."""
+    unanswered = len(trial.gold.slots) - trial.answer_count
+    if trial.values["refused"] or not 0 < unanswered < len(trial.gold.slots):
         return
     # Sub-questions already reported. An answer can be found twice: as a name and as the start of a longer name.
     reported: set[int] = set()
-    for slot, mentions in _answers(trial):
+    for slot, mentions in trial.answers:
         around = " ".join(_alone_around(trial, mention) for mention in mentions)
-        shared = [part for part in _spoken_of(trial, around) if is_alike(trial.gold.slots[part], slot)]
+        shared = [part for part in trial.spoken_of(around) if is_alike(trial.gold.slots[part], slot)]
         missing = [part for part in shared if part in trial.missing]
         merged = missing if len(missing) < len(shared) else missing[1:]
-        start, end = trial.reply.page.place(mentions[0])
+        start, end = trial.page.place(mentions[0])
         for part in merged:
             if part not in reported:
                 reported.add(part)
                 yield Evidence(type="E4", part=part, start=start, end=end)
-
-
-def find_ignoring(trial: TrialContext) -> Iterator[Evidence]:
-    """E5: the response neither answers a sub-question nor merges it with another."""
-    if not _answers_in_part(trial) or any(find_merging(trial)):
-        return
-    unanswered = len(trial.gold.slots) - _answer_count(trial)
-    for part in trial.missing[-unanswered:]:
+    for part in trial.missing[-unanswered:] if not reported else ():
         yield Evidence(type="E5", part=part, cue=trial.parts[part].text if trial.parts else None)
 
 
-def find_misalignment(trial: TrialContext) -> Iterator[Evidence]:
-    """E6: the response gives the answer to one sub-question as the answer to another."""
-    if trial.judged is None or len(trial.gold.slots) < 2 or not any(trial.reply.held):
-        return
-    folded = trial.reply.page.folded
-    everything = sorted(mention for held in trial.reply.held for mention in held)
-    for part, held in enumerate(trial.reply.held):
-        # The sub-question that the text around each mention is about, if there is exactly one.
-        spoken = [_spoken_of(trial, text_around(folded, mention, everything)) for mention in held]
-        bound = [some[0] if len(some) == 1 else None for some in spoken]
-        # Answers of different types, such as a date and a name, are never confused with each other.
-        elsewhere = bound and all(
-            other not in (None, part) and is_alike(trial.gold.slots[part], trial.gold.slots[other]) for other in bound
-        )
-        if held and (elsewhere or (bound == [None] and not _is_in_turn(trial, part, held[0]))):
-            start, end = trial.reply.page.place(held[0])
-            yield Evidence(type="E6", start=start, end=end, part=part)
-
-
-def _answers_in_part(trial: TrialContext) -> bool:
-    """Return whether a response to a multi-part question gives at least one answer, but not one for each part."""
-    if trial.judged is None or len(trial.gold.slots) < 2 or trial.judged.refused:
-        return False
-    return 0 < _answer_count(trial) < len(trial.gold.slots)
-
-
-def _answer_count(trial: TrialContext) -> int:
-    """Return the number of distinct answers, right or wrong."""
-    right = {frozenset(slot.forms) for slot, held in zip(trial.gold.slots, trial.reply.held, strict=True) if held}
-    return len(right) + (len(_wrong_answers(trial)) or (0 if right else min(1, len(trial.reply.wrong))))
-
-
-def _wrong_answers(trial: TrialContext) -> list[GivenAnswer]:
-    """Return wrong answers from document sentences without a right answer, and wrong values that are in no document."""
-    slots = [slot for slot, held in zip(trial.gold.slots, trial.reply.held, strict=True) if held]
-    read = {(place.document, place.sentence.number) for slot in slots for place in trial.places(slot)}
-    return [
-        answer
-        for answer, places in trial.origins
-        if ((places[0].document, places[0].sentence.number) not in read if places else not answer.slot.names)
-    ]
-
-
-def _answers(trial: TrialContext) -> list[tuple[GoldSlot, list[Mention]]]:
-    """Return all answers in the response, right or wrong, with their mentions."""
-    right = [(slot, [*held]) for slot, held in zip(trial.gold.slots, trial.reply.held, strict=True) if held]
-    wrong = [(answer.slot, trial.reply.page.mentions(answer.slot, trial.gold)) for answer, _ in trial.origins]
-    return [(slot, mentions) for slot, mentions in right + wrong if mentions]
-
-
-def _alone_around(trial: TrialContext, mention: Mention) -> str:
+def _alone_around(trial: WrongTrial, mention: Mention) -> str:
     """Return the text around an answer up to the next clause, or a shorter span if the sentence has other answers."""
-    everything = sorted({other for _, mentions in _answers(trial) for other in mentions})
-    page = trial.reply.page
+    everything = sorted({other for _, mentions in trial.answers for other in mentions})
+    page = trial.page
     sentence = page.sentence_at(mention)
     if any(other[:2] != mention[:2] and page.sentence_at(other) == sentence for other in everything):
         return text_around(page.folded, mention, everything)
@@ -279,57 +202,68 @@ def _alone_around(trial: TrialContext, mention: Mention) -> str:
     return before + _NEXT_CLAUSE.split(page.folded[mention.end :], maxsplit=1)[0]
 
 
-def _spoken_of(trial: TrialContext, folded: str) -> list[int]:
-    return [number for number, part in enumerate(trial.parts) if part.is_spoken_of(folded)]
+def find_misalignment(trial: WrongTrial) -> Iterator[Evidence]:
+    """E6: the response gives the answer to one sub-question as the answer to another."""
+    everything = sorted(mention for held in trial.held for mention in held)
+    for part, held in enumerate(trial.held):
+        # The sub-question that the text around each mention is about, if there is exactly one.
+        spoken = [trial.spoken_of(text_around(trial.page.folded, mention, everything)) for mention in held]
+        bound = [some[0] if len(some) == 1 else None for some in spoken]
+        # Answers of different types, such as a date and a name, are never confused with each other.
+        elsewhere = bound and all(
+            other not in (None, part) and is_alike(trial.gold.slots[part], trial.gold.slots[other]) for other in bound
+        )
+        if held and (elsewhere or (bound == [None] and not _is_in_turn(trial, part, held[0]))):
+            start, end = trial.page.place(held[0])
+            yield Evidence(type="E6", start=start, end=end, part=part)
 
 
-def _is_in_turn(trial: TrialContext, part: int, mention: Mention) -> bool:
+def _is_in_turn(trial: WrongTrial, part: int, mention: Mention) -> bool:
     """Return whether an answer is at its sub-question's position in a list, or True if the response is not a list."""
     one_kind = all(is_alike(slot, trial.gold.slots[0]) for slot in trial.gold.slots)
-    if _spoken_of(trial, trial.reply.page.folded) or not one_kind or _answer_count(trial) != len(trial.gold.slots):
+    if trial.spoken_of(trial.page.folded) or not one_kind or trial.answer_count != len(trial.gold.slots):
         return True
-    starts = [trial.reply.page.place(held[0])[0] for held in trial.reply.held if held]
-    starts += [answer.start for answer in _wrong_answers(trial)]
-    return sum(start < trial.reply.page.place(mention)[0] for start in starts) == part
+    starts = [trial.page.place(held[0])[0] for held in trial.held if held]
+    starts += [answer.start for answer in trial.separate]
+    return sum(start < trial.page.place(mention)[0] for start in starts) == part
 
 
 _MAX_QUERIES = 300  # maximum number of characters to store from the queries of an episode
 
 
-def find_over_trust(trial: TrialContext) -> Iterator[Evidence]:
+def find_over_trust(trial: WrongTrial) -> Iterator[Evidence]:
     """E8: the response gives the documents' false answer, although the model knows the right one without documents."""
-    is_known = trial.closed_book is not None and trial.closed_book.correct
-    if trial.judged is None or not trial.judged.misled or not is_known:
+    if not trial.values["misled"] or trial.closed_book is None or not trial.closed_book.correct:
         return
     for answer, places in trial.origins[:1]:
-        place = next((place for place in places if trial.stance(place) == "contradicts"), None)
-        yield Evidence(type="E8", **(place.fields if place else {"start": answer.start, "end": answer.end}))
+        place = next((place for place in places if place.stance == "contradicts"), None)
+        yield Evidence(type="E8", **(trial.cite(place) if place else {"start": answer.start, "end": answer.end}))
 
 
-def find_over_refusal(trial: TrialContext) -> Iterator[Evidence]:
+def find_over_refusal(trial: WrongTrial) -> Iterator[Evidence]:
     """E9: the response refuses although the documents contain every part of the answer."""
-    if trial.judged is None or not trial.judged.refused or trial.case.expect == "refuse":
+    if not trial.values["refused"] or trial.case.expect == "refuse":
         return
-    supporting = [
-        [place for place in trial.places(slot) if trial.stance(place) == "supports"] for slot in trial.gold.slots
-    ]
+    supporting = [[place for place in trial.places(slot) if place.stance == "supports"] for slot in trial.gold.slots]
     if supporting and all(supporting):
-        yield Evidence(type="E9", **supporting[0][0].fields)
+        yield Evidence(type="E9", **trial.cite(supporting[0][0]))
 
 
-def find_failure(trial: TrialContext) -> Iterator[Evidence]:
+def find_failure(trial: WrongTrial) -> Iterator[Evidence]:
     """E11: the response is missing, empty, truncated, or without anything that could be an answer."""
-    completion, judged = trial.stored.completion, trial.judged
-    if judged is None:
+    completion, values = trial.stored.completion, trial.values
+    if not trial.has_response:
         reason = completion.error or (completion.finish if completion.finish in ENDINGS else None)
         yield Evidence(type="E11", cue=reason or completion.outcome)
-    elif judged.verdict == "empty":
+    elif values["verdict"] == "empty":
         yield Evidence(type="E11", cue="empty")
-    elif judged.verdict != "unscored" and not trial.answers:
+    elif values["verdict"] != "unscored" and not (
+        values["refused"] or values["flagged"] or any(trial.held) or trial.wrong
+    ):
         yield Evidence(type="E11", cue="no answer")
 
 
-def find_missing_evidence(trial: TrialContext) -> Iterator[Evidence]:
+def find_missing_evidence(trial: WrongTrial) -> Iterator[Evidence]:
     """E12: the passages that the model or system retrieved do not support every part of the answer."""
     is_scored = trial.stored.completion.outcome in ("ok", "truncated") and trial.case.expect != "refuse"
     if trial.retrieved is None or not is_scored or not has_support(trial.case):
@@ -339,16 +273,25 @@ def find_missing_evidence(trial: TrialContext) -> Iterator[Evidence]:
         yield Evidence(type="E12", cue="; ".join(queries)[:_MAX_QUERIES] or None)
 
 
-# All rules, in the order in which their types are reported. `records.NAMES` has the names of the types.
-RULES = (
-    find_distance,
-    find_uncertainty,
-    find_confusion,
-    find_merging,
-    find_ignoring,
-    find_misalignment,
-    find_over_trust,
-    find_over_refusal,
-    find_failure,
-    find_missing_evidence,
+AppliesTo: TypeAlias = Literal["every trial", "response", "parts"]
+
+# All rules, in the order in which their types are reported, with the trials to which they apply: those with a complete
+# response ("response"), or those of them whose question has several parts ("parts"). `records.NAMES` names the types.
+RULES: tuple[tuple[Callable[[WrongTrial], Iterator[Evidence]], AppliesTo], ...] = (
+    (find_distance, "response"),
+    (find_uncertainty, "response"),
+    (find_confusion, "response"),
+    (find_unanswered, "parts"),
+    (find_misalignment, "parts"),
+    (find_over_trust, "response"),
+    (find_over_refusal, "response"),
+    (find_failure, "every trial"),
+    (find_missing_evidence, "every trial"),
 )
+
+
+def find_evidence(trial: WrongTrial) -> Iterator[Evidence]:
+    """Yield the evidence for all error types of a trial."""
+    for find, applies_to in RULES:
+        if applies_to == "every trial" or (trial.has_response and (trial.has_parts or applies_to == "response")):
+            yield from find(trial)

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
 
+from ragbed.analysis.diagnosis.classify import diagnose_run
 from ragbed.analysis.diagnosis.records import FILE, FOLDER, NAMES, Diagnosis
+from ragbed.analysis.run_cells import is_monitored
 from ragbed.analysis.statistics.rates import Interval, clustered_wilson
-from ragbed.errors import MALFORMED_JSON, DataError
+from ragbed.analysis.trials.table import TrialTable
+from ragbed.errors import MALFORMED_JSON, DataError, UsageError
 from ragbed.io.jsonl import read_lines, write_whole
 from ragbed.io.locations import check_regular, place_inside
 from ragbed.runs.database import NAME
-from ragbed.runs.store import open_store
-from ragbed.testbeds.names import CaseName, parse_case
+from ragbed.testbeds.cases import CaseName, parse_case
 
 
 class RunDiagnosis(NamedTuple):
@@ -44,26 +46,49 @@ def write_diagnoses(folder: Path, diagnoses: Iterable[Diagnosis]) -> Path:
     return path
 
 
-def read_diagnoses(folders: Sequence[Path], labels: Mapping[tuple[Path, str], str] | None = None) -> list[RunDiagnosis]:
+# Maximum number of wrong answers that a report diagnoses itself. One takes 2 to 3 ms, so all take less than 10 s.
+_MOST_WRONG = 3_000
+_WRONG = """SELECT COUNT(*) FROM (SELECT 1 FROM trials JOIN scores ON scores.id = score JOIN cases ON cases.id = case_id
+    WHERE COALESCE(json_extract(verdicts, '$.' || headline), 0) = 0 LIMIT ?)"""
+
+
+def read_diagnoses(
+    folders: Sequence[Path], labels: Mapping[tuple[Path, str], str] | None = None, *, may_diagnose: bool = False
+) -> list[RunDiagnosis]:
     """Return the stored diagnoses of all given runs; runs without diagnoses are skipped.
 
     Args:
         folders: Folders of the runs.
         labels: The models' labels by run and model string; by default, the model strings.
+        may_diagnose: Whether to diagnose runs that have no stored diagnoses, if it takes less than ten seconds.
 
     Raises:
         DataError: A line is not a diagnosis.
     """
-    return [one for folder in folders if (folder / FOLDER / FILE).is_file() for one in _read_file(folder, labels or {})]
+    found: list[RunDiagnosis] = []
+    for folder in folders:
+        is_stored = (folder / FOLDER / FILE).is_file()
+        diagnoses = _read_file(folder) if is_stored else _diagnose(folder) if may_diagnose else ()
+        was_monitored = (folder / NAME).is_file() and is_monitored(folder)
+        for one in diagnoses:
+            label = (labels or {}).get((folder, one.model), one.model)
+            found.append(RunDiagnosis(folder, one, was_monitored, label))
+    return found
 
 
-def _read_file(folder: Path, labels: Mapping[tuple[Path, str], str]) -> Iterator[RunDiagnosis]:
+def _diagnose(folder: Path) -> list[Diagnosis]:
+    """Return the diagnoses of a run, or an empty list if there are too many wrong answers or no documents."""
+    with TrialTable(folder) as table:
+        table.update()
+        ((wrong,),) = table.connection.execute(_WRONG, (_MOST_WRONG + 1,))
+    with suppress(UsageError):
+        return diagnose_run(folder).diagnoses if wrong <= _MOST_WRONG else []
+    return []
+
+
+def _read_file(folder: Path) -> Iterator[Diagnosis]:
     path = folder / FOLDER / FILE
     decoder = msgspec.json.Decoder(Diagnosis)
-    is_monitored = False
-    if (folder / NAME).is_file():
-        with open_store(folder, create=False) as store:
-            is_monitored = store.is_monitored()
     for number, line in read_lines(path):
         try:
             diagnosis = decoder.decode(line)
@@ -71,8 +96,7 @@ def _read_file(folder: Path, labels: Mapping[tuple[Path, str], str]) -> Iterator
         except (*MALFORMED_JSON, ValueError) as error:
             problem = f"the line is not a valid diagnosis ({error}); rerun `ragbed diagnose`"
             raise DataError(path, problem, line=number) from error
-        label = labels.get((folder, diagnosis.model), diagnosis.model)
-        yield RunDiagnosis(folder, diagnosis, is_monitored, label)
+        yield diagnosis
 
 
 UNCLASSIFIED = "unclassified"  # stands for no error type; its share is always shown, also if it is 0
@@ -100,8 +124,8 @@ class ErrorShare(NamedTuple):
     share: Interval
 
     def bounds(self) -> tuple[float | None, float | None, float | None]:
-        """Return the share and its bounds, with None for undefined values."""
-        value, low, high = (round(float(number), 6) if math.isfinite(number) else None for number in self.share)
+        """Return the share and its bounds, rounded, with None for undefined values."""
+        value, low, high = (None if number is None else round(number, 6) for number in self.share.defined)
         return value, low, high
 
 
@@ -138,8 +162,7 @@ def _shares(
     for name in names if diagnoses else ():
         hits = Counter(cluster for cluster, given in zip(clusters, labels, strict=True) if name in given)
         share = clustered_wilson([hits[cluster] for cluster in sizes], list(sizes.values()))
-        share = Interval(share.value, math.nan, math.nan) if is_monitored else share
-        yield ErrorShare(name, hits.total(), len(diagnoses), share)
+        yield ErrorShare(name, hits.total(), len(diagnoses), share.without_bounds() if is_monitored else share)
 
 
 class ErrorRow(NamedTuple):

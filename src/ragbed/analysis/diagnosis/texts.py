@@ -16,9 +16,10 @@ from typing import NamedTuple
 
 from ragbed.schema import Lang
 from ragbed.scoring.robust.alignment import BREAK
-from ragbed.scoring.robust.gold import Gold, GoldSlot
-from ragbed.scoring.robust.match import FoldedResponse, Mention, find_mentions
+from ragbed.scoring.robust.dates import Date
+from ragbed.scoring.robust.match import FoldedResponse, Mention
 from ragbed.scoring.robust.normalise import fold, origins
+from ragbed.scoring.robust.quantities import Quantity
 from ragbed.text import split_sentences
 
 _TOKEN = re.compile(r"[a-z0-9]+(?:['.,-][a-z0-9]+)*|[\u3400-\u9fff]")
@@ -40,7 +41,7 @@ class ParsedText:
     def __init__(self, text: str, lang: Lang) -> None:
         self.text, self.lang = text, lang
         self.folded = fold(text, lang)
-        self._reading = FoldedResponse(self.folded)
+        self.reading = FoldedResponse(self.folded)
 
     @cached_property
     def sentences(self) -> list[Sentence]:
@@ -59,17 +60,9 @@ class ParsedText:
     def _starts(self) -> list[int]:
         return [sentence.start for sentence in self.sentences]
 
-    def mentions(self, slot: GoldSlot, gold: Gold) -> list[Mention]:
-        """Return the mentions of an answer in the normalised text."""
-        return find_mentions(slot, gold, self._reading)
-
-    def says(self, slot: GoldSlot, gold: Gold) -> bool:
-        """Return whether the text contains the given answer."""
-        return bool(self.mentions(slot, gold))
-
-    def place(self, mention: Mention) -> tuple[int, int]:
-        """Return the start and end of a mention in the original text."""
-        return self._origins[mention.start], self._origins[max(mention.start, mention.end - 1)] + 1
+    def place(self, found: Mention | Date | Quantity) -> tuple[int, int]:
+        """Return the start and end of something found in the normalised text in the original text."""
+        return self._origins[found.start], self._origins[max(found.start, found.end - 1)] + 1
 
     def sentence_at(self, mention: Mention) -> Sentence:
         """Return the sentence in which a mention starts."""
@@ -77,8 +70,8 @@ class ParsedText:
 
 
 @lru_cache(maxsize=8_192)
-def open_page(text: str, lang: Lang) -> ParsedText:
-    """Return a parsed document. The result is cached, because many conditions and models share documents."""
+def parse_text(text: str, lang: Lang) -> ParsedText:
+    """Return a parsed text. The result is cached, because many trials have the same documents and responses."""
     return ParsedText(text, lang)
 
 
@@ -164,10 +157,9 @@ class QuestionTerms:
     years: frozenset[str]
     ordinals: frozenset[tuple[str, str]]
 
-    def anchors_in(self, folded: str) -> list[str]:
-        """Return the names, years and ordinals from the question that a normalised text contains."""
-        found = self.names_in(folded) + sorted(self.years & years_in(folded))
-        return found + [f"{which} {of}".strip() for of, which in sorted(self.ordinals & ordinals_in(folded))]
+    def are_in(self, folded: str) -> bool:
+        """Return whether a normalised text contains a name, year or ordinal from the question."""
+        return bool(self.names_in(folded) or self.years & years_in(folded) or self.ordinals & ordinals_in(folded))
 
     def names_in(self, folded: str) -> list[str]:
         """Return the names from the question that a normalised text contains."""

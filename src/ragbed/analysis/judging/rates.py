@@ -16,14 +16,13 @@ from msgspec import structs
 from ragbed.analysis.judging import FOLDER
 from ragbed.analysis.judging.criteria import CRITERIA, Verdict
 from ragbed.analysis.judging.judge_run import Scope, needs_judge, read_judgements, verdict_on
-from ragbed.analysis.metrics.cells import JUDGED, Cell, CellKey
-from ragbed.analysis.statistics.rates import UNDEFINED, clustered_wilson
+from ragbed.analysis.metrics.cells import JUDGED, Cell, CellKey, to_estimate
+from ragbed.analysis.statistics.rates import UNDEFINED, Interval, clustered_wilson
 from ragbed.analysis.trials.columns import TrialGroup
 from ragbed.io.locations import place_inside
 from ragbed.runs.condition import Condition, condition_of
 from ragbed.runs.database import NAME, EmptyRun
 from ragbed.runs.store import StoredResult, open_store
-from ragbed.schema import Estimate
 from ragbed.scoring import score
 
 # Suffix of the metrics for the share of correct answers among responses with the verdict "yes" (CR).
@@ -73,16 +72,20 @@ class JudgedCounts:
         return self.counts["yes"] + self.counts["no"] + self.counts["none"] - self.counts["empty"]
 
     @property
-    def rate(self) -> float | None:
-        """Return the share of yes verdicts among all attempted cases, or None if the judge reached no verdict."""
-        return self.counts["yes"] / self.asked if self.judged else None
+    def rate(self) -> Interval:
+        """Return the share of yes verdicts among all attempted cases; undefined if the judge reached no verdict."""
+        clusters = self.by_cluster.values()
+        if not self.judged:
+            return UNDEFINED
+        return clustered_wilson([one["yes"] for one in clusters], [one["trials"] for one in clusters])
 
     def as_json(self) -> dict[str, object]:
-        """Return the counts and the rate as a JSON-compatible dictionary."""
+        """Return the counts and the rate with its interval as a JSON-compatible dictionary."""
         named = {"judge": self.judge, "criterion": self.criterion, "asked": self.asked}
         counts = {name: self.counts[name] for name in _COUNTS} | {"then": self.then}
-        rate = None if self.rate is None else round(self.rate, 6)
-        return structs.asdict(self.condition) | named | counts | {"rate": rate}
+        found = zip(("rate", "low", "high"), self.rate.defined, strict=True)
+        rates = {name: None if value is None else round(value, 6) for name, value in found}
+        return structs.asdict(self.condition) | named | counts | rates
 
 
 def tabulate(
@@ -157,18 +160,13 @@ def _read(run: Path, folder: Path) -> Iterator[tuple[float, JudgedCounts, Scope]
 
 def _to_cells(counts: JudgedCounts, scope: Scope, model: str) -> Iterator[Cell]:
     """Yield the cell of a rate and, if the criterion counts them, of the right answers among its hits (CR)."""
-    clusters = list(counts.by_cluster.values())
-    interval = UNDEFINED
-    if counts.judged:
-        interval = clustered_wilson([one["yes"] for one in clusters], [one["trials"] for one in clusters])
-    condition, outcomes = counts.condition, counts.outcomes
+    clusters, condition, outcomes = list(counts.by_cluster.values()), counts.condition, counts.outcomes
     place = CellKey(noise=condition.noise, k=condition.k, correct=condition.correct)
     if condition.arm != "related":
         place["arm"] = condition.arm
-    estimate = Estimate(
-        metric=counts.criterion, value=interval.value if counts.judged else None, low=interval.bounds[0],
-        high=interval.bounds[1], n=counts.asked, questions=len(clusters), asked=counts.asked, infeasible=0,
-        errors=outcomes["error"], truncated=outcomes["truncated"], filtered=outcomes["filtered"],
+    estimate = to_estimate(
+        counts.criterion, counts.rate, counts.asked, len(clusters), errors=outcomes["error"],
+        truncated=outcomes["truncated"], filtered=outcomes["filtered"],
         unsure=sum(counts.counts[name] for name in _UNDECIDED),
     )  # fmt: skip
     key = TrialGroup(model, condition.data, condition.lang, condition.profile)
@@ -176,8 +174,6 @@ def _to_cells(counts: JudgedCounts, scope: Scope, model: str) -> Iterator[Cell]:
     yield Cell(condition.testbed, key, f"{JUDGED}{counts.judge}", of, estimate, place)
     if scope.criterion.then is not None and counts.counts["yes"]:
         hits = [one for one in clusters if one["yes"]]
-        value, low, high = clustered_wilson([one["then"] for one in hits], [one["yes"] for one in hits])
-        metric, n = f"{counts.criterion}{THEN}", counts.counts["yes"]
-        then = Estimate(metric=metric, value=value, low=low, high=high, n=n, questions=len(hits), asked=n, errors=0,
-                        infeasible=0)  # fmt: skip
+        interval = clustered_wilson([one["then"] for one in hits], [one["yes"] for one in hits])
+        then = to_estimate(f"{counts.criterion}{THEN}", interval, counts.counts["yes"], len(hits))
         yield Cell(condition.testbed, key, f"{JUDGED}{counts.judge}", of, then, place)

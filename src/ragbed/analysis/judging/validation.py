@@ -16,7 +16,7 @@ from ragbed.analysis.judging.criteria import CRITERIA, Verdict
 from ragbed.analysis.judging.judge_run import LabelledUnit, Scope, needs_judge, read_judgements, verdict_on
 from ragbed.analysis.judging.labels import AgreedLabel, Labels, check_unlabelled, draw_sample, read_labels
 from ragbed.analysis.judging.rates import JudgedCounts, tabulate
-from ragbed.analysis.metrics.cells import JUDGED, RULES, Cell, CellKey
+from ragbed.analysis.metrics.cells import JUDGED, RULES, Cell, CellKey, to_estimate
 from ragbed.analysis.statistics.labels import Agreement, Corrected, agreement, prediction_powered
 from ragbed.analysis.statistics.rates import UNDEFINED, Interval, clustered_wilson
 from ragbed.analysis.trials.columns import TrialGroup
@@ -25,7 +25,6 @@ from ragbed.io.jsonl import write_whole
 from ragbed.io.locations import check_regular, place_inside
 from ragbed.runs.condition import Condition, condition_of
 from ragbed.runs.store import StoredResult
-from ragbed.schema import Estimate
 
 LABELS = "labels.jsonl"  # the file in a run's folder with the labels that people give in the viewer
 _RULES = ("correct", "refused", "flagged")  # scores that labels correct
@@ -84,7 +83,8 @@ class JudgeValidation:
         """Return the agreement as a JSON-compatible dictionary."""
         named = {name: getattr(self, name) for name in ("judge", "criterion", "lang", "undecided", "raters")}
         trust = {"trusted": self.distrust is None, "distrust": self.distrust}
-        return named | trust | {name: finite(value) for name, value in self.agreement._asdict().items()}
+        agreed = self.agreement._asdict().items()
+        return named | trust | {name: value.defined if isinstance(value, Interval) else value for name, value in agreed}
 
 
 class RateGroup(NamedTuple):
@@ -106,13 +106,6 @@ class CorrectedRate:
     labels: int
     questions: int
     corrected: Corrected | None
-
-
-def join_labels(
-    scope: Scope, replies: Iterable[StoredResult], judgements: Mapping[str, Verdict], labels: Labels
-) -> list[JudgedResult]:
-    """Return the results with a judge's verdicts and the human labels."""
-    return [_join(scope, stored, verdict_on(scope.criterion, stored, judgements), labels) for stored in replies]
 
 
 def _join(scope: Scope, stored: StoredResult, verdict: Verdict, labels: Labels) -> JudgedResult:
@@ -202,12 +195,8 @@ def _corrected_cells(metric: str, group: RateGroup, rate: CorrectedRate, *, is_m
     key = TrialGroup(group.model, group.data, group.lang, group.profile)
     corrected = UNDEFINED if rate.corrected is None else rate.corrected.rate
     for interval, labels in ((rate.plain, ""), (corrected, str(rate.labels))):
-        value = float(interval.value) if math.isfinite(interval.value) else None
-        low, high = (None, None) if is_monitored else interval.bounds
-        estimate = Estimate(
-            metric=metric, value=value, low=low, high=high, n=rate.n, questions=rate.questions, asked=rate.n, errors=0,
-            infeasible=0,
-        )  # fmt: skip
+        found = interval.without_bounds() if is_monitored else interval
+        estimate = to_estimate(metric, found, rate.n, rate.questions)
         yield Cell(group.testbed, key, f"{JUDGED}{RULES}{labels}", "all", estimate, CellKey())
 
 
@@ -286,7 +275,10 @@ class CriterionJudgements:
         """The results with each judge's verdict and the human label, by judge."""
         labels = self.labels or Labels()
         return {
-            judge: join_labels(self.scope, self.replies, verdicts, labels)
+            judge: [
+                _join(self.scope, stored, verdict_on(self.scope.criterion, stored, verdicts), labels)
+                for stored in self.replies
+            ]
             for judge, verdicts in self.judgements.items()
         }
 
@@ -304,7 +296,7 @@ class CriterionJudgements:
         """Yield each judge's rates by testbed, pooled over conditions and corrected by the labels."""
         for judge, judged in self.labelled.items():
             for group, rate in correct_rates(judged).items():
-                value, low, high = (None, None, None) if rate.corrected is None else map(float, rate.corrected.rate)
+                value, low, high = (UNDEFINED if rate.corrected is None else rate.corrected.rate).defined
                 yield {
                     "judge": judge,
                     "criterion": self.scope.criterion.name,
@@ -322,15 +314,6 @@ class CriterionJudgements:
         """Yield each judge's agreement with human labels, by language."""
         for judge, judged in self.labelled.items():
             yield from (one.as_json() for one in validate_judge(judge, self.scope.criterion.name, judged))
-
-
-def finite(value: Any) -> Any:  # noqa: ANN401 - any plain value
-    """Replace NaN and infinity, which JSON does not support, with None."""
-    if isinstance(value, tuple):
-        return [finite(part) for part in value]
-    if isinstance(value, float):  # including numpy floats, which the JSON encoder rejects
-        return float(value) if math.isfinite(value) else None
-    return value
 
 
 def write_sample(judged: Sequence[CriterionJudgements], size: int, path: Path) -> int:

@@ -7,11 +7,15 @@ docs/reference/metrics.md.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from math import isnan
 
+from ragbed.analysis.locale import find_metric
 from ragbed.analysis.metrics import abilities, knowledge, length, own_rag, prompting, search
 from ragbed.analysis.metrics.cells import Cell, CellBuilder, Scope
 from ragbed.analysis.metrics.knowledge import gate_accuracy
 from ragbed.analysis.trials.columns import SCORERS, Mask, TrialColumns
+from ragbed.errors import UsageError
+from ragbed.scoring import own_metric
 from ragbed.testbeds import TESTBEDS
 
 # The function that computes each table, keyed by table name.
@@ -51,12 +55,38 @@ def measure(
             yield from _measure_group(group, scorer, alpha)
         if len(scored) > 1:
             yield from prompting.measure_strategies(scored, scorer, alpha)
+        if scorer not in SCORERS:
+            for group in groups:
+                for rows in group.conditions():
+                    yield from measure_own(group.restricted(rows), scorer, alpha)
 
 
 def measure_table(table: str, trials: TrialColumns, alpha: float) -> Iterator[Cell]:
     """Yield the robust-scorer cells of one table for a run that is being monitored."""
     builder = CellBuilder(table, trials, "robust", alpha=alpha)
     return METRICS[table](builder) if table in METRICS else _measure_plugin_testbed(builder)
+
+
+def measure_own(trials: TrialColumns, scorer: str, alpha: float | None) -> Iterator[Cell]:
+    """Yield the metrics of a user's scorer for the trials of one condition.
+
+    Raises:
+        UsageError: A metric has the name of another one.
+    """
+    names = [name.removeprefix(f"{scorer}.") for name in trials.scores if name.startswith(f"{scorer}.")]
+    for name in names:
+        if find_metric(metric := own_metric(scorer, name)) is not None:
+            raise UsageError(
+                f"{scorer} returns a score named {metric}, which is a metric of ragbed. Choose another name."
+            )
+    (testbed, arm), noise = trials.kinds[trials.kind[0]], float(trials.noise[0])
+    builder = CellBuilder(testbed, trials, scorer, alpha=alpha).at(
+        noise=None if isnan(noise) else noise,
+        k=int(trials.k[0]),
+        arm=None if arm == "related" else arm,
+        correct=float(trials.correct[0]) or None,
+    )
+    yield from (builder.own(name) for name in names if name not in ("refused", "flagged"))
 
 
 def _measure_group(trials: TrialColumns, scorer: str, alpha: float | None) -> Iterator[Cell]:

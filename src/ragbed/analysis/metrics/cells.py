@@ -11,12 +11,13 @@ import msgspec
 import numpy as np
 
 from ragbed.analysis.statistics.paired import changes, correlate, paired_difference
-from ragbed.analysis.statistics.rates import UNDEFINED, Interval, clustered_wilson, combine_rates, positive_ratio
+from ragbed.analysis.statistics.rates import UNDEFINED, Interval, clustered_wilson, combine_rates, ratio_interval
 from ragbed.analysis.statistics.sequential import rate_sequence
 from ragbed.analysis.statistics.testing import ClusterSums, Floats
-from ragbed.analysis.trials.columns import Ints, Mask, TrialColumns, TrialGroup
+from ragbed.analysis.trials.columns import Ints, Mask, TrialColumns, TrialGroup, full_name
 from ragbed.runs.decided import DecidedInterval, Place, narrow
 from ragbed.schema import Estimate
+from ragbed.scoring import own_metric
 from ragbed.testbeds.own_rag import CLEAN
 
 # The questions that a cell covers: all questions, those that the model can answer without documents (`known`), those
@@ -26,6 +27,7 @@ Scope: TypeAlias = Literal["all", "known", "unknown", "unsure"]
 # The number of documents in the key of a cell whose conditions have one supporting document and a growing number of
 # distractors, so that they share no number of documents.
 ONE_SUPPORTING = 0
+USUAL = "related"  # the default distractors, which cells do not name
 JUDGED = "judge "  # the name of a judge's scorer is this prefix followed by the judge's name
 RULES = "rules "  # in place of a judge's name: the rules, followed by the number of labels that correct them, if any
 
@@ -51,6 +53,17 @@ class Cell:
     estimate: Estimate
     place: CellKey
     sums: ClusterSums | None = field(default=None, repr=False, compare=False)
+    is_own: bool = False  # whether it is a metric of a user's scorer
+
+    @property
+    def is_number(self) -> bool:
+        """Return whether the cell is the mean of numbers that a user's scorer returns, not a rate."""
+        return self.is_own and self.sums is None
+
+    @property
+    def mix(self) -> str:
+        """The distractor condition, or the condition of a testbed that shows no documents."""
+        return "fixed" if self.place.get("k") == ONE_SUPPORTING else self.place.get("arm") or USUAL
 
     @property
     def has_usual_distractors(self) -> bool:
@@ -61,9 +74,16 @@ class Cell:
         """Return the cell as a record for a JSON report."""
         return (
             {"table": self.table, **self.key._asdict(), "scorer": self.scorer, "scope": self.scope}
-            | {name: self.place.get(name, "related" if name == "arm" else None) for name in CellKey.__annotations__}
+            | {name: self.place.get(name, USUAL if name == "arm" else None) for name in CellKey.__annotations__}
             | msgspec.structs.asdict(self.estimate)
         )
+
+
+def to_estimate(metric: str, interval: Interval, n: int, questions: int, **counts: int) -> Estimate:
+    """Return an estimate from an interval. By default, all of its n cases were asked, and none failed."""
+    value, low, high = interval.defined
+    outcomes = {"asked": n, "errors": 0, "infeasible": 0} | counts
+    return Estimate(metric=metric, value=value, low=low, high=high, n=n, questions=questions, **outcomes)
 
 
 def interval_of(estimate: Estimate) -> Interval:
@@ -89,15 +109,18 @@ def decided_for(cell: Cell, decided: Iterable[DecidedInterval]) -> list[DecidedI
     ]
 
 
+def narrow_estimate(estimate: Estimate, decided: Sequence[DecidedInterval], alpha: float) -> Estimate:
+    """Intersect an estimate's confidence interval with those of a run's `--until` decisions (see `runs.decided`)."""
+    if not decided or estimate.value is None or estimate.low is None or estimate.high is None:
+        return estimate
+    low, high = narrow((estimate.value, estimate.low, estimate.high), decided, alpha)
+    return msgspec.structs.replace(estimate, low=low, high=high)
+
+
 def narrow_cells(cells: Iterable[Cell], decided: Sequence[DecidedInterval], alpha: float) -> Iterator[Cell]:
-    """Intersect the cells' confidence intervals with those of a run's `--until` decisions (see `runs.decided`)."""
+    """Intersect the cells' confidence intervals with those of a run's `--until` decisions."""
     for cell in cells:
-        estimate, found = cell.estimate, decided_for(cell, decided)
-        if not found or estimate.value is None or estimate.low is None or estimate.high is None:
-            yield cell
-        else:
-            low, high = narrow((estimate.value, estimate.low, estimate.high), found, alpha)
-            yield replace(cell, estimate=msgspec.structs.replace(estimate, low=low, high=high))
+        yield replace(cell, estimate=narrow_estimate(cell.estimate, decided_for(cell, decided), alpha))
 
 
 def weigh(parts: Iterable[tuple[Mask, float]], values: Floats) -> Floats:
@@ -251,18 +274,29 @@ class CellBuilder:
         return ClusterSums.of(totals[sizes > 0], sizes[sizes > 0])
 
     def ratio(self, metric: str, mask: Mask, totals: Floats, counts: Floats | None = None) -> Cell:
-        """Return a positive total per count, e.g. tokens per correct answer; by default, per trial with a total."""
+        """Return a total per count, e.g. tokens per correct answer; by default, per trial with a total."""
         scored = mask & np.isfinite(totals)
         cluster = self.trials.cluster[scored]
         count = np.ones(len(totals)) if counts is None else counts
         total, size = (np.bincount(cluster, weights=part[scored]) for part in (totals, count))
         used = np.bincount(cluster) > 0
-        interval = positive_ratio(total[used].tolist(), size[used].tolist()) if size.any() else UNDEFINED
+        interval = ratio_interval(total[used].tolist(), size[used].tolist()) if size.any() else UNDEFINED
         return self.cell(metric, self.fixed(interval), mask, scored)
+
+    def own(self, score: str) -> Cell:
+        """Return the rate of a verdict of a user's scorer, or the mean of its numbers over the responses."""
+        metric, full, mask = own_metric(self.scorer, score), full_name(score, self.scorer), self.trials.asked
+        is_number = full in self.trials.numbers
+        cell = (
+            self.ratio(metric, mask, self.trials.additional(full))
+            if is_number
+            else self.rate(metric, mask, self.score(score))
+        )
+        return replace(cell, sums=None if is_number else cell.sums, is_own=True)
 
     def fixed(self, interval: Interval) -> Interval:
         """Return an interval; in a monitored run, set its bounds to NaN, as they assume a fixed number of questions."""
-        return interval if self.alpha is None else Interval(interval.value, math.nan, math.nan)
+        return interval if self.alpha is None else interval.without_bounds()
 
     def number(self, metric: str, value: float, mask: Mask, n: int | None = None) -> Cell:
         """Return a number without a confidence interval, e.g. a p-value."""
@@ -289,16 +323,13 @@ class CellBuilder:
             n: Number of units on which the value is based; by default, of these trials.
             sums: The sums from which the value was computed.
         """
-        value, low, high = (float(number) if math.isfinite(number) else None for number in interval)
         trials, asked = self.trials, mask & self.trials.asked
         counts_unsure = metric == "accuracy" and self.scorer == "robust"
-        estimate = Estimate(
-            metric=metric,
-            value=value,
-            low=low,
-            high=high,
-            n=int(np.count_nonzero(scored)) if n is None else n,
-            questions=len(np.unique(trials.cluster[scored])),
+        estimate = to_estimate(
+            metric,
+            interval,
+            int(np.count_nonzero(scored)) if n is None else n,
+            len(np.unique(trials.cluster[scored])),
             asked=int(np.count_nonzero(asked)),
             errors=int(np.count_nonzero(mask & trials.failed & ~trials.filtered)),
             infeasible=int(np.count_nonzero(mask & ~trials.asked)),

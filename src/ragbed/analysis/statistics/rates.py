@@ -33,10 +33,14 @@ class Interval(NamedTuple):
     high: float
 
     @property
-    def bounds(self) -> tuple[float | None, float | None]:
-        """The two bounds, with None for undefined ones."""
-        low, high = (bound if math.isfinite(bound) else None for bound in (self.low, self.high))
-        return low, high
+    def defined(self) -> tuple[float | None, float | None, float | None]:
+        """The value and the two bounds, with None for undefined ones."""
+        value, low, high = (float(number) if math.isfinite(number) else None for number in self)
+        return value, low, high
+
+    def without_bounds(self) -> Interval:
+        """Return the value alone, e.g. for a run that could stop at any time, where ordinary bounds are not valid."""
+        return self._replace(low=math.nan, high=math.nan)
 
 
 UNDEFINED = Interval(math.nan, math.nan, math.nan)
@@ -283,12 +287,13 @@ def _deviation(parts: Sequence[float], correlation: float) -> float:
     return math.sqrt(max(0.0, squares))
 
 
-def positive_ratio(totals: Sequence[float], counts: Sequence[float], level: float = LEVEL) -> Interval:
-    """Return the ratio of two positive sums over clusters, e.g. tokens per correct answer, with its t interval.
+def ratio_interval(totals: Sequence[float], counts: Sequence[float], level: float = LEVEL) -> Interval:
+    """Return the ratio of two sums over clusters, e.g. tokens per correct answer, with its t interval.
 
-    The interval is symmetric on a logarithmic scale. It does not exist if all clusters have the same ratio. The degrees
-    of freedom are half of Satterthwaite's, 2n / (κ − 1) for the kurtosis κ of the residuals, because a sample of a
-    skewed quantity underestimates κ. Without this, the coverage for log-normal quantities is as low as 90.7%.
+    The interval is symmetric on a logarithmic scale, or on a linear one if any total is negative. It does not exist if
+    all clusters have the same ratio. The degrees of freedom are half of Satterthwaite's, 2n / (κ − 1) for the kurtosis
+    κ of the residuals, because a sample of a skewed quantity underestimates κ. Without this, the coverage for
+    log-normal quantities is as low as 90.7%.
 
     Args:
         totals: Sum for each cluster.
@@ -299,9 +304,12 @@ def positive_ratio(totals: Sequence[float], counts: Sequence[float], level: floa
     ratio = total / count
     squares = [(one - ratio * n) ** 2 for one, n in zip(totals, counts, strict=True)]
     spread = math.fsum(squares)
-    if clusters < 2 or spread <= 1e-18 * total**2:
+    if clusters < 2 or spread <= 1e-18 * math.fsum(one * one for one in totals):
         return Interval(ratio, math.nan, math.nan)
     excess = max(0.0, clusters * math.fsum(square**2 for square in squares) / spread**2 - 1)  # κ − 1
     freedom = min(clusters - 1.0, max(1.0, clusters / excess)) if excess else clusters - 1.0
-    reach = student(level, freedom) * math.sqrt(spread * clusters / (clusters - 1)) / total
+    reach = student(level, freedom) * math.sqrt(spread * clusters / (clusters - 1))
+    if min(totals) < 0:
+        return Interval(ratio, ratio - reach / count, ratio + reach / count)
+    reach /= total
     return Interval(ratio, ratio * math.exp(-reach), ratio * math.exp(reach))

@@ -6,7 +6,7 @@ from array import array
 from collections import defaultdict
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from functools import cached_property, partial
+from functools import cached_property, lru_cache, partial
 from itertools import islice
 from math import nan
 from pathlib import Path
@@ -32,6 +32,7 @@ Labels: TypeAlias = Mapping[tuple[Path, str], str]
 SCORERS = ("robust", "code", "paper")  # `code` and `paper` are also prefixes of score names
 CAUSE = "cause."  # prefix of the columns that are 1 for trials with a cause of a wrong answer (`scoring.causes`)
 _INFEASIBLE = "infeasible"
+_BATCH = 20_000  # number of trials that are read at once
 SCORES: tuple[ScoreName, ...] = ("correct", "refused", "flagged")  # verdicts that all scorers have
 
 
@@ -71,6 +72,7 @@ class TrialColumns:
     dollars: Floats  # cost of all calls, including cached ones; NaN if it is unknown
     is_unpriced: Mask  # True for a response some of whose calls do not report their token usage
     headline: Ints  # index in SCORES of the score that makes the trial a success
+    numbers: frozenset[str] = frozenset()  # the names of the scores that are not verdicts
     # For a monitored run, the maximum number of planned trials per cluster and condition; 0 if unknown.
     largest: int = 0
 
@@ -84,6 +86,13 @@ class TrialColumns:
         values = getattr(self, column)
         for value in np.unique(values[mask]).tolist():
             yield value, mask & (values == value)
+
+    def conditions(self) -> list[Ints]:
+        """Return the trials of each kind, noise ratio, share of true documents and number of documents."""
+        keys = np.column_stack([self.kind, np.nan_to_num(self.noise, nan=-1.0), self.correct, self.k])
+        _, place = np.unique(keys, axis=0, return_inverse=True)
+        order = np.argsort(place.ravel(), kind="stable")
+        return np.split(order, np.flatnonzero(np.diff(place.ravel()[order])) + 1)
 
     def has(self, name: str, scorer: str) -> bool:
         """Return whether any trial has the given score."""
@@ -169,9 +178,8 @@ class TrialColumns:
         return np.asarray(rows[rows[:, len(parts) :].any(axis=1)])
 
 
-_ARRAYS = [
-    entry.name for entry in fields(TrialColumns) if entry.name not in ("key", "items", "kinds", "scores", "largest")
-]
+_SHARED = ("key", "items", "kinds", "scores", "numbers", "largest")
+_ARRAYS = [entry.name for entry in fields(TrialColumns) if entry.name not in _SHARED]
 
 
 def _means(groups: Ints, mask: Mask, values: Floats, size: int) -> Floats:
@@ -354,7 +362,7 @@ def group_trials(parts: Sequence[TrialPart], shared: Numbering, largest: int = 0
         largest: For a monitored run, the maximum number of planned trials per cluster and condition.
     """
     groups = [part.groups(shared) for part in parts]
-    found = []
+    numbers, found = frozenset(name for part in parts for name in part.measures), []
     for number, key in enumerate(list(shared.groups)):
         rows = [np.flatnonzero(group == number) for group in groups]
         size = sum(map(len, rows))
@@ -369,7 +377,8 @@ def group_trials(parts: Sequence[TrialPart], shared: Numbering, largest: int = 0
             start += len(at)
         names = {name: _renumber(own, name, known) for name, known in vars(shared).items() if name != "groups"}
         items = tuple(item for _, item in names["items"])
-        found.append(TrialColumns(key, items, tuple(names["kinds"]), scores, largest=largest, **own))
+        kinds = tuple(names["kinds"])
+        found.append(TrialColumns(key, items, kinds, scores, numbers=numbers, largest=largest, **own))
     return found
 
 
@@ -421,40 +430,37 @@ def read_part(
     answered = {number for number, outcome, *_ in scores if outcome in ("ok", "truncated")}
     own = table.store.prices()
     prices = {number: own.get(name) or find_price(name) for number, (name, _) in models.items()}
-    model, case, repeat, score = (array("q") for _ in range(4))
+    numbers = [array("q") for _ in range(4)]  # the model, case, repeat and score of each trial
     dollars, is_unpriced = array("d"), array("b")
     measured: dict[str, tuple[array[int], array[float]]] = defaultdict(lambda: (array("q"), array("d")))
-    for _, of_model, of_case, of_repeat, of_score, measures, usage in table.rows("trials"):
-        if calls is not None and (of_model, of_case, of_repeat) not in calls:
-            continue
-        at = len(model)
-        model.append(of_model)
-        case.append(of_case)
-        repeat.append(of_repeat)
-        score.append(of_score)
-        total, steps = _read_usage(usage) if usage else ({}, [])
-        if of_score in answered:
-            numbers = {"calls": max(1, len(steps))}
-            numbers |= {f"tokens_{name}": total[name] for name in ("in", "out") if name in total}
-            numbers |= msgspec.json.decode(measures) if measures else {}
-            for name, value in numbers.items():
-                found = measured[name]
-                found[0].append(at)
-                found[1].append(value)
-        cost = usage_cost(steps or [total], prices[of_model]) if total else None
-        dollars.append(nan if cost is None else float(cost))
-        is_unpriced.append(not all(steps or [total]))
+    rows = table.rows("trials")
+    while batch := list(islice(rows, _BATCH)):
+        kept = batch if calls is None else [row for row in batch if row[1:4] in calls]
+        for at, (*_, of_model, _, _, of_score, measures, usage) in enumerate(kept, len(dollars)):
+            found, total, steps = _read_measures(measures, usage)
+            for name, value in found.items() if of_score in answered else ():
+                places, values = measured[name]
+                places.append(at)
+                values.append(value)
+            cost = usage_cost(steps or [total], prices[of_model]) if total else None
+            dollars.append(nan if cost is None else float(cost))
+            is_unpriced.append(not all(steps or [total]))
+        for column, whole in zip(numbers, [*zip(*kept, strict=True)][1:5], strict=False):  # none if no row is kept
+            column.extend(whole)
+    model, case, repeat, score = map(np.array, numbers)
+    order = np.lexsort((repeat, case, model))
+    rank = np.argsort(order)
     return TrialPart(
         cases=cases,
         verdicts=verdicts,
         labels=[name if labels is None else labels[table.folder, name] for name, _ in models.values()],
-        model=np.searchsorted(np.array(list(models), np.int64), np.array(model)),
-        case=np.searchsorted(cases.columns["number"], np.array(case)),
-        repeat=np.array(repeat),
-        score=np.searchsorted(np.array([number for number, *_ in scores], np.int64), np.array(score)),
-        dollars=np.array(dollars),
-        is_unpriced=np.array(is_unpriced, np.bool_),
-        measures={name: (np.array(places), np.array(values)) for name, (places, values) in measured.items()},
+        model=np.searchsorted(np.array(list(models), np.int64), model[order]),
+        case=np.searchsorted(cases.columns["number"], case[order]),
+        repeat=repeat[order],
+        score=np.searchsorted(np.array([number for number, *_ in scores], np.int64), score[order]),
+        dollars=np.array(dollars)[order],
+        is_unpriced=np.array(is_unpriced, np.bool_)[order],
+        measures={name: (rank[np.array(places)], np.array(values)) for name, (places, values) in measured.items()},
     )
 
 
@@ -467,10 +473,15 @@ def _read_cases(table: TrialTable, shared: Numbering) -> CaseColumns:
     return cases
 
 
-def _read_usage(usage: str) -> tuple[dict[str, int], list[dict[str, int]]]:
-    """Return the token usage in total, and that of each call if there were several."""
-    total, *calls = msgspec.json.decode(usage)
-    return total or {}, [call or {} for call in calls]
+@lru_cache(maxsize=1_024)  # most responses of a model that runs in this process have the same
+def _read_measures(
+    measures: str | None, usage: str | None
+) -> tuple[dict[str, float], dict[str, int], list[dict[str, int]]]:
+    """Return the scores that are not verdicts with the numbers of calls and tokens, and the usage of each call."""
+    total, *steps = [one or {} for one in msgspec.json.decode(usage)] if usage else [{}]
+    tokens = {f"tokens_{name}": total[name] for name in ("in", "out") if name in total}
+    found = {"calls": max(1, len(steps)), **tokens, **(msgspec.json.decode(measures) if measures else {})}
+    return found, total, steps
 
 
 def _check_distinct(tables: Sequence[TrialTable], parts: Sequence[TrialPart]) -> None:

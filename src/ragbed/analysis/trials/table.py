@@ -187,13 +187,15 @@ class TrialTable:
         current: Whether the scores must be from the installed version of the scorer. By default, the verdicts with
             which a run was first reported are kept until it gets new results.
         place: The folder of the table's file; by default, the run's folder. The attribute is the folder that is used.
+
+    The attribute `scorers` has the names of the scorers that are not built in.
     """
 
     def __init__(
         self, folder: Path, scorers: Iterable[str] = (), *, current: bool = False, place: Path | None = None
     ) -> None:
-        self._scorers, self._current = sorted({*scorers} - SCORERS.keys()), current
-        open_scorers(self._scorers)  # an unknown scorer is refused before anything is scored
+        self.scorers, self._current = sorted({*scorers} - SCORERS.keys()), current
+        open_scorers(self.scorers)  # an unknown scorer is refused before anything is scored
         self.folder, self.place = folder, place or folder
         self.store: RunStore = open_scored(folder)
         self._temporary: tempfile.TemporaryDirectory[str] | None = None
@@ -241,7 +243,7 @@ class TrialTable:
 
         The scores of plug-ins are never stored, because their code may change.
         """
-        if self._scorers:
+        if self.scorers:
             return self._open_temporary()
         try:
             self._connect()
@@ -368,7 +370,7 @@ class TrialTable:
             engine = LocalEngine()
             try:
                 ranges = (_Range(self.folder, after, _BATCH) for after in range(self.last, self._newest, _BATCH))
-                for last, rows in engine.spread(partial(_score_range, self._scorers), ranges):
+                for last, rows in engine.spread(partial(_score_range, self.scorers), ranges):
                     self.add_rows(rows, last)
             finally:
                 engine.close()
@@ -388,7 +390,7 @@ class TrialTable:
         if self.add_cases():
             return True
         if self.is_behind():
-            last, rows = _score_range(self._scorers, _Range(self.folder, self.last, _BATCH))
+            last, rows = _score_range(self.scorers, _Range(self.folder, self.last, _BATCH))
             self.add_rows(rows, last)
             return True
         return False
@@ -474,7 +476,7 @@ class TrialTable:
         self.update()
         models = {name: number for number, (name, _) in self.store.models().items()}
         verdicts = {number: found for number, *_, found in self.read(lambda: list(self.rows("scores")))}
-        score = open_scorers(self._scorers)
+        score = open_scorers(self.scorers)
         query = "SELECT * FROM trials WHERE model = ? AND case_id = ? AND repeat = ?"
         for stored in self.store.results(by_name=by_name):
             row = self.connection.execute(query, (models[stored.model], stored.number, stored.repeat)).fetchone()
@@ -549,9 +551,8 @@ class TrialTable:
         Raises:
             sqlite3.DatabaseError: A row is damaged.
         """
-        order = "model, case_id, repeat" if table == "trials" else "id"
         start = 0 if table == "cases" else 1  # other IDs are not part of the checksum
-        for row in self.connection.execute(f"SELECT * FROM {table} ORDER BY {order}"):  # noqa: S608
+        for row in self.connection.execute(f"SELECT * FROM {table} ORDER BY id"):  # noqa: S608
             if _checksum(row[start:-1]) != row[-1]:
                 raise sqlite3.DatabaseError(f"a row of {table} is damaged")
             yield row[:-1]

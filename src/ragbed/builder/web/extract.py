@@ -127,14 +127,14 @@ class Extractor:
     """A pool of child processes. Use it as `async with Extractor() as extractor`.
 
     Args:
-        children: Number of documents to read at the same time.
+        children: Number of documents to read at the same time, or None for the number of cores.
         bounds: Resource limits for one document.
     """
 
-    def __init__(self, children: int = 2, bounds: ReaderLimits | None = None) -> None:
+    def __init__(self, children: int | None = None, bounds: ReaderLimits | None = None) -> None:
         need_extra("trafilatura", "feedparser", "pypdf")
         self._bounds = bounds or ReaderLimits()
-        self._all = [_Child(self._bounds) for _ in range(children)]
+        self._all = [_Child(self._bounds) for _ in range(children or os.cpu_count() or 1)]
         self._free: asyncio.Queue[_Child] = asyncio.Queue()
         for child in self._all:
             self._free.put_nowait(child)

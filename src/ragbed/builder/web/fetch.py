@@ -26,7 +26,7 @@ from ragbed.builder.web.client import (
     parse_page_url,
     refuse_status,
 )
-from ragbed.builder.web.formats import KINDS, has_type, kind_of
+from ragbed.builder.web.formats import KINDS, UNKNOWN, kind_of
 from ragbed.builder.web.page_cache import CachedPage, PageCache
 from ragbed.builder.web.robots import Robots
 from ragbed.io.http import hide_user, read_body
@@ -115,8 +115,8 @@ class Fetcher:
     async def _read(self, start: URL, here: URL, response: aiohttp.ClientResponse, kinds: frozenset[str]) -> CachedPage:
         refuse_status(response)
         content_type = response.headers.get("Content-Type", "")
-        if has_type(content_type):  # the type is checked before the body is read
-            _refuse_kind(kind_of(content_type), kinds)
+        if (kind := kind_of(content_type)) not in UNKNOWN:  # the type is checked before the body is read
+            _refuse_kind(kind, kinds)
         body = await read_body(response, self._manners.max_bytes)
         if not body:
             raise FetchFailed("empty", "the response has no body")

@@ -36,7 +36,7 @@ _SAME = {
     "application/x-pdf": PDF,
     "application/x-gzip": GZIP,
 }
-_UNKNOWN = frozenset({"", "application/octet-stream", "binary/octet-stream", "application/x-download"})
+UNKNOWN = frozenset({"", "application/octet-stream", "binary/octet-stream", "application/x-download"})
 SUFFIXES = {
     ".html": HTML,
     ".htm": HTML,
@@ -65,15 +65,10 @@ _FREQUENT = re.compile("[的一是不了在有人我他这這中大来來上个�
 _LIKELY = 0.04  # minimum share of these among the characters beyond ASCII
 
 
-def has_type(content_type: str) -> bool:
-    """Check whether a Content-Type header names a specific type."""
-    return kind_of(content_type) not in _UNKNOWN
-
-
 def kind_of(content_type: str, body: bytes | None = None) -> str:
     """Return a document's type based on its Content-Type header, or on its bytes if the header is not specific."""
     kind = content_type.partition(";")[0].strip().lower()
-    return _SAME.get(kind, kind) if body is None or kind not in _UNKNOWN else _sniff(body)
+    return _SAME.get(kind, kind) if body is None or kind not in UNKNOWN else _sniff(body)
 
 
 def _sniff(body: bytes) -> str:

@@ -20,7 +20,7 @@ from ragbed.environment import data_dir
 from ragbed.errors import UsageError, did_you_mean
 from ragbed.io.jsonl import check_file
 from ragbed.io.locations import report_errors
-from ragbed.io.pins import matches_pin
+from ragbed.io.pins import matches_pin, pin_of
 from ragbed.text import storable_name
 
 
@@ -146,7 +146,9 @@ def published_settings(datasets: Iterable[Dataset]) -> dict[str, str]:
     rgb = CATALOG["rgb"]
     files = {file.pin: file.name.partition(".")[0] for file in rgb.files}
     like = rgb.files[0].pin
-    pins = {dataset.name: dataset.pin(like) for dataset in datasets if dataset.size() < rgb.megabytes * 1_000_000}
+    pins = {
+        dataset.name: pin_of(dataset.path, like) for dataset in datasets if dataset.size() < rgb.megabytes * 1_000_000
+    }
     return {f"published {name}": files[pin] for name, pin in pins.items() if pin in files}
 
 

@@ -112,22 +112,30 @@ class Frozen(Record, frozen=True, kw_only=True):
     parts: tuple[TestbedPart, ...]
 
 
-def _settings(case: Case) -> dict[str, Any]:
-    """Return the settings that can vary between the cases of an item."""
-    settings = {name: getattr(case, name) for name in ("noise", "true_ratio", "k", "arm", "rotation")}
-    return settings | {"noise": case.noise or 0.0}
+# The settings that can vary between the cases of an item.
+_SETTINGS = ("noise", "true_ratio", "k", "arm", "rotation")
+
+
+def _settings(case: Case) -> tuple[Any, ...]:
+    return tuple(getattr(case, name) or 0.0 if name == "noise" else getattr(case, name) for name in _SETTINGS)
+
+
+def _describe(names: Sequence[str], values: Sequence[Any]) -> str:
+    """Return the settings with the given names, e.g. `noise=0.4,k=5`."""
+    pairs = ((name, value) for name, value in zip(_SETTINGS, values, strict=True) if name in names)
+    return ",".join(f"{name}={value:g}" if isinstance(value, float) else f"{name}={value}" for name, value in pairs)
 
 
 @dataclass
-class _PartCounts:
-    """The number, conditions and hash of the cases in a part, updated as cases are added."""
+class _PartWriter:
+    """Writes the cases of a part, and collects their number, hash and settings."""
 
     lang: Lang
     testbed: str
     sink: IO[bytes]
     cases: int = 0
     digest: hashlib._Hash = field(default_factory=hashlib.sha256)
-    conditions: dict[tuple[Any, ...], dict[str, Any]] = field(default_factory=dict)
+    settings: set[tuple[Any, ...]] = field(default_factory=set)
     infeasible: Counter[str] = field(default_factory=Counter)
 
     def add(self, case: Case) -> None:
@@ -138,35 +146,26 @@ class _PartCounts:
         line = _ENCODER.encode(case) + b"\n"
         self.cases += 1
         self.digest.update(line)
-        settings = _settings(case)
-        self.conditions[tuple(settings.values())] = settings
+        self.settings.add(_settings(case))
         self.sink.write(line)
 
     def part(self) -> TestbedPart:
         """Return the part, with the counts, hash and conditions of the cases added so far."""
-        found = [self.conditions[key] for key in sorted(self.conditions)]
-        varying = [name for name in (found[0] if found else ()) if len({each[name] for each in found}) > 1]
+        varying = [name for at, name in enumerate(_SETTINGS) if len({values[at] for values in self.settings}) > 1]
         return TestbedPart(
             name=part_name(self.lang, self.testbed),
             lang=self.lang,
             testbed=self.testbed,
             cases=self.cases,
             sha256=self.digest.hexdigest(),
-            conditions=tuple(_describe({name: each[name] for name in varying}) for each in found),
+            conditions=tuple(_describe(varying, values) for values in sorted(self.settings)),
             infeasible=dict(self.infeasible),
         )
 
 
-def _describe(values: dict[str, Any]) -> str:
-    return ",".join(
-        f"{name}={value:g}" if isinstance(value, float) else f"{name}={value}" for name, value in values.items()
-    )
-
-
 def condition_of(case: Case, part: TestbedPart) -> str:
     """Return a case's condition as it is written in the part's `conditions` field."""
-    names = [pair.partition("=")[0] for pair in part.conditions[0].split(",") if pair]
-    return _describe({name: _settings(case)[name] for name in names})
+    return _describe([pair.partition("=")[0] for pair in part.conditions[0].split(",")], _settings(case))
 
 
 def part_name(lang: str, testbed: str) -> str:
@@ -180,21 +179,21 @@ def freeze(layout: Layout, folder: Path) -> Frozen:
     Raises:
         UsageError: No case is feasible.
     """
-    counts: dict[str, _PartCounts] = {}
+    writers: dict[str, _PartWriter] = {}
     (folder / _CASES).mkdir()
     with ExitStack() as stack:
         for case in layout.cases():
             name = part_name(case.lang, case.testbed)
-            if name not in counts:
+            if name not in writers:
                 sink = stack.enter_context(open(case_file(folder, name), "wb"))
-                counts[name] = _PartCounts(case.lang, case.testbed, sink)
-            counts[name].add(case)
+                writers[name] = _PartWriter(case.lang, case.testbed, sink)
+            writers[name].add(case)
     frozen = Frozen(
         ragbed=__version__,
         scorers=SCORER_VERSION,
         data={dataset.name: dataset.sha256() for dataset in layout.datasets},
         settings=stored_options(layout.settings, layout.testbeds),
-        parts=tuple(part.part() for part in counts.values()),
+        parts=tuple(writer.part() for writer in writers.values()),
     )
     (folder / MANIFEST).write_bytes(msgspec.json.format(_ENCODER.encode(frozen)) + b"\n")
     return frozen

@@ -106,7 +106,7 @@ class _FileNames:
         imported = _IMPORTED.fullmatch(self.identities[result.model]) if result.model.startswith("rgb/") else None
         model = result.model.removeprefix("rgb/") if imported else result.model.replace("/", "-")
         temperature = imported[1] if imported else self.settings.get("temperature", "0")
-        strategy = case.profile.partition(MARK)[2]
+        strategy = re.sub(r"[/:]", "-", case.profile.partition(MARK)[2])
         rest = (
             f"{model}{strategy and f'-{strategy}'}_temp{temperature if temperature == 'none' else float(temperature)}"
             f"_noise{case.noise or 0.0}_passage{case.k}_correct{case.true_ratio}.json"

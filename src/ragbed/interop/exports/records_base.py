@@ -55,12 +55,14 @@ class ExportedRun:
     Attributes:
         model: The only model to export, or None for all.
         canonical: Whether to sort the records and omit details that differ between otherwise equal runs.
+        scorer: A scorer that is not built in, whose scores are added.
     """
 
     folder: Path
     store: RunStore
     model: str | None = None
     canonical: bool = False
+    scorer: str | None = None
 
     def __post_init__(self) -> None:
         if self.model is not None and self.model not in self.models:
@@ -77,7 +79,7 @@ class ExportedRun:
 
     def trials(self, written: Written) -> Iterator[tuple[StoredResult, dict[str, Value] | None]]:
         """Yield the selected results as `results` does, with their scores."""
-        with TrialTable(self.folder) as table:
+        with TrialTable(self.folder, filter(None, [self.scorer])) as table:
             for result, scores in table.scored(by_name=self.canonical):
                 if self._counts(result, written):
                     yield result, scores

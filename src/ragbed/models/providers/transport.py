@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +12,7 @@ from yarl import URL
 
 from ragbed.errors import MALFORMED_JSON
 from ragbed.io.retry import HttpFailure, RetryPolicy, retry_after_s
-from ragbed.models.base import METER
+from ragbed.models.base import METER, sum_usage
 from ragbed.models.failures import PAID, REJECTED, Failure, failed, from_status
 from ragbed.models.providers.pacing import Pacer
 from ragbed.models.providers.urls import merge_headers
@@ -73,7 +72,7 @@ class Transport:
         """
         begin: float | None = None
         attempt, meter = 0, METER.get()
-        usage: Counter[str] = Counter()
+        failed_usages: list[dict[str, int] | None] = []
         while True:
             attempt += 1
             queued = self._pacer.clock()
@@ -90,16 +89,17 @@ class Transport:
                 body = body if renewed is None else renewed
                 if renewed is not None and failure.kind in REJECTED:
                     continue
-                usage.update(failure.usage or {})
+                failed_usages.append(failure.usage)
                 self.clean(failure)
                 pause = self._pause_before_retry(attempt, failure, self._pacer.clock() - begin)
                 if pause is None:
-                    return failed(failure, attempt, usage)
+                    return failed(failure, attempt, sum_usage(failed_usages))
                 await asyncio.sleep(pause)
             else:
                 meter.settle(completion)
                 latency_s = round(self._pacer.clock() - started, 4)
-                return replace(completion, latency_s=latency_s, attempts=attempt, usage=_total(completion, usage))
+                usage = sum_usage([*failed_usages, completion.usage])
+                return replace(completion, latency_s=latency_s, attempts=attempt, usage=usage)
 
     async def look_up(self, url: URL, body: bytes | None = None) -> dict[str, Any]:
         """Request metadata (with POST if a body is given), and return the JSON object, which is empty if this fails."""
@@ -233,12 +233,3 @@ def _checked(response: HttpResponse, accepted: tuple[int, ...] = (200,)) -> byte
         return response.body
     wait_s = retry_after_s(response.headers)
     raise from_status(response.status, response.body.decode("utf-8", "replace"), wait_s)
-
-
-def _total(completion: Completion, earlier: Counter[str]) -> dict[str, int] | None:
-    """Return the token usage of a response plus that of earlier attempts, which may be billed."""
-    if not earlier:
-        return completion.usage
-    total = Counter(earlier)
-    total.update(completion.usage or {})
-    return dict(total)

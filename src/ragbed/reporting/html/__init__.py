@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import hashlib
 import re
-import shlex
 from base64 import b64encode
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import NamedTuple
 
 import msgspec
@@ -27,8 +27,6 @@ from ragbed.reporting.summary import COLUMNS, LeaderboardEntry, LeaderboardRow, 
 from ragbed.reporting.tables import Report
 from ragbed.schema import Lang
 
-_LANGS: tuple[Lang, ...] = ("en", "zh")
-
 _MODULES = ("dom.js", "words.js", "paper.js", "case.js")  # in an order in which no module needs a later one
 _IMPORT_OR_EXPORT = re.compile(r"^import .*\n|^export ", re.MULTILINE)  # the modules become one script
 
@@ -41,24 +39,31 @@ def write_html(report: Report, packed: Packed, opens_in: Lang | None = None) -> 
         packed: The packed cases.
         opens_in: Language to show first; by default, the browser's language.
     """
-    bodies = [_body(report, packed, read_words(lang), hidden=lang != (opens_in or "en")) for lang in _LANGS]
     data = [
         raw("script", to_json(packed.index), type="application/json", id="index"),
         *(raw("script", block, type="text/plain", class_="block") for block in packed.blocks),
     ]
-    words = read_words(opens_in or "en")
-    return page(words("page.title"), [*bodies, _browser(), *data], "report.js", opens_in)
+    return page("page.title", partial(_body, report, packed), "report.js", opens_in, [_browser(), *data])
 
 
-def page(title: str, body: Sequence[Child], entry: str, lang: Lang | None) -> str:
+def page(
+    title: str, draw: Callable[[Locale], list[Child]], entry: str, opens_in: Lang | None, more: Sequence[Child] = ()
+) -> str:
     """Return a complete HTML document whose content security policy allows only its own script and style.
 
     Args:
-        title: Window title.
-        body: Content.
+        title: Key of the window title.
+        draw: Function that returns the content in one language.
         entry: Script in `pages/static` that starts the page.
-        lang: Language to show first; by default, the browser's language, or English without JavaScript.
+        opens_in: Language to show first; by default, the browser's language, or English without JavaScript.
+        more: Content that is the same in all languages.
     """
+    first = opens_in or "en"
+    tags: dict[Lang, str] = {"en": "en", "zh": "zh-Hans"}
+    mains = [
+        el("main", draw(read_words(lang)), lang=tags[lang], data_lang=lang, class_="page", hidden=lang != first)
+        for lang in tags
+    ]
     style = raw("style", "\n".join([read_static("look.css"), rules(), read_static("report.css")]))
     modules = "\n".join(map(read_static, (*_MODULES, entry)))
     script = raw("script", f'"use strict";\n{{\n{_IMPORT_OR_EXPORT.sub("", modules)}\n}}')
@@ -70,10 +75,10 @@ def page(title: str, body: Sequence[Child], entry: str, lang: Lang | None) -> st
         el("meta", http_equiv="Content-Security-Policy", content=policy),
         el("meta", name="viewport", content="width=device-width, initial-scale=1"),
         el("meta", name="referrer", content="no-referrer"),
-        el("title", title),
+        el("title", read_words(first)(title)),
         style,
     )
-    html = el("html", head, el("body", body, script), lang="zh-Hans" if lang == "zh" else "en", data_opens=lang or "")
+    html = el("html", head, el("body", mains, more, script), lang=tags[first], data_opens=opens_in or "")
     return "<!doctype html>\n" + write(html) + "\n"
 
 
@@ -89,32 +94,25 @@ def _hash(node: RawMarkup) -> str:
     return f"'sha256-{b64encode(digest).decode()}'"
 
 
-def _body(report: Report, packed: Packed, words: Locale, *, hidden: bool) -> Node:
+def _body(report: Report, packed: Packed, words: Locale) -> list[Child]:
     standings = make_standings(report.shown, report.scorer)
     is_several = len({row.entrant.model for row in standings}) > 1
     charts = make_figures(report.shown, report.scorer, words)
-    error_charts = list(draw_error_types(report.shown_diagnoses, words))
+    error_charts = list(draw_error_types(report.diagnoses, words))
     found = {name for one in report.diagnoses for name in one.diagnosis.types}
     parts = {
         "summary": sections.summary(summarise(report.shown, report.scorer, words), packed, words),
         "figures": sections.figures(charts, words) if charts else None,
         "leaderboard": sections.leaderboard([(row, None) for row in standings], words) if is_several else None,
         "tables": sections.tables(report, words) if report.tables else None,
-        "errors": sections.errors(report, error_charts, words) if error_charts else _not_diagnosed(report, words),
+        "errors": sections.errors(report, error_charts, words)
+        if error_charts
+        else el("p", sections.rich(words("page.no_errors"))),
         "method": sections.method(sections.shown_metrics(report), found, words),
     }
     shown = {name: part for name, part in parts.items() if part is not None}
-    lang = "zh-Hans" if words.lang == "zh" else "en"
-    return el(
-        "main",
-        _top(report, list(shown), words),
-        [sections.section(words, name, part) for name, part in shown.items()],
-        _cases_note(packed, words),
-        lang=lang,
-        data_lang=words.lang,
-        class_="page",
-        hidden=hidden,
-    )
+    drawn = [sections.section(words, name, part) for name, part in shown.items()]
+    return [_top(report, list(shown), words), *drawn, _cases_note(packed, words)]
 
 
 _MOST_NAMES = 4  # Maximum number of models or datasets to name at the top; with more of them, their number is shown.
@@ -125,22 +123,17 @@ def _describe(report: Report, words: Locale) -> str:
 
     def count(names: Iterable[str], kind: str) -> str:
         found = list(dict.fromkeys(names))
-        return ", ".join(found) if len(found) <= _MOST_NAMES else words(f"page.some_{kind}", count=len(found))
+        return comma.join(found) if len(found) <= _MOST_NAMES else words(f"page.some_{kind}", count=len(found))
 
-    testbeds = {cell.table for cell in report.cells} & words.section("values.testbed").keys()
+    testbeds, comma = {cell.table for cell in report.cells}, "、" if words.lang == "zh" else ", "
     return words(
         "page.evaluated",
         models=count((cell.key.model for cell in report.shown), "models"),
         data=count((cell.key.data for cell in report.cells), "data"),
-        testbeds=", ".join(text for name, text in words.section("values.testbed").items() if name in testbeds),
+        testbeds=comma.join(text for name, text in words.section("values.testbed").items() if name in testbeds),
         results=f"{report.results:,}",
-        runs=", ".join(report.runs),
+        runs=comma.join(report.runs),
     )
-
-
-def _not_diagnosed(report: Report, words: Locale) -> Node:
-    commands = ", ".join(f"`ragbed diagnose {shlex.quote(run)}`" for run in report.runs)
-    return el("p", sections.rich(words("page.no_errors", commands=commands)))
 
 
 def _top(report: Report, parts: Sequence[str], words: Locale) -> Node:
@@ -180,7 +173,7 @@ def _cases_note(packed: Packed, words: Locale) -> Node:
 
 def _browser() -> Node:
     """Return the case browser's placeholder, whose text is shown until the script replaces it."""
-    notes = [el("p", read_words(lang)("page.script"), lang=lang) for lang in _LANGS]
+    notes = [el("p", read_words(lang)("page.script"), lang=lang) for lang in ("en", "zh")]
     return el("div", notes, id="cases", class_="page screen-only browser", tabindex="-1")
 
 
@@ -198,23 +191,17 @@ def write_board(entries: Sequence[SiteEntry], scorer: str, opens_in: Lang | None
     Each run is scored separately, so that two runs of the same model can be compared. Comparisons within a run are in
     its report.
     """
-    bodies = [_board(entries, scorer, read_words(lang), hidden=lang != (opens_in or "en")) for lang in ("en", "zh")]
-    return page(read_words(opens_in or "en")("board.site"), bodies, "board.js", opens_in)
+    return page("board.site", partial(_board, entries, scorer), "board.js", opens_in)
 
 
-def _board(entries: Sequence[SiteEntry], scorer: str, words: Locale, *, hidden: bool) -> Node:
+def _board(entries: Sequence[SiteEntry], scorer: str, words: Locale) -> list[Child]:
     rows = [
         (row, el("a", entry.name, href=entry.page, class_="small"))
         for entry in entries
         for row in make_standings(entry.report.shown, scorer) or [LeaderboardRow(LeaderboardEntry("–", "", "", 0))]
     ]
-    return el(
-        "main",
+    return [
         el("header", head(words("board.site"), scorer, words)),
         sections.section(words, "leaderboard", sections.leaderboard(rows, words)),
         sections.section(words, "method", sections.method({column.metric for column in COLUMNS}, (), words)),
-        lang="zh-Hans" if words.lang == "zh" else "en",
-        data_lang=words.lang,
-        class_="page",
-        hidden=hidden,
-    )
+    ]

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import gzip
 from base64 import b64encode
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
+from itertools import islice, tee
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -18,6 +19,7 @@ import msgspec
 from ragbed.analysis.diagnosis.summary import RunDiagnosis
 from ragbed.reporting.case_view import ShownCase, show_case, show_trial
 from ragbed.runs.display_names import RowNames, read_row_names
+from ragbed.runs.engines.local import LocalEngine
 from ragbed.runs.store import StoredResult, open_scored
 
 MOST_BYTES = 8_000_000  # Maximum total size of the blocks, so that a report stays below 10 MB.
@@ -77,15 +79,15 @@ class _Group:
     heads: list[ShownCase] = field(default_factory=list)
     trials: list[tuple[int, dict[str, Any]]] = field(default_factory=list)
 
-    def add(self, stored: StoredResult, **more: object) -> None:
-        """Add a trial with more fields."""
+    def add(self, stored: StoredResult, trial: dict[str, Any]) -> None:
+        """Add a trial and its fields."""
         # Cases of a question can differ only in their instructions.
         place = self.cases.setdefault((stored.case.case, stored.case.rotation, stored.case.messages), len(self.cases))
         if place == len(self.heads):
             self.heads.append(show_case(stored.case))
             for one in self.heads[-1].documents:
                 self.texts.setdefault(one.text, (len(self.texts), one.spans))
-        self.trials.append((place, msgspec.to_builtins(show_trial(stored)) | more))
+        self.trials.append((place, trial))
 
     def as_json(self) -> dict[str, object]:
         """Return the question as the page's script reads it, with numbers in place of the documents' texts."""
@@ -127,20 +129,21 @@ def pack_cases(
     names = names or read_row_names(runs)
     groups: dict[_Question, _Group] = {question: _Group() for question in _choose(runs)}
     asked: set[_Question] = set()
-    for folder in runs:
-        with open_scored(folder) as store:
-            for stored in store.results():
-                question = stored.case.data, stored.case.item
-                asked.add(question)
-                if question in groups:
-                    found = known.get((folder, stored.case.case, stored.model, stored.repeat))
-                    groups[question].add(
-                        stored,
-                        model=names.of(folder, stored.model),
-                        types=[] if found is None else found.types,
-                        evidence=[] if found is None else found.evidence,
-                        judged=[] if votes is None else votes(folder, stored),
-                    )
+    jobs, batches = tee(_read_batches(runs, groups.keys(), asked))
+    engine = LocalEngine()
+    try:
+        for (folder, batch), shown in zip(batches, engine.spread(_show_batch, jobs), strict=True):
+            for stored, trial in zip(batch, shown, strict=True):
+                found = known.get((folder, stored.case.case, stored.model, stored.repeat))
+                trial |= {
+                    "model": names.of(folder, stored.model),
+                    "types": [] if found is None else found.types,
+                    "evidence": [] if found is None else found.evidence,
+                    "judged": [] if votes is None else votes(folder, stored),
+                }
+                groups[_question_of(stored)].add(stored, trial)
+    finally:
+        engine.close()
     packed = Packed(len(asked))
     for some in _batches(group for group in groups.values() if group.trials):
         content = msgspec.json.encode([group.as_json() for group in some])
@@ -150,6 +153,27 @@ def pack_cases(
             break
         packed.add(some, block)
     return packed
+
+
+_Batch: TypeAlias = tuple[Path, list[StoredResult]]
+
+
+def _read_batches(runs: Sequence[Path], chosen: Container[_Question], asked: set[_Question]) -> Iterator[_Batch]:
+    """Yield the results for the chosen questions in batches, and add all questions with a result to `asked`."""
+    for folder in runs:
+        with open_scored(folder) as store:
+            results = store.results()
+            while batch := list(islice(results, _BLOCK_TRIALS)):
+                asked.update(map(_question_of, batch))
+                yield folder, [stored for stored in batch if _question_of(stored) in chosen]
+
+
+def _question_of(stored: StoredResult) -> _Question:
+    return stored.case.data, stored.case.item
+
+
+def _show_batch(job: _Batch) -> list[dict[str, Any]]:
+    return [msgspec.to_builtins(show_trial(stored)) for stored in job[1]]
 
 
 def _choose(runs: Sequence[Path]) -> list[_Question]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Sequence
 
 from ragbed.analysis.locale import Locale, find_metric
@@ -10,7 +11,7 @@ from ragbed.reporting.numbers import count_cases, show, show_asked
 from ragbed.reporting.pages.charts.layout import Chart
 from ragbed.reporting.pages.markup import Child, Node, el
 from ragbed.reporting.result_tables import tabulate_decisions, tabulate_errors
-from ragbed.reporting.summary import COLUMNS, Finding, LeaderboardRow, make_standings
+from ragbed.reporting.summary import COLUMNS, Finding, LeaderboardRow, group_findings, make_standings
 from ragbed.reporting.table import Cell, Table, write_html
 from ragbed.reporting.tables import Report
 
@@ -42,18 +43,11 @@ def leaderboard(standings: Sequence[tuple[LeaderboardRow, Node | None]], words: 
 
 def summary(findings: Sequence[Finding], packed: Packed, words: Locale) -> Node | None:
     """Return one card per model with its findings, and links to cases of the biggest failure; None without findings."""
-    cards: dict[str, dict[str, list[Node]]] = {}
-    for one in findings:
-        cards.setdefault(one.model, {}).setdefault(one.lang, []).append(el("li", one.text))
+    cards = group_findings(findings)
     if not cards:
         return None
     articles = [
-        el(
-            "article",
-            el("h3", model),
-            [_languages(lang, texts, words) for lang, texts in of_lang.items()],
-            class_="card model",
-        )
+        el("article", el("h3", model), [_languages(*one, words) for one in of_lang.items()], class_="card model")
         for model, of_lang in cards.items()
     ]
     examples = [el("li", el("a", text, href=f"#case-{at}", dir="auto")) for at, text in find_examples(packed, findings)]
@@ -61,9 +55,10 @@ def summary(findings: Sequence[Finding], packed: Packed, words: Locale) -> Node 
     return el("div", el("div", articles, class_="cards-beside"), look)
 
 
-def _languages(lang: str, texts: Sequence[Node], words: Locale) -> Node:
+def _languages(lang: str, texts: Iterable[str], words: Locale) -> Node:
     heading = el("strong", words("summary.of", lang=lang)) if lang else None
-    return el("div", heading, el("ul", texts))
+    unwrapped = (re.sub(r"(\[\d+,) ", "\\1\N{NO-BREAK SPACE}", text) for text in texts)  # whole intervals
+    return el("div", heading, el("ul", [el("li", text) for text in unwrapped]))
 
 
 _EXAMPLES = 3
@@ -112,11 +107,9 @@ def monitored(report: Report, words: Locale) -> Node:
 
 def errors(report: Report, charts: Sequence[Chart], words: Locale) -> Node:
     """Return charts of the error causes, and a table like the paper's Tables 2, 4 and 6."""
-    if not report.errors:
-        return figures(charts, words)
-    examples = tabulate_errors(report.errors, words)
-    notes = [el("p", note) for note in examples.notes]
-    return el("div", figures(charts, words), el("h3", examples.title), notes, _cards(examples))
+    table = tabulate_errors(report.errors, words)
+    notes = [el("p", note) for note in table.notes]
+    return el("div", figures(charts, words), [*notes, _cards(table, is_captioned=True)] if report.errors else None)
 
 
 def _cards(table: Table, *, is_captioned: bool = False) -> Node:

@@ -9,8 +9,9 @@ which can be combined with any set.
 from __future__ import annotations
 
 import hashlib
+import inspect
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache, cached_property
 from pathlib import Path
 
@@ -18,8 +19,9 @@ from msgspec import Struct
 
 from ragbed.errors import RagbedError, UnknownName, UsageError, option
 from ragbed.io.locations import read_regular, report_errors
+from ragbed.plugins import FUNCTION, load_function
 from ragbed.schema import Lang, Message
-from ragbed.testbeds.prompts.strategies import fill, read_texts
+from ragbed.testbeds.prompts.strategies import STRATEGIES, fill, profile_name, read_texts
 
 # The response that the instruction requests if no document contains the answer (paper, Figure 3).
 REFUSAL: dict[Lang, str] = {
@@ -36,6 +38,7 @@ _LANGS: tuple[Lang, ...] = ("en", "zh")
 _PLACEHOLDER = re.compile(r"\{(?:DOCS|QUERY)\}")
 _NEEDED = {"user.md": ("{DOCS}", "{QUERY}"), "closed-book.user.md": ("{QUERY}",)}
 _FILES = ("system.md", "user.md", "closed-book.system.md", "closed-book.user.md")
+_STRATEGY_FILES = ("system.md", "user.md", "document.md", "without.md")
 
 
 class Instructions(Struct, frozen=True, dict=True):
@@ -44,7 +47,7 @@ class Instructions(Struct, frozen=True, dict=True):
     Args:
         sets: Names of the bundled sets; each file is taken from the first set that has it.
         folder: The user's own folder with the same files, which override those of the sets.
-        strategy: A prompting strategy for cases with documents.
+        strategy: A prompting strategy for cases with documents: a name, a folder of texts, or a function.
     """
 
     sets: tuple[str, ...]
@@ -60,7 +63,9 @@ class Instructions(Struct, frozen=True, dict=True):
         """Render the closed-book prompt if `documents` is None, otherwise the prompt with documents."""
         prefix = "closed-book." if documents is None else ""
         shown = "\n".join(self._documents(lang, documents or ()))
-        user = fill(self._texts[lang, f"{prefix}user.md"], {"DOCS": shown, "QUERY": question})
+        own = {} if documents is None else read_texts(self.strategy, lang)
+        template = own.get("user.md", self._texts[lang, f"{prefix}user.md"])
+        user = fill(template, {"DOCS": shown, "QUERY": question})
         if (lang, prefix) not in self._systems:
             system = self._texts[lang, f"{prefix}system.md"]
             if documents is not None:
@@ -93,13 +98,37 @@ class Instructions(Struct, frozen=True, dict=True):
         """A short hash of all texts if any of them come from the user's folder, otherwise None."""
         if self.folder is None:
             return None
-        together = "\0".join(self._texts[key] for key in sorted(self._texts))
-        return hashlib.sha256(together.encode()).hexdigest()[:8]
+        return _hash(self._texts)
 
     @cached_property
     def _texts(self) -> dict[tuple[Lang, str], str]:
         texts = {(lang, name): _read_included(self.sets, lang, name) for lang in _LANGS for name in _FILES}
-        return texts if self.folder is None else texts | _read_own(self.folder)
+        return texts if self.folder is None else texts | _read_own("prompt", self.folder)
+
+
+def identify_strategy(strategy: str) -> str:
+    """Check a strategy, and return it as a run stores it: its name, for a folder of texts with a hash of these.
+
+    Raises:
+        UsageError: A function does not exist or makes no calls, or a folder has no texts.
+        UnknownName: The strategy or one of its files is unknown.
+    """
+    if strategy.startswith(FUNCTION):
+        if not inspect.isgeneratorfunction(load_function(strategy)):
+            raise UsageError(
+                f"{option('strategies', strategy)} makes no calls. A strategy yields each prompt, receives the "
+                "response, and returns the answer. A correct one: def ask(given): return (yield given.question)"
+            )
+        return strategy
+    if strategy in STRATEGIES:
+        return strategy
+    if not Path(strategy).is_dir():
+        raise UnknownName("prompting strategy", strategy, [*STRATEGIES, "a folder", f"{FUNCTION}<module>:<function>"])
+    return f"{profile_name(strategy)} {_hash(_read_own('strategies', Path(strategy), _STRATEGY_FILES))}"
+
+
+def _hash(texts: Mapping[tuple[Lang, str], str]) -> str:
+    return hashlib.sha256("\0".join(texts[key] for key in sorted(texts)).encode()).hexdigest()[:8]
 
 
 def prompt_hash(messages: Sequence[Message]) -> str:
@@ -121,17 +150,17 @@ def _read_included(sets: tuple[str, ...], lang: str, name: str) -> str:
     return next((path.read_bytes().decode().removesuffix("\n") for path in paths if path.is_file()), "")
 
 
-def _read_own(folder: Path) -> dict[tuple[Lang, str], str]:
+def _read_own(parameter: str, folder: Path, files: Sequence[str] = _FILES) -> dict[tuple[Lang, str], str]:
     texts = {}
     for lang in _LANGS:
         for path in sorted((folder / lang).glob("*.md")):
-            if path.name not in _FILES:
-                raise UnknownName("instruction file", f"{lang}/{path.name}", [f"{lang}/{name}" for name in _FILES])
+            if path.name not in files:
+                raise UnknownName("instruction file", f"{lang}/{path.name}", [f"{lang}/{name}" for name in files])
             texts[lang, path.name] = _read_own_text(path)
     if not texts:
         raise UsageError(
-            f"{option('prompt', folder)}: the folder contains no instructions. Create at least one of these files "
-            f"or its counterpart in zh/: {', '.join(f'en/{name}' for name in _FILES)}."
+            f"{option(parameter, folder)}: the folder contains no instructions. Create at least one of these files "
+            f"or its counterpart in zh/: {', '.join(f'en/{name}' for name in files)}."
         )
     return texts
 

@@ -123,7 +123,7 @@ class SearchCorpus(Corpus):
     @property
     def shortfall(self) -> str | None:
         """The reason why the corpus cannot be searched or cannot have the requested size, or None if it can."""
-        if self.is_empty:
+        if not self.texts():
             return "the corpus contains no passage"
         if self.condition.size is None or len(self._needed) <= self.condition.size:
             return None

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from msgspec import Struct, structs
+from msgspec import Struct
 
 from ragbed.data import Dataset, kind_of
 from ragbed.schema import Case, Item, Message, ScoreName
-from ragbed.testbeds.closed_book import case_without_documents, selected_items
-from ragbed.testbeds.names import name_case
+from ragbed.testbeds.cases import count_parts, make_case, selected_items
 from ragbed.testbeds.search.corpora import SearchCondition, SearchCorpus, conditions
 from ragbed.testbeds.search.protocol import read_texts
 from ragbed.testbeds.search.settings import DEFAULT_K
@@ -39,18 +38,22 @@ class SearchTestbed(Struct, frozen=True):
 def _make_case(
     dataset: Dataset, item: Item, settings: Settings, condition: SearchCondition, corpus: SearchCorpus
 ) -> Case:
-    case = case_without_documents(
-        dataset, item, settings, NAME, _messages(item, settings), expect=condition.expect, corpus=corpus.id
-    )
     reason = corpus.shortfall or _missing_pairs(item, condition)
-    return structs.replace(
-        case,
-        case=name_case(dataset.name, item.id, NAME, f"arm={condition.name},{settings.label}"),
+    return make_case(
+        dataset.name,
+        item,
+        settings,
+        NAME,
+        f"arm={condition.name}",
+        _messages(item, settings),
         k=DEFAULT_K,
         arm=condition.name,
         true_ratio=0.0 if condition.false is None else float(1 - condition.false),
         feasible=reason is None,
         reason=reason,
+        expect=condition.expect,
+        corpus=corpus.id,
+        parts=count_parts(item),
     )
 
 

@@ -181,14 +181,9 @@ class RunReader:
 
     # What is kept in memory until the table changes
 
-    def _current_version(self) -> int:
-        """Return a number that changes whenever another process changes the table."""
-        add_tables(self.table)
-        (version,) = self._execute("PRAGMA data_version").fetchone()
-        return int(version)
-
     def _loaded(self) -> _Loaded:
-        version = self._current_version()
+        add_tables(self.table)
+        (version,) = self._execute("PRAGMA data_version").fetchone()  # changes when another process changes the table
         if version != self._version:
             with read_snapshot(self.table):
                 self._kept = self._load()

@@ -29,7 +29,7 @@ from ragbed.analysis.run_cells import largest_planned
 from ragbed.analysis.statistics.rates import ALPHA
 from ragbed.analysis.trials.columns import load_groups
 from ragbed.analysis.trials.table import TrialTable
-from ragbed.reporting.summary import join_findings, summarise
+from ragbed.reporting.summary import group_findings, summarise
 from ragbed.runs.decided import read_decided
 from ragbed.runs.display_names import read_row_names
 from ragbed.runs.lock import holder
@@ -64,6 +64,7 @@ def to_match(query: str) -> str | None:
 _BATCH = 500  # number of results or cases per transaction; a run in progress may have to wait for it
 # Maximum number of characters to index from a response and from a document. Longer texts could fill the disk.
 _LONGEST_RESPONSE, _LONGEST_DOCUMENT = 20_000, 100_000
+_MOST_FINDINGS = 2  # maximum number of findings to show for a model and a language, the biggest failures first
 _REST_TIMES = 5  # minimum interval between two overviews, as a multiple of the time that one takes
 _OPTIONS = "content='', columnsize=0, tokenize='unicode61 remove_diacritics 2'"
 # The row of a text in `words` is that of the result in the run. `passages` and `shown` record which cases show a
@@ -173,8 +174,12 @@ class SearchIndex:
         for lang in get_args(Lang):
             told = [(one.key.model, describe_causes(one, lang)) for one in causes]
             words = read_words(lang)
-            paragraphs = {} if told else join_findings(summarise(cells, "robust", words), words)
-            told += [(one, " ".join(map(": ".join, of.items())).removeprefix(": ")) for one, of in paragraphs.items()]
+            for model, by_lang in ({} if told else group_findings(summarise(cells, "robust", words))).items():
+                heads = {of: words("summary.of", lang=of) if of else "" for of in by_lang}
+                lines = (
+                    f"{heads[of]} {text}".strip() for of, texts in by_lang.items() for text in texts[:_MOST_FINDINGS]
+                )
+                told.append((model, "\n".join(lines)))
             for place, (model, text) in enumerate(told):
                 found.setdefault(f"{model} {place}", {"model": model})[lang] = text
         return list(found.values())

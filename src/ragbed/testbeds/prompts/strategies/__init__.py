@@ -3,7 +3,8 @@
 Some only change the prompt (`numbered`, `unwarned`); others parse the response or make several calls. The latter are
 generators, which yield the messages for a call, receive the response, and return the answer. They do not call models
 themselves, so that the caller can store every call and resume after an interruption. To add a strategy, put its texts
-into `strategies/<name>/{en,zh}` and add it to the tables below.
+into `strategies/<name>/{en,zh}` and add it to the tables below. A user's strategy is a folder with such texts, or a
+generator function named `python/module:function`.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from typing import TypeAlias
 
 from msgspec import Struct
 
+from ragbed.plugins import FUNCTION, load_function
 from ragbed.schema import Case, Lang, Message
 from ragbed.testbeds.prompts.citation_marks import strip_citations
 
@@ -99,10 +101,34 @@ STRATEGIES = ("quote", "numbered", "unwarned", "decompose", "isolate", "cite")
 
 def flow_of(case: Case) -> Flow | None:
     """Return a generator for a case's calls, or None if the case requires only a single call with its own messages."""
-    make = FLOWS.get(case.profile.partition(MARK)[2])
+    name = case.profile.partition(MARK)[2]
+    make = _load_flow(name) if name.startswith(FUNCTION) else FLOWS.get(name)
     if make is None:
         return None
     return make(StrategyInput(case.messages, case.question, [document.text for document in case.documents], case.lang))
+
+
+@cache
+def _load_flow(name: str) -> Callable[[StrategyInput], Flow]:
+    function = load_function(name)
+
+    def flow(given: StrategyInput) -> Flow:
+        calls, reply = function(given), None
+        while True:
+            try:
+                messages = calls.send(reply)
+            except StopIteration as ended:
+                if not isinstance(ended.value, str):
+                    raise TypeError(f"{name} must return the answer as a string, not {ended.value!r}") from None
+                return ended.value
+            reply = yield _user(messages) if isinstance(messages, str) else tuple(messages)
+
+    return flow
+
+
+def profile_name(strategy: str) -> str:
+    """Return the name of a strategy in a case's profile; a folder of texts is called by its last part."""
+    return strategy if strategy in STRATEGIES or strategy.startswith(FUNCTION) else Path(strategy).resolve().name
 
 
 def fill(template: str, values: Mapping[str, str]) -> str:
@@ -124,8 +150,8 @@ def _numbered(notes: Sequence[str]) -> str:
 
 @cache
 def read_texts(strategy: str | None, lang: Lang) -> Mapping[str, str]:
-    """Return a strategy's texts by file name, or an empty mapping if there is no strategy."""
-    if strategy is None:
+    """Return a strategy's texts by file name, or an empty mapping if there is no strategy or it is a function."""
+    if strategy is None or strategy.startswith(FUNCTION):
         return {}
-    folder = Path(__file__).parent / strategy / lang
-    return {path.name: path.read_bytes().decode().removesuffix("\n") for path in folder.iterdir()}
+    folder = Path(__file__).parent / strategy if strategy in STRATEGIES else Path(strategy)
+    return {path.name: path.read_bytes().decode().removesuffix("\n") for path in (folder / lang).glob("*.md")}

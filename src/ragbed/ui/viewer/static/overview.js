@@ -24,7 +24,7 @@ export async function drawOverview(go, signal) {
     el("button", { "aria-pressed": String(name === scorer), onclick: () => go(changed("scorer", name === "robust" ? null : name)) }, say(name))));
   return el("div", {},
     el("h1", {}, say("Overview")),
-    told.verdicts.map((one) => el("p", { class: "verdict" }, told.verdicts.length > 1 ? el("strong", {}, [one.model, several ? one.run : null].filter(Boolean).join(" · "), ": ") : null, one[spoken()])),
+    el("div", { class: "verdicts" }, told.verdicts.map((one) => el("div", { class: "card" }, told.verdicts.length > 1 ? el("strong", {}, [one.model, several ? one.run : null].filter(Boolean).join(" · ")) : null, el("ul", {}, one[spoken()].split("\n").map((line) => el("li", {}, line)))))),
     told.worst.length ? [el("h2", {}, say("Questions with most wrong responses")), el("ol", { class: "trials" }, told.worst.map(({ row, wrong, asked }) =>
       drawRow(row, null, say("wrong in {0} of {1}", wrong, asked))))] : null,
     el("div", { class: "row heading" }, el("h2", {}, say("All conditions")), choose),
