@@ -12,7 +12,7 @@ def make_case(
     answer: Sequence[Sequence[str]],
     fake: Sequence[Sequence[str]] | None = None,
     lang: Lang = "en",
-    documents: Sequence[str] = (),
+    documents: Sequence[str | Document] = (),
 ) -> Case:
     """Return a case with these texts."""
     return Case(
@@ -30,10 +30,14 @@ def make_case(
         profile="robust",
         seed=0,
         feasible=True,
-        documents=tuple(Document(text=text, stance="supports", kind="related", source=0) for text in documents),
+        documents=tuple(each if isinstance(each, Document) else _support(each) for each in documents),
         slots=(),
         messages=(),
         answer=tuple(map(tuple, answer)),
         fake=None if fake is None else tuple(map(tuple, fake)),
         expect="answer",
     )
+
+
+def _support(text: str) -> Document:
+    return Document(text=text, stance="supports", kind="related", source=0)

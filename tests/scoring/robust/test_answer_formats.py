@@ -67,13 +67,10 @@ def test_the_order_counts_only_if_the_question_asks_for_several_things(
         ("馆内有电梯吗？", "有", "不清楚馆内有没有电梯。", "zh", "refused"),
         ("Did Nvidia acquire Arm?", "Yes", "No, the documents do not say whether it did.", "en", "refused"),
         ("Did Messi win the cup?", "Yes", "Yes, Lionel Messi won it with Argentina in Qatar.", "en", "correct"),
-        (
-            "Was it designed by Gaudi?",
-            "Yes",
-            "Yes, the church in Barcelona was designed by Antoni Gaudi.",
-            "en",
-            "correct",
-        ),
+        ("Was it designed by Gaudi?", "Yes", "Yes, the church was designed by Antoni Gaudi.", "en", "correct"),
+        ("Is the tomato a fruit?", "yes", "Indeed it is; botanists class it as a berry.", "en", "correct"),
+        ("Can penguins fly?", "no", "They can't. They swim.", "en", "correct"),
+        ("西瓜属于葫芦科吗？", "是", "对，西瓜属于葫芦科。", "zh", "correct"),
     ],
 )
 def test_yes_and_no(question: str, answer: str, reply: str, lang: Lang, verdict: str) -> None:
