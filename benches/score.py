@@ -54,10 +54,8 @@ def main() -> None:
     # This is an upper bound: all processes are assumed to be as large as the largest.
     megabytes = used.ru_maxrss / 1024 * (min(cores, CORES) + 1)
     print(done.stdout)
-    print(
-        f"{trials:,} trials of {LENGTH} characters, all scorers: {seconds:.1f} s on {cores} cores ({cpu:.0f} s of CPU,"
-    )
-    print(f"{1e6 * cpu / trials:.0f} µs per trial), at most {megabytes:.0f} MB in all processes")
+    print(f"{trials:,} trials of {LENGTH} characters, all scorers: {seconds:.1f} s on {cores} cores")
+    print(f"({1e6 * cpu / trials:.0f} µs of CPU per trial), at most {megabytes:.0f} MB in all processes")
     print(f"load average at the end: {os.getloadavg()[0]:.1f}")
     is_fast = seconds <= SECONDS and megabytes <= MEGABYTES
     is_fast &= report[0] <= REPORT_SECONDS and report[1] <= REPORT_MEGABYTES

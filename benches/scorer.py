@@ -5,30 +5,29 @@
 
 `tests/scoring/validation/README.md` describes all files. Rows that are held out are neither read nor scored without
 `--held-out`. `--ablate` prints how many verdicts on all labelled responses and on a sample of the study's synthetic
-responses change without each family of rules, and how many more responses are then scored wrongly.
+responses change without each family of rules, and how many more are then scored wrongly. Only the responses for which
+a rule of the family has an effect are scored again.
 """
 
 from __future__ import annotations
 
 import argparse
 import re
-from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
 from importlib import import_module
-from itertools import islice
+from itertools import groupby, islice
 from multiprocessing import get_context
 from typing import Any, NamedTuple, cast
 
-from benches import ROOT
-from benches.scorer_rows import ORDINARY, Part, ValidationRow, read_final_labels, read_rows
+from benches.scorer_rows import LABELS, LabelledRow, Part, read_all_sets, read_part
 from ragbed.analysis.statistics.rates import wilson
-from ragbed.schema import Case
 from ragbed.scoring import score
+from ragbed.scoring.robust import certainty, gold
 from ragbed.scoring.value import Value
 
-FOLDER = ROOT / "tests" / "scoring" / "validation"
-LABELS = ("correct", "refused", "flagged")
 SCORERS = {"robust": "", "substring matching": "paper.", "original code": "code."}
+_NAMES = (*LABELS, "misled")
 _SAMPLED = 10  # one in so many of the study's responses is scored by `--ablate`
 _NEVER = re.compile("(?!)")
 # For each family of rules, the names in `ragbed.scoring.robust` that disable it, and their values.
@@ -60,19 +59,27 @@ FAMILIES: dict[str, dict[str, object]] = {
 }
 
 
-class Judged(NamedTuple):
-    """A row with its adjudicated labels and the values of all scorers."""
+class Scored(NamedTuple):
+    """A labelled row with the values of all scorers."""
 
-    row: ValidationRow
-    labels: dict[str, bool]
+    row: LabelledRow
     values: dict[str, Value]
 
-    def is_wrong(self, prefix: str, names: Iterable[str] = LABELS) -> bool:
-        return any(bool(self.values[f"{prefix}{name}"]) != self.labels[name] for name in names)
+    @property
+    def is_unsure(self) -> bool:
+        """Whether the robust scorer does not decide the response."""
+        return self.values["verdict"] == "unsure"
+
+    def is_wrong_if_forced(self) -> bool:
+        """Return whether the robust scorer is wrong if it must decide."""
+        values = self.values
+        if self.is_unsure:
+            values = values | {"correct": certainty(self.row.case, self.row.reply)["correct"] > 0.5}
+        return self.row.is_wrong(values)
 
 
 def main() -> int:
-    """Score the labelled rows; return 1 if a row has no label."""
+    """Score the labelled rows; return 1 if there are none."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--set", type=int, choices=(1, 2, 3, 4), default=1, help="validation set to score")
     parser.add_argument("--held-out", action="store_true", help="score the held-out rows instead of the rest")
@@ -82,97 +89,148 @@ def main() -> int:
         _print_ablations()
         return 0
     part = cast("Part", ("held-out" if options.held_out else "dev") + (f"-{options.set}" if options.set > 1 else ""))
-    rows, final = read_rows(FOLDER, part), read_final_labels(FOLDER, part)
-    missing = [row.id for row in rows if row.id not in final]
-    if missing or not rows:
-        print(f"{len(missing)} of {len(rows)} rows of part {part} have no label, e.g. {missing[:3]}")
-        return 1
-    judged = [Judged(row, final[row.id], score(row.case(), row.response)) for row in rows]
-    for lang in ("en", "zh"):
-        _print_results(lang, [each for each in judged if each.row.lang == lang])
-    _print_results("both languages", judged)
-    return 0
+    scored = [Scored(row, score(row.case, row.reply)) for row in read_part(part)]
+    for title in ("en", "zh", "both languages"):
+        _print_results(title, [each for each in scored if title in (each.row.case.lang, "both languages")])
+    return not scored
 
 
-def _print_results(title: str, judged: Sequence[Judged]) -> None:
+def _print_results(title: str, scored: Sequence[Scored]) -> None:
     print(f"\n{title}: errors in any of {', '.join(LABELS)}\n\n| Stratum | n | unsure | {' | '.join(SCORERS)} |")
     print("|---" * (3 + len(SCORERS)) + "|")
-    for stratum in sorted({each.row.stratum for each in judged}):
-        rows = [each for each in judged if each.row.stratum == stratum]
-        errors = [sum(each.is_wrong(prefix) for each in rows) for prefix in SCORERS.values()]
-        print(f"| {stratum} | {len(rows)} | {_unsure(rows)} | {' | '.join(map(str, errors))} |")
-    wrong = [each for each in judged if not each.labels["correct"]]
-    right = [each for each in judged if each.labels["correct"]]
-    ordinary = [each for each in judged if each.row.stratum in ORDINARY]
+    for stratum in sorted({each.row.stratum for each in scored}):
+        rows = [each for each in scored if each.row.stratum == stratum]
+        errors = [sum(each.row.is_wrong(each.values, prefix=prefix) for each in rows) for prefix in SCORERS.values()]
+        print(f"| {stratum} | {len(rows)} | {sum(each.is_unsure for each in rows)} | {' | '.join(map(str, errors))} |")
+    right = [each for each in scored if each.row.labels["correct"]]
+    wrong = [each for each in scored if not each.row.labels["correct"]]
+    ordinary = [each for each in scored if each.row.is_ordinary]
     print(f"\n| Pooled rate | n | {' | '.join(SCORERS)} |\n" + "|---" * (2 + len(SCORERS)) + "|")
-    _print_rate("false credit", wrong, lambda each, prefix: bool(each.values[f"{prefix}correct"]))
-    _print_rate("missed credit", right, lambda each, prefix: not each.values[f"{prefix}correct"])
-    _print_rate("refusal and flag errors", judged, lambda each, prefix: each.is_wrong(prefix, ("refused", "flagged")))
-    _print_rate("errors on ordinary responses", ordinary, lambda each, prefix: each.is_wrong(prefix))
-    print(f"\nunsure: {_unsure(judged)} of {len(judged)}; on ordinary responses {_unsure(ordinary)} of {len(ordinary)}")
-
-
-def _print_rate(name: str, rows: Sequence[Judged], is_error: Callable[[Judged, str], bool]) -> None:
-    cells = []
-    for prefix in SCORERS.values():
-        errors = sum(is_error(each, prefix) for each in rows)
-        cells.append(
-            f"{errors} ({errors / len(rows):.1%}, at most {wilson(errors, len(rows)).high:.1%})" if rows else "–"
+    _print_rate("false credit", wrong, ("correct",))
+    _print_rate("missed credit", right, ("correct",))
+    _print_rate("refusal and flag errors", scored, ("refused", "flagged"))
+    _print_rate("errors on ordinary responses", ordinary, LABELS)
+    print("\n| Responses | n | unsure | errors among decided | errors of a forced decision that are unsure |")
+    print("|---|---|---|---|---|")
+    for name, is_ordinary in (("ordinary", True), ("hard", False)):
+        rows = [each for each in scored if each.row.is_ordinary == is_ordinary]
+        decided = [each for each in rows if not each.is_unsure]
+        forced = [each for each in rows if each.is_wrong_if_forced()]
+        cells = (
+            _share(len(rows) - len(decided), len(rows)),
+            _share(sum(each.row.is_wrong(each.values) for each in decided), len(decided)),
+            _share(sum(each.is_unsure for each in forced), len(forced)),
         )
-    print(f"| {name} | {len(rows)} | {' | '.join(cells)} |")
+        print(f"| {name} | {len(rows)} | {' | '.join(cells)} |")
 
 
-def _unsure(rows: Sequence[Judged]) -> int:
-    return sum(each.values["verdict"] == "unsure" for each in rows)
+def _print_rate(name: str, rows: Sequence[Scored], names: Sequence[str]) -> None:
+    errors = [sum(each.row.is_wrong(each.values, names, prefix) for each in rows) for prefix in SCORERS.values()]
+    print(f"| {name} | {len(rows)} | {' | '.join(_share(count, len(rows)) for count in errors)} |")
 
 
-class _Row(NamedTuple):
-    """A response to score without a family; the study's responses have no labels."""
-
-    case: Case
-    reply: str
-    labels: dict[str, bool]
+def _share(count: int, total: int) -> str:
+    return f"{count} ({count / total:.1%}, at most {wilson(count, total).high:.1%})" if total else "–"
 
 
-_ROWS: list[_Row] = []  # shared with the processes that score
+_ROWS: list[LabelledRow] = []  # shared with the processes that score; the study's responses have no labels
+_AFFECTED: dict[str, list[int]] = defaultdict(list)  # for each family, the rows on which it has an effect
+
+
+class _Recorder:
+    """Stands for a function or a pattern, and notes whether its replacement would have another result."""
+
+    def __init__(self, family: str, noted: set[str], replacement: Any, original: Any) -> None:  # noqa: ANN401
+        self._family, self._noted, self._replacement, self._original = family, noted, replacement, original
+
+    def __call__(self, *given: object) -> object:
+        found = self._original(*given)
+        found = list(found) if isinstance(found, Iterator) else found
+        if found != self._replacement(*given):
+            self._noted.add(self._family)
+        return found
+
+    def __getattr__(self, method: str) -> Callable[..., object]:
+        def search(*given: object) -> object:
+            found = getattr(self._original, method)(*given)
+            found = list(found) if isinstance(found, Iterator) else found
+            if found and method != "sub":
+                self._noted.add(self._family)
+            return found
+
+        return search
 
 
 def _print_ablations() -> None:
-    from scripts.record.verdicts import read_rows_of_all_sets  # noqa: PLC0415 - this module imports the rows of benches
     from study.cases import match_cases, open_data, to_completion  # noqa: PLC0415 - only for this table
     from study.recordings import read_recording, recording_paths  # noqa: PLC0415
 
-    _ROWS.extend(_Row(case, reply, labels) for _, case, reply, labels in read_rows_of_all_sets())
+    _ROWS.extend(read_all_sets())
     labelled = len(_ROWS)
     with open_data(None) as folders:
         for recording in map(read_recording, recording_paths()):
             if folder := folders.find(recording):
                 for case, trial in islice(match_cases(recording, folder), 0, None, _SAMPLED):
                     if trial.outcome == "ok":
-                        _ROWS.append(_Row(case, to_completion(case, trial).reply or "", {}))
-    with get_context("fork").Pool(maxtasksperchild=1) as pool:  # each process patches the scorer before it scores
-        before, *results = pool.map(_score_without, ["", *FAMILIES], chunksize=1)
+                        _ROWS.append(LabelledRow("study", "", case, to_completion(case, trial).reply or "", {}))
+    context = get_context("fork")
+    with context.Pool(1) as pool:  # another process patches the scorer
+        before, affected = pool.apply(_score_and_record)
+    _AFFECTED.update(affected)
+    with context.Pool(maxtasksperchild=1) as pool:
+        results = pool.map(_score_without, FAMILIES, chunksize=1)
     total = len(_ROWS) - labelled
     print(f"| Family | verdicts changed, of {labelled:,} labelled | more errors | changed, of {total:,} of the study |")
     print("|---|---|---|---|")
     for name, after in zip(FAMILIES, results, strict=True):
-        changed = Counter(at < labelled for at in range(len(_ROWS)) if before[at] != after[at])
-        errors = [sum(map(_is_wrong, _ROWS, values)) for values in (before, after)]
-        share, of_study = changed[True] / labelled, changed[False] / total
-        print(f"| {name} | {changed[True]} ({share:.2%}) | {errors[1] - errors[0]:+} | {of_study:.2%} |")
+        changed = [at for at, values in after.items() if values != before[at]]
+        own = sum(at < labelled for at in changed)
+        errors = sum(_ROWS[at].is_wrong(after[at], _NAMES) - _ROWS[at].is_wrong(before[at], _NAMES) for at in changed)
+        print(f"| {name} | {own} ({own / labelled:.2%}) | {errors:+} | {(len(changed) - own) / total:.2%} |")
 
 
-def _score_without(family: str) -> list[tuple[Value, ...]]:
-    for name, value in FAMILIES.get(family, {}).items():
-        module, attribute = name.split(".")
-        patched: Any = import_module(f"ragbed.scoring.robust.{module}")
-        setattr(patched, attribute, value)
-    found = [score(row.case, row.reply) for row in _ROWS]
-    return [tuple(values[name] for name in (*LABELS, "misled", "verdict")) for values in found]
+def _score_and_record() -> tuple[list[dict[str, Value]], dict[str, list[int]]]:
+    """Return the scores of all rows, and for each family the rows whose scores can change without it."""
+    noted: set[str] = set()
+    affected: dict[str, list[int]] = {family: [] for family in FAMILIES}
+    for family, replacements in FAMILIES.items():
+        for name, value in replacements.items():
+            if isinstance(value, int):  # a limit can affect any row
+                affected[family] = list(range(len(_ROWS)))
+            else:
+                module, attribute = _find(name)
+                setattr(module, attribute, _Recorder(family, noted, value, getattr(module, attribute)))
+    before: list[dict[str, Value]] = [{}] * len(_ROWS)
+    questions = [row.case.question for row in _ROWS]
+    for _, group in groupby(sorted(range(len(_ROWS)), key=questions.__getitem__), key=questions.__getitem__):
+        numbers = list(group)
+        noted.clear()
+        _clear_caches()  # so that the answers to this question are read again
+        for at in numbers:
+            before[at] = _score(at)
+        for family in noted:
+            affected[family] += numbers
+    return before, affected
 
 
-def _is_wrong(row: _Row, values: tuple[Value, ...]) -> bool:
-    names = (*LABELS, "misled")
-    return any(
-        bool(value) != row.labels[name] for name, value in zip(names, values, strict=False) if name in row.labels
-    )
+def _score_without(family: str) -> dict[int, dict[str, Value]]:
+    for name, value in FAMILIES[family].items():
+        setattr(*_find(name), value)
+    _clear_caches()
+    return {at: _score(at) for at in _AFFECTED[family]}
+
+
+def _find(name: str) -> tuple[Any, str]:
+    """Return the module and the attribute with this name."""
+    module, _, attribute = name.partition(".")
+    return import_module(f"ragbed.scoring.robust.{module}"), attribute
+
+
+def _clear_caches() -> None:
+    for function in (gold.prepare, gold._read_answers, gold._slot, gold.read_question):
+        function.cache_clear()
+
+
+def _score(at: int) -> dict[str, Value]:
+    values = score(_ROWS[at].case, _ROWS[at].reply)
+    return {name: values[name] for name in (*_NAMES, "verdict")}

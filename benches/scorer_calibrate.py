@@ -13,7 +13,7 @@ import argparse
 import gzip
 import zlib
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple, get_args
+from typing import get_args
 
 import msgspec
 import numpy as np
@@ -21,55 +21,25 @@ from msgspec.structs import replace
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
-from benches.scorer import FOLDER
-from benches.scorer_rows import ORDINARY, read_final_labels, read_rows
+from benches.scorer_rows import CALIBRATION, Judged, judge_rows, read_part, read_written
 from benches.scorer_train import WEIGHTS
 from ragbed.schema import Lang
 from ragbed.scoring.robust.model import MOST_CERTAIN, load_weights
-from ragbed.scoring.robust.verdict import RobustVerdict, judge
-from tests.scoring.robust.adversarial_cases import read_cases
 
 BINS = 5
 MOST_UNSURE = 0.05  # maximum share of responses between the limits of `unsure`
-WIDTHS = (0.0, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45)
+WIDTHS = range(41)  # in percent
 PENALTY = 0.01  # draws the slope towards 1, for labels with few errors
-
-
-class Judged(NamedTuple):
-    """A labelled row with its verdict."""
-
-    question: str
-    lang: Lang
-    parts: int
-    is_ordinary: bool
-    judged: RobustVerdict
-    labels: dict[str, bool]
-
-
-def read_judged() -> list[Judged]:
-    """Return the verdicts on all rows that are used for the calibration."""
-    labels = read_final_labels(FOLDER, "held-out-4")
-    return [
-        Judged(
-            row.question,
-            row.lang,
-            len(row.answer),
-            row.stratum in ORDINARY,
-            judge(row.case(), row.response),
-            labels[row.id],
-        )
-        for row in read_rows(FOLDER, "held-out-4")
-    ]
 
 
 def odds_of(rows: Sequence[Judged], label: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the log odds and the labels of the rows to which a calibration applies."""
     if label in ("correct", "parts"):
-        rows, at, name = [each for each in rows if (each.parts > 1) == (label == "parts")], 0, "correct"
+        rows, at, name = [each for each in rows if each.has_parts == (label == "parts")], 0, "correct"
     else:
         at, name = 1 if label == "refused" else 2, label
     odds = np.clip([each.judged.odds[at] for each in rows], -MOST_CERTAIN, MOST_CERTAIN)
-    return odds, np.array([float(each.labels[name]) for each in rows])
+    return odds, np.array([float(each.row.labels[name]) for each in rows])
 
 
 def fit(odds: NDArray[np.float64], wanted: NDArray[np.float64]) -> tuple[float, float]:
@@ -89,14 +59,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--write", action="store_true", help="store the calibration beside the weights")
     write = parser.parse_args().write
-    rows = read_judged()
+    rows = judge_rows(read_part(CALIBRATION))
     print("| label, language | n | five bins: predicted % / observed % | calibration error |\n|---|---|---|---|")
-    for lang in get_args(Lang):
-        own = [each for each in rows if each.lang == lang]
+    by_lang = {lang: [each for each in rows if each.row.case.lang == lang] for lang in get_args(Lang)}
+    for lang, own in by_lang.items():
         for label in ("correct", "refused", "flagged"):
             print(f"| {label}, {lang} | {len(own)} | {_bins(own, label)} |")
-    for lang in get_args(Lang):
-        own = [each for each in rows if each.lang == lang]
+    for lang, own in by_lang.items():
         limits = _print_curve(own, lang)
         if write:
             path = WEIGHTS / f"{lang}.json.gz"
@@ -116,7 +85,7 @@ def _bins(rows: Sequence[Judged], label: str) -> str:
 
 def _predict(rows: Sequence[Judged], label: str) -> Iterator[tuple[NDArray[np.float64], NDArray[np.float64]]]:
     """Yield the probabilities and the labels of each half of the rows, calibrated on the other half."""
-    halves = [[each for each in rows if zlib.crc32(each.question.encode()) % 2 == half] for half in (0, 1)]
+    halves = [[each for each in rows if zlib.crc32(each.row.case.question.encode()) % 2 == half] for half in (0, 1)]
     for own, other in (halves, halves[::-1]):
         for name in ("correct", "parts") if label == "correct" else (label,):
             intercept, slope = fit(*odds_of(other, name))
@@ -129,30 +98,31 @@ def _print_curve(rows: Sequence[Judged], lang: Lang) -> tuple[float, float]:
     intercept, slope = fit(*odds_of(rows, "correct"))
     print(f"\n{lang}: credit by the width of `unsure` around a probability of one half\n")
     print("| width | unsure: ordinary, hard | wrong credit among decided: ordinary, hard |\n|---|---|---|")
-    best = (0.0, 0.0)
-    for width in WIDTHS:
-        low, high = ((np.log((0.5 + side) / (0.5 - side)) - intercept) / slope for side in (-width, width))
-        cells: list[list[str]] = [[], []]
-        shares = []
-        for is_ordinary in (True, False):
-            own = [each for each in rows if each.is_ordinary == is_ordinary]
-            unsure = [each.parts == 1 and low < each.judged.odds[0] <= high for each in own]
-            wrong = [
-                (each.judged.odds[0] > (low + high) / 2 if each.parts == 1 else bool(each.judged.correct))
-                != each.labels["correct"]
-                for each in own
-            ]
-            decided = [error for error, left_out in zip(wrong, unsure, strict=True) if not left_out]
-            shares.append(sum(unsure))
-            cells[0].append(f"{sum(unsure) / len(own):.1%}")
-            cells[1].append(f"{sum(decided) / max(1, len(decided)):.1%}")
-        print(f"| ±{width:.0%} | {', '.join(cells[0])} | {', '.join(cells[1])} |")
-        if sum(shares) <= MOST_UNSURE * len(rows):
-            best = (round(float(low), 2), round(float(high), 2))
-    low, high = best
-    for each in read_cases(lang):  # adversarial cases must be decided
-        odds = judge(each.case, each.reply).odds[0]
-        if low < odds <= high and len(each.case.answer) == 1:
-            low, high = (low, odds - 0.01) if each.correct else (odds, high)
+    low, high = 0.0, 0.0
+    for percent in WIDTHS:
+        side = percent / 100
+        limits = [float(np.log((0.5 + each) / (0.5 - each)) - intercept) / slope for each in (-side, side)]
+        is_unsure = [not each.has_parts and limits[0] < each.judged.odds[0] <= limits[1] for each in rows]
+        if sum(is_unsure) <= MOST_UNSURE * len(rows):
+            low, high = limits
+        if percent % 10 == 0:
+            print(f"| ±{percent}% | {_risk(rows, is_unsure, sum(limits) / 2)} |")
+    for each in judge_rows(row for row in read_written(lang) if row.source == "adversarial"):  # must be decided
+        odds = each.judged.odds[0]
+        if low < odds <= high and not each.has_parts:
+            low, high = (low, odds - 0.01) if each.row.labels["correct"] else (odds, high)
     print(f"\nchosen limits of the log odds: {low:.2f} to {high:.2f}")
-    return round(float(low), 2), round(float(high), 2)
+    return round(low, 2), round(high, 2)
+
+
+def _risk(rows: Sequence[Judged], is_unsure: Sequence[bool], middle: float) -> str:
+    """Return the shares of unsure verdicts, and those of wrong credit among the decided ones."""
+    unsure, errors = [], []
+    for is_ordinary in (True, False):
+        own = [(each, left) for each, left in zip(rows, is_unsure, strict=True) if each.row.is_ordinary == is_ordinary]
+        decided = [each for each, left in own if not left]
+        given = [bool(each.judged.correct) if each.has_parts else each.judged.odds[0] > middle for each in decided]
+        wrong = sum(credit != each.row.labels["correct"] for credit, each in zip(given, decided, strict=True))
+        unsure.append(f"{1 - len(decided) / len(own):.1%}")
+        errors.append(f"{wrong / max(1, len(decided)):.1%}")
+    return f"{', '.join(unsure)} | {', '.join(errors)}"

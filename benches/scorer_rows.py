@@ -1,99 +1,112 @@
-"""Read the rows and the labels of the scorer's validation sets."""
+"""Read the labelled responses to which the robust scorer is fitted and calibrated, and on which it is validated."""
 
 from __future__ import annotations
 
 import gzip
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
-
-import msgspec
+from typing import Any, Literal, NamedTuple, TypeAlias, get_args
 
 from ragbed.schema import Case, Document, Lang
+from ragbed.scoring.robust.verdict import RobustVerdict, judge
+from ragbed.scoring.value import Value
+from tests.scoring.robust.adversarial_cases import read_cases
+from tests.scoring.robust.cases import make_case
 
+FOLDER = Path(__file__).parents[1] / "tests" / "scoring"
 # The parts of the validation sets: development rows, and rows that were held out until they were scored.
 Part: TypeAlias = Literal["dev", "held-out", "dev-2", "held-out-2", "dev-3", "held-out-3", "dev-4", "held-out-4"]
+CALIBRATION: Part = "held-out-4"  # the part to which the models are not fitted
+LABELS = ("correct", "refused", "flagged")
+_ORDINARY = ("gold only", "rival only", "set-phrase refusal", "number and date variants")
+_MAX_VALUE = 40  # maximum number of characters of a document that consists only of a value
 
-ORDINARY = ("gold only", "rival only", "set-phrase refusal", "number and date variants")
-MAX_VALUE = 40  # maximum number of characters of a document that consists only of a value
 
+class LabelledRow(NamedTuple):
+    """A response with its labels; `stratum` is empty for cases that were written as tests."""
 
-class ValidationRow(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One response to label; see tests/scoring/validation/README.md."""
-
-    id: str
-    lang: Lang
+    source: str
     stratum: str
-    origin: str
-    question: str
-    answer: list[list[str]]
-    response: str
-    fake: list[list[str]] | None = None
-    documents: list[dict[str, Any]] = []
-    expect: Literal["answer", "refuse", "correct"] = "answer"
+    case: Case
+    reply: str
+    labels: dict[str, bool]
 
-    def case(self) -> Case:
-        """Return the case that the response answers."""
-        documents = tuple(
-            Document(
-                text=each["text"],
-                stance=each.get("stance", "distracts"),
-                kind=each.get("kind", "related"),
-                source=at,
-                # Rows that were written for the set have a rival value instead of a document.
-                states=each.get("states") or (each["text"] if len(each["text"]) <= MAX_VALUE else None),
-            )
-            for at, each in enumerate(self.documents)
-        )
-        return Case(
-            case=f"validation/{self.id}/noise@noise=0,k=5,arm=related,profile=robust,seed=0",
-            data="validation",
-            item=self.id,
-            lang=self.lang,
-            testbed="noise",
-            question=self.question,
-            noise=0,
-            noise_real=0,
-            k=len(documents),
-            true_ratio=0,
-            arm="related",
-            profile="robust",
-            seed=0,
-            feasible=True,
-            documents=documents,
-            slots=(),
-            messages=(),
-            answer=tuple(map(tuple, self.answer)),
-            fake=None if self.fake is None else tuple(map(tuple, self.fake)),
-            expect=self.expect,
-        )
+    @property
+    def is_ordinary(self) -> bool:
+        """Whether the response is of a kind that models often give."""
+        return self.stratum in _ORDINARY
+
+    def is_wrong(self, values: Mapping[str, Value], names: Sequence[str] = LABELS, prefix: str = "") -> bool:
+        """Return whether any of these scores differs from its label."""
+        return any(bool(values[f"{prefix}{name}"]) != self.labels[name] for name in names if name in self.labels)
 
 
-def read_rows(folder: Path, part: Part) -> list[ValidationRow]:
-    """Return the rows of a part."""
-    return [row for lang in ("en", "zh") for row in _decode(folder / f"{lang}-{part}.jsonl")]
+class Judged(NamedTuple):
+    """A labelled row with its verdict."""
+
+    row: LabelledRow
+    judged: RobustVerdict
+
+    @property
+    def has_parts(self) -> bool:
+        """Whether the answer has several parts."""
+        return len(self.row.case.answer) > 1
 
 
-def _decode(path: Path) -> Iterator[ValidationRow]:
-    for line in _read_lines(path):
-        yield msgspec.json.decode(line, type=ValidationRow)
+def read_part(part: Part) -> Iterator[LabelledRow]:
+    """Yield the rows of a part; tests/scoring/validation/README.md describes the files."""
+    labels = read_labels("adjudicated", part) or read_labels("author", part)
+    for lang in get_args(Lang):
+        for record in _read_records(FOLDER / "validation" / f"{lang}-{part}.jsonl.gz"):
+            documents = [_read_document(at, each) for at, each in enumerate(record.get("documents", []))]
+            case = make_case(record["question"], record["answer"], record.get("fake"), lang, documents)
+            yield LabelledRow(part, record["stratum"], case, record["response"], labels[record["id"]])
 
 
-def _read_lines(path: Path) -> list[bytes]:
-    """Return the lines of a file, which may be compressed, or nothing if it does not exist."""
-    compressed = path.with_name(f"{path.name}.gz")
-    if compressed.is_file():
-        return gzip.decompress(compressed.read_bytes()).splitlines()
-    return path.read_bytes().splitlines() if path.is_file() else []
+def read_written(lang: Lang) -> Iterator[LabelledRow]:
+    """Yield the cases of a language that regression tests check or that were written for training."""
+    for folder in ("adversarial", "phrasings", "training"):
+        for each in read_cases(lang, folder):
+            labels = {name: bool(getattr(each, name)) for name in LABELS}
+            yield LabelledRow(folder, "", each.case, each.reply, labels)
 
 
-def read_final_labels(folder: Path, part: Part) -> dict[str, dict[str, bool]]:
-    """Return the adjudicated labels of a part, or its author's labels if no one else labelled it."""
-    return read_labels(folder, "adjudicated", part) or read_labels(folder, "author", part)
+def read_pairs(lang: Lang) -> Iterator[LabelledRow]:
+    """Yield the labelled responses of a language without documents."""
+    for pair in _read_records(FOLDER / "labelled" / f"{lang}.jsonl"):
+        case = make_case(pair["question"], pair["answer"], pair["fake"], lang)
+        yield LabelledRow("labelled", pair["half"], case, pair["reply"], pair["labels"])
 
 
-def read_labels(folder: Path, labeller: str, part: Part) -> dict[str, dict[str, bool]]:
+def read_all_sets() -> Iterator[LabelledRow]:
+    """Yield the rows of all validation sets and the labelled responses without documents."""
+    for part in get_args(Part):
+        yield from read_part(part)
+    for lang in get_args(Lang):
+        yield from read_pairs(lang)
+
+
+def judge_rows(rows: Iterable[LabelledRow]) -> list[Judged]:
+    """Return the verdicts on rows."""
+    return [Judged(row, judge(row.case, row.reply)) for row in rows]
+
+
+def read_labels(labeller: str, part: Part) -> dict[str, dict[str, bool]]:
     """Return the labels of a labeller by the ID of the row."""
-    path = folder / "labels" / f"{labeller}-{part}.jsonl"
-    return {record["id"]: record for record in map(json.loads, _read_lines(path))}
+    records = _read_records(FOLDER / "validation" / "labels" / f"{labeller}-{part}.jsonl.gz")
+    return {record["id"]: record for record in records}
+
+
+def _read_document(at: int, record: dict[str, Any]) -> Document:
+    text, stance, kind = record["text"], record.get("stance", "distracts"), record.get("kind", "related")
+    # Rows that were written for the set have a rival value instead of a document.
+    states = record.get("states") or (text if len(text) <= _MAX_VALUE else None)
+    return Document(text=text, stance=stance, kind=kind, source=at, states=states)
+
+
+def _read_records(path: Path) -> list[dict[str, Any]]:
+    if not path.is_file():
+        return []
+    content = path.read_bytes()
+    return [json.loads(line) for line in (gzip.decompress(content) if path.suffix == ".gz" else content).splitlines()]

@@ -1,20 +1,20 @@
 """Fit the linear models of the robust scorer to labelled responses, and write their weights into the package.
 
-    python -m benches scorer_train [--folds 6 | --without dev-3]
+    python -m benches scorer_train [--folds 6]
 
 The data are the labelled responses of `tests/scoring`. With `--folds`, every response is predicted by models that have
-not seen its question; with `--without`, one part is predicted by models that have not seen it. Nothing is written then.
+not seen its question, and nothing is written.
 """
 
 from __future__ import annotations
 
 import argparse
 import gzip
-import json
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import NamedTuple, TypeAlias
+from itertools import chain
+from typing import NamedTuple, TypeAlias, get_args
 
 import msgspec
 import numpy as np
@@ -23,18 +23,24 @@ from scipy.optimize import minimize
 from scipy.sparse import csr_matrix
 
 from benches import ROOT
-from benches.scorer import FOLDER, LABELS
-from benches.scorer_rows import Part, read_final_labels, read_rows
-from ragbed.schema import Case, Lang
+from benches.scorer_rows import (
+    CALIBRATION,
+    Judged,
+    LabelledRow,
+    Part,
+    judge_rows,
+    read_pairs,
+    read_part,
+    read_written,
+)
+from ragbed.schema import Lang
 from ragbed.scoring.robust import model
 from ragbed.scoring.robust.features import by_sentence, mention_features, response_features, sentence_features
 from ragbed.scoring.robust.tokens import FALSE, TRUE
-from ragbed.scoring.robust.verdict import RobustVerdict, judge, read_case
-from tests.scoring.robust.adversarial_cases import read_cases
-from tests.scoring.robust.cases import make_case
+from ragbed.scoring.robust.verdict import read_case
 
 WEIGHTS = ROOT / "src" / "ragbed" / "scoring" / "robust" / "weights"
-PARTS: tuple[Part, ...] = ("dev", "held-out", "dev-2", "held-out-2", "dev-3", "held-out-3", "dev-4")
+PARTS = [part for part in get_args(Part) if part != CALIBRATION]
 SMALLEST = {"sentence": 0.2, "response": 0.02, "mention": 0.05}  # smaller weights change hardly any verdict
 PENALTIES = {"sentence": 0.08, "response": 3.0, "mention": 2.0}  # how strongly large weights are penalised
 # Added to the log odds of a flag and of a refusal; a cross-validation by set had the fewest errors near them.
@@ -50,75 +56,49 @@ Loss: TypeAlias = Callable[[Floats], tuple[float, Floats]]
 class Example(NamedTuple):
     """A labelled response with its features; `mentions` is empty if the mention model does not decide."""
 
-    source: str
-    stratum: str
-    case: Case
-    reply: str
-    labels: dict[str, bool]
+    row: LabelledRow
     sentences: list[set[str]]
     lengths: list[float]
     response: set[str]
     mentions: list[tuple[str, set[str]]]
-    has_misled: bool
-
-
-class Predicted(NamedTuple):
-    """A response and its verdict by models that were fitted without it."""
-
-    example: Example
-    judged: RobustVerdict
 
 
 def main() -> int:
     """Write the weights of both languages, or print the errors of a cross-validation."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--folds", type=int, default=0, help="parts of a cross-validation; nothing is written")
-    parser.add_argument("--without", choices=PARTS, help="part to predict without fitting to it; nothing is written")
-    options = parser.parse_args()
-    languages: tuple[Lang, ...] = ("en", "zh")
-    predicted: list[Predicted] = []
-    for lang in languages:
+    folds = parser.parse_args().folds
+    predicted: list[Judged] = []
+    for lang in get_args(Lang):
         examples = list(read_examples(lang))
-        if options.folds or options.without:
-            predicted += _predict(examples, options.folds, options.without)
+        if folds:
+            predicted += _predict(examples, folds)
             continue
-        WEIGHTS.mkdir(exist_ok=True)
         weights = fit(examples)
         (WEIGHTS / f"{lang}.json.gz").write_bytes(gzip.compress(msgspec.json.encode(weights), mtime=0))
         print(f"{lang}: {len(examples)} responses, {len(weights.sentence) + len(weights.mention)} weights")
     if predicted:
-        _print_errors("Part", predicted, lambda each: each.example.source)
-        rows = [each for each in predicted if each.example.stratum]
-        _print_errors("Stratum", rows, lambda each: each.example.stratum)
-        for lang in languages:
-            _print_errors(lang, [each for each in rows if each.example.case.lang == lang], lambda _: "all")
+        _print_errors("Part", predicted, lambda each: each.row.source)
+        rows = [each for each in predicted if each.row.stratum and each.row.source != "labelled"]
+        _print_errors("Stratum", rows, lambda each: each.row.stratum)
+        _print_errors("Language", rows, lambda each: each.row.case.lang)
     return 0
 
 
 def read_examples(lang: Lang) -> Iterator[Example]:
-    """Yield the labelled responses of a language."""
-    for part in PARTS:
-        labels = read_final_labels(FOLDER, part)
-        for row in (row for row in read_rows(FOLDER, part) if row.lang == lang):
-            yield _example(part, row.stratum, row.case(), row.response, labels[row.id])
-    for folder in ("adversarial", "phrasings", "training"):
-        for each in read_cases(lang, folder):
-            yield _example(folder, "", each.case, each.reply, {name: getattr(each, name) for name in LABELS})
-    for line in (FOLDER.parent / "labelled" / f"{lang}.jsonl").read_text("utf-8").splitlines():
-        pair = json.loads(line)
-        case = make_case(pair["question"], pair["answer"], pair["fake"], lang)
-        yield _example("labelled", "", case, pair["reply"], pair["labels"])
-
-
-def _example(source: str, stratum: str, case: Case, reply: str, labels: dict[str, bool]) -> Example:
-    reader = read_case(case, reply)
-    sentences = by_sentence(reader.tokens)
-    mentions = mention_features(reader.tokens) if len(reader.true) == 1 and (reader.true[0] or reader.false) else []
-    wanted = {name: bool(labels.get(name)) for name in (*LABELS, "misled")}
-    found = [sentence_features(sentence) for sentence in sentences] or [set()]
-    lengths = [model.sentence_length(sentence) for sentence in sentences] or [1.0]
-    responses = response_features(sentences)
-    return Example(source, stratum, case, reply, wanted, found, lengths, responses, mentions, "misled" in labels)
+    """Yield the labelled responses of a language with their features."""
+    own = (row for part in PARTS for row in read_part(part) if row.case.lang == lang)
+    for row in chain(own, read_written(lang), read_pairs(lang)):
+        reader = read_case(row.case, row.reply)
+        sentences = by_sentence(reader.tokens)
+        is_decided = len(reader.true) == 1 and bool(reader.true[0] or reader.false)
+        yield Example(
+            row,
+            [sentence_features(sentence) for sentence in sentences] or [set()],
+            [model.sentence_length(sentence) for sentence in sentences] or [1.0],
+            response_features(sentences),
+            mention_features(reader.tokens) if is_decided else [],
+        )
 
 
 def fit(examples: Sequence[Example]) -> model.Weights:
@@ -128,11 +108,11 @@ def fit(examples: Sequence[Example]) -> model.Weights:
     lengths = np.array([1 / length for each in examples for length in each.lengths])
     found = csr_matrix(_matrix(sentences, terms).multiply(lengths[:, None]))
     responses = _matrix([each.response for each in examples], response_terms)
-    copies = np.array([COPIES.get(each.source, 1.0) for each in examples])
+    copies = np.array([COPIES.get(each.row.source, 1.0) for each in examples])
     penalties = np.repeat([PENALTIES["sentence"], PENALTIES["response"], 0], [len(terms), len(response_terms), 1])
     solved = []
     for label in SHIFTS:
-        wanted = np.array([float(each.labels[label]) for each in examples])
+        wanted = np.array([float(each.row.labels[label]) for each in examples])
         loss = _phrase_loss(found, owners, responses, wanted, copies)
         solved.append(_minimize(loss, penalties))
     pairs = np.round(np.array(solved).T, 3)
@@ -154,13 +134,17 @@ def fit(examples: Sequence[Example]) -> model.Weights:
 def _fit_mentions(examples: Sequence[Example]) -> tuple[list[str], list[float]]:
     # A response that names the false answer is used twice: is the true one its answer, and is the false one?
     views = [(each, TRUE) for each in examples]
-    views += [(each, FALSE) for each in examples if each.has_misled and any(name == FALSE for name, _ in each.mentions)]
+    views += [
+        (each, FALSE)
+        for each in examples
+        if "misled" in each.row.labels and any(name == FALSE for name, _ in each.mentions)
+    ]
     mentions, owners = _flatten([[features for _, features in each.mentions] for each, _ in views])
     terms = _vocabulary(mentions)
     is_true = np.array([candidate == answer for each, answer in views for candidate, _ in each.mentions])
-    wanted = np.array([float(each.labels["correct" if answer == TRUE else "misled"]) for each, answer in views])
+    wanted = np.array([float(each.row.labels["correct" if answer == TRUE else "misled"]) for each, answer in views])
     penalties = np.repeat([PENALTIES["mention"], 0], [len(terms), 1])
-    copies = np.array([COPIES.get(each.source, 1.0) for each, _ in views])
+    copies = np.array([COPIES.get(each.row.source, 1.0) for each, _ in views])
     loss = _mention_loss(_matrix(mentions, terms), owners, is_true, wanted, copies)
     return list(terms), [float(weight) for weight in np.round(_minimize(loss, penalties), 3)]
 
@@ -245,40 +229,33 @@ def _pairs(terms: Iterable[str], weights: Floats, smallest: float) -> dict[str, 
     }
 
 
-def _predict(examples: Sequence[Example], folds: int, without: Part | None) -> Iterator[Predicted]:
-    """Yield the verdicts of responses by models that were fitted without them."""
-    load_weights = model.load_weights
-    for fold in range(folds or 1):
-        is_out = [
-            each.source == without if without else zlib.crc32(each.case.question.encode()) % folds == fold
-            for each in examples
-        ]
-        weights = fit([each for each, left_out in zip(examples, is_out, strict=True) if not left_out])
+def _predict(examples: Sequence[Example], folds: int) -> Iterator[Judged]:
+    """Yield the verdicts of responses by models that were fitted without their questions."""
+    load_weights, numbers = model.load_weights, [zlib.crc32(each.row.case.question.encode()) for each in examples]
+    for fold in range(folds):
+        weights = fit([each for each, number in zip(examples, numbers, strict=True) if number % folds != fold])
         model.load_weights = lambda _lang, fitted=weights: fitted  # type: ignore[assignment]
         model.known_features.cache_clear()
-        for each in (each for each, left_out in zip(examples, is_out, strict=True) if left_out):
-            yield Predicted(each, judge(each.case, each.reply))
+        left_out = (each.row for each, number in zip(examples, numbers, strict=True) if number % folds == fold)
+        yield from judge_rows(left_out)
     model.load_weights = load_weights
 
 
-def _print_errors(title: str, predicted: Sequence[Predicted], group: Callable[[Predicted], str]) -> None:
+def _print_errors(title: str, predicted: Sequence[Judged], group: Callable[[Judged], str]) -> None:
     """Print the number of errors per group; missed credit counts the verdict `unsure` as an error."""
     counts: dict[str, Counter[str]] = {}
     for each in predicted:
-        judged, labels = each.judged, each.example.labels
-        is_wrong = [bool(getattr(judged, name)) != labels[name] for name in LABELS]
+        values, is_right = each.judged._asdict(), each.row.labels["correct"]
         found = {
             "n": True,
-            "any error": any(is_wrong),
-            "wrong": not labels["correct"],
-            "false credit": bool(judged.correct) and not labels["correct"],
-            "missed credit": not judged.correct and labels["correct"],
-            "refusal": is_wrong[1],
-            "flag": is_wrong[2],
-            "refusal or flag": is_wrong[1] or is_wrong[2],
-            "unsure": judged.verdict == "unsure",
+            "any error": each.row.is_wrong(values),
+            "false credit": bool(each.judged.correct) and not is_right,
+            "missed credit": is_right and not each.judged.correct,
+            "refusal": each.row.is_wrong(values, ["refused"]),
+            "flag": each.row.is_wrong(values, ["flagged"]),
+            "unsure": each.judged.verdict == "unsure",
         }
-        for name in {group(each), "all"}:
+        for name in (group(each), "all"):
             counts.setdefault(name, Counter()).update(key for key, is_true in found.items() if is_true)
     print(f"\n| {title} | {' | '.join(found)} |\n" + "|---" * (len(found) + 1) + "|")
     for name, count in sorted(counts.items()):

@@ -10,7 +10,7 @@ import pytest
 
 from ragbed.analysis.comparison import ComparedCondition, Comparison
 from ragbed.analysis.gates import GateResult, as_junit, check_declines, check_floors, parse_floor
-from ragbed.analysis.metrics.cells import Cell, CellKey
+from ragbed.analysis.metrics.cells import ONE_SUPPORTING, Cell, CellKey
 from ragbed.analysis.statistics.paired import decline_test, paired_difference
 from ragbed.analysis.statistics.rates import LEVEL, clustered_wilson, student
 from ragbed.analysis.statistics.testing import ClusterSums, probabilities
@@ -192,14 +192,32 @@ def test_a_floor_selects_all_languages_and_ratios_by_default() -> None:
     assert one.name == "noise.accuracy of m on d, zh, noise 0.8, k 5"
 
 
-def test_a_floor_selects_the_plain_prompt_and_related_distractors() -> None:
+def test_a_floor_selects_the_plain_prompt() -> None:
     plain, poor = _cell(9, 10), _cell(0, 100)
     remedy = replace(poor, key=poor.key._replace(profile="robust+quote"))
-    arm = replace(poor, place={**poor.place, "arm": "random"})
-    (one,) = check_floors([parse_floor("noise.accuracy=0.5")], [remedy, plain, arm])
+    (one,) = check_floors([parse_floor("noise.accuracy=0.5")], [remedy, plain])
     assert one.state == "passed"
+    arm = replace(poor, place={**poor.place, "arm": "random"})
     (only,) = check_floors([parse_floor("noise.accuracy=0.5")], [remedy, arm])
     assert (only.name, only.state) == ("noise.accuracy of m on d, en, noise 0.8, k 5, arm random", "failed")
+
+
+def test_a_floor_names_its_distractors_if_the_run_has_several_conditions() -> None:
+    plain = _cell(9, 10)
+    single = replace(plain, key=plain.key._replace(data="single"), place={"noise": 0.8, "k": ONE_SUPPORTING})
+    cells = [plain, single, replace(plain, place={**plain.place, "arm": "random"})]
+    cells += [replace(plain, place=CellKey(k=k, arm="fixed")) for k in (1, 5)]
+    for ratio, ways in (("", "fixed, {}random, {}related"), ("@0.8", "0.8,fixed, {}0.8,random, {}0.8,related")):
+        with pytest.raises(UsageError) as caught:
+            check_floors([parse_floor(f"noise.accuracy{ratio}=0.5")], cells)
+        expected = (
+            f"has several distractor conditions. Name one: noise.accuracy@{ways.format(*['noise.accuracy@'] * 2)}."
+        )
+        assert str(caught.value).endswith(expected)
+        for way in ways.format("", "").split(", "):
+            assert len(check_floors([parse_floor(f"noise.accuracy@{way}=0.5")], cells)) == 1
+    assert len(check_floors([parse_floor("noise.accuracy@fixed=0.5")], cells[3:])) == 2
+    assert len(check_floors([parse_floor("noise.accuracy@0.8=0.5")], cells[:1])) == 1
 
 
 @pytest.mark.parametrize(
@@ -212,6 +230,8 @@ def test_a_floor_selects_the_plain_prompt_and_related_distractors() -> None:
         ("nois.accuracy=0.5", "Did you mean 'noise'"),
         ("noise.acuracy=0.5", "Did you mean 'accuracy'"),
         ("noise.accuracy@0.6=0.5", "the run has no value with this name"),
+        ("noise.accuracy@fixed=0.5", "the run has no value with this name"),
+        ("noise.accuracy@0.8,fixd=0.5", "use TESTBED.METRIC"),
         ("rejection.refusal_recall=0.5", "the run has no value with this name"),
     ],
 )

@@ -13,13 +13,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import NormalDist
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias, get_args
 from xml.etree import ElementTree as Xml
 
 from ragbed.analysis.comparison import Comparison, format_p, name_condition
 from ragbed.analysis.locale import find_metric, read_words
 from ragbed.analysis.metrics import METRICS, measure
-from ragbed.analysis.metrics.cells import Cell, decided_for, interval_of
+from ragbed.analysis.metrics.cells import USUAL, Cell, decided_for, interval_of
 from ragbed.analysis.run_cells import decided_in, is_monitored, read_report_cells
 from ragbed.analysis.statistics.planning import POWER, rate_size
 from ragbed.analysis.statistics.rates import ALPHA, LEVEL, Interval, quantile, student, trials_behind, two_sided
@@ -32,6 +32,7 @@ from ragbed.schema import Case
 from ragbed.scoring import open_scorers
 from ragbed.testbeds import WITHOUT_DOCUMENTS
 from ragbed.testbeds.prompts.strategies import MARK
+from ragbed.testbeds.settings import Arm
 
 # Verdicts of a hypothetical trial. No real response is both correct and a refusal, but every score is 1 here, because
 # some metrics use only trials in which a certain score is 1 and would otherwise have no data.
@@ -40,7 +41,7 @@ _VERDICTS = dict.fromkeys(("correct", "partial", "aligned", "refused", "flagged"
 # the second is scored.
 _REPEATS = 2
 
-SELECTOR = r"(?P<table>[\w-]+)\.(?P<metric>\w+)(?:@(?P<at>[\w.=]+))?(?::(?P<lang>en|zh))?"
+SELECTOR = r"(?P<table>[\w-]+)\.(?P<metric>\w+)(?:@(?P<at>[\w.=,]+))?(?::(?P<lang>en|zh))?"
 """The regular expression for selectors."""
 _UNPREDICTABLE = frozenset({"own-rag"})  # tables whose cells depend on the documents that a system retrieves
 
@@ -52,7 +53,7 @@ class CellSelector:
     Attributes:
         parameter: The option that contains the selector: `fail_under` or `until`.
         text: The value of the option, as entered by the user.
-        arm: The condition, e.g. `withheld`; None for the usual one.
+        arm: The condition or the distractors, e.g. `withheld` or `fixed`; None for the usual ones.
     """
 
     parameter: str
@@ -74,17 +75,17 @@ def parse_selector(parameter: str, text: str, match: re.Match[str], scorers: Seq
 
     Raises:
         UnknownName: The testbed or the metric does not exist.
-        ValueError: The noise ratio is not a number.
+        ValueError: The condition is neither a noise ratio nor distractors, nor both, e.g. `0.8,fixed`.
     """
     if match["table"] not in METRICS:
         raise UnknownName("testbed", match["table"], METRICS)
     if find_metric(match["metric"]) is None and not scorers:
         raise UnknownName("metric", match["metric"], read_words("en").section("definitions"))
-    at = match["at"]
-    if match["table"] in WITHOUT_DOCUMENTS:
-        return CellSelector(parameter, text, match["table"], match["metric"], None, match["lang"], at)
-    noise = None if at is None else float(at)
-    return CellSelector(parameter, text, match["table"], match["metric"], noise, match["lang"], None)
+    parts = match["at"].split(",") if match["at"] else []
+    known = parts if match["table"] in WITHOUT_DOCUMENTS else get_args(Arm)
+    arm = parts.pop() if parts and parts[-1] in known else None
+    noise = float(",".join(parts)) if parts else None
+    return CellSelector(parameter, text, match["table"], match["metric"], noise, match["lang"], arm)
 
 
 class PlannedCells:
@@ -127,7 +128,7 @@ def check_planned(selector: CellSelector, cells: Sequence[Cell]) -> list[Cell]:
     """
     present = _table_cells(selector, cells)
     if selector.table in _UNPREDICTABLE and any(
-        selector.lang in (None, cell.key.lang) and selector.arm in (None, cell.place.get("arm")) for cell in present
+        selector.lang in (None, cell.key.lang) and selector.arm in (None, cell.mix) for cell in present
     ):
         return []
     try:
@@ -150,15 +151,15 @@ def select_cells(selector: CellSelector, cells: Iterable[Cell]) -> list[Cell]:
     """Return the plain-prompt cells that match a selector, for every model, dataset, language and noise ratio.
 
     Raises:
-        UsageError: No cell matches the selector.
+        UsageError: No cell matches the selector, or it names no distractors and the metric has several.
     """
-    # Use non-default distractor conditions only for metrics that the default condition lacks, such as `noise_effect`.
     table = _table_cells(selector, cells)
     named = [cell for cell in table if cell.estimate.metric == selector.metric]
     if table and not named:
         raise UnknownName(f"metric of {selector.table}", selector.metric, {cell.estimate.metric for cell in table})
     if selector.arm is not None:
-        named = [cell for cell in named if cell.place.get("arm") == selector.arm]
+        named = [cell for cell in named if cell.mix == selector.arm]
+    # Use other conditions only for metrics that the default condition lacks, such as `noise_effect`.
     usual = [cell for cell in named if cell.has_usual_distractors]
     selected = [
         cell
@@ -178,7 +179,8 @@ def select_cells(selector: CellSelector, cells: Iterable[Cell]) -> list[Cell]:
 
 
 def _table_cells(selector: CellSelector, cells: Iterable[Cell]) -> list[Cell]:
-    return [
+    """Return the plain-prompt cells of a selector's testbed, which has one mix of documents or that of the selector."""
+    found = [
         cell
         for cell in cells
         if cell.table == selector.table
@@ -186,6 +188,14 @@ def _table_cells(selector: CellSelector, cells: Iterable[Cell]) -> list[Cell]:
         and (cell.scorer == "robust" or cell.is_own)
         and MARK not in cell.key.profile
     ]
+    mixes = {(cell.mix, cell.place.get("noise")) for cell in found if cell.estimate.metric == selector.metric}
+    arms = sorted({arm for arm, _ in mixes})
+    if selector.arm is None and USUAL in arms and len(arms) > 1:
+        noise = selector.noise
+        ways = [f"{noise:g},{arm}" if noise is not None and (arm, noise) in mixes else arm for arm in arms]
+        spellings = ", ".join(f"{selector.table}.{selector.metric}@{way}" for way in ways)
+        raise UsageError(f"{selector}: the run has several distractor conditions. Name one: {spellings}.")
+    return found
 
 
 def describe_cell(cell: Cell) -> str:

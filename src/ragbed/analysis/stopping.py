@@ -44,7 +44,7 @@ _DISTANCE = 0.05  # difference from a gate's minimum that a fixed plan is design
 _FIRST_LOOK = 5  # minimum number of questions before the first check; fewer questions cannot decide any condition
 _STEP = 1.02  # minimum factor by which the number of questions grows between two checks
 _WIDTH = re.compile(SELECTOR + r"\s*(?:±|\+-|\+/-)\s*(?P<points>\d+(?:\.\d+)?)\s*%?")
-_FORM = 'use "TESTBED.METRIC[@NOISE][:LANG] ± POINTS" or decided, e.g. "noise.accuracy@0.8 ± 10"'
+_FORM = 'use "TESTBED.METRIC[@CONDITION][:LANG] ± POINTS" or decided, e.g. "noise.accuracy@0.8 ± 10"'
 _NOT_CALLED = "No model was called."
 
 

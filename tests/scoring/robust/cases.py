@@ -12,7 +12,7 @@ def make_case(
     answer: Sequence[Sequence[str]],
     fake: Sequence[Sequence[str]] | None = None,
     lang: Lang = "en",
-    documents: Sequence[str] = (),
+    documents: Sequence[str | Document] = (),
 ) -> Case:
     """Return a case with these texts."""
     return Case(
@@ -30,10 +30,25 @@ def make_case(
         profile="robust",
         seed=0,
         feasible=True,
-        documents=tuple(Document(text=text, stance="supports", kind="related", source=0) for text in documents),
+        documents=tuple(each if isinstance(each, Document) else _support(each) for each in documents),
         slots=(),
         messages=(),
         answer=tuple(map(tuple, answer)),
         fake=None if fake is None else tuple(map(tuple, fake)),
         expect="answer",
     )
+
+
+def _support(text: str) -> Document:
+    return Document(text=text, stance="supports", kind="related", source=0)
+
+
+def spread(*rows: tuple[object, ...]) -> list[tuple[object, ...]]:
+    """Return a test for each response of rows that end with the right and the wrong responses, separated by slashes."""
+    return [
+        (*shared, reply, is_right)
+        for *shared, right, wrong in rows
+        for replies, is_right in ((right, True), (wrong, False))
+        if replies
+        for reply in str(replies).split(" / ")
+    ]

@@ -10,7 +10,6 @@ from ragbed.schema import Lang
 from ragbed.scoring.robust import score
 from tests.scoring.robust.cases import make_case
 
-_WHEN = {"en": "When did it open?", "zh": "什么时候开业？"}
 _HOW_MANY = {"en": "How many were there?", "zh": "有多少？"}
 _YEAR_ZH = "哪一年开业？"
 
@@ -115,39 +114,28 @@ def test_one_part_of_a_duration_is_not_the_duration(gold: str, reply: str, is_co
 
 
 @pytest.mark.parametrize(
-    ("gold", "reply", "is_correct"),
-    [
-        ("40 °F", "It was 40 degrees Fahrenheit.", True),
-        ("40 °C", "It was 40 degrees Celsius.", True),
-        ("40 °C", "It was 40 degrees.", True),
-        ("40 degrees", "It was 40 degrees Fahrenheit.", True),
-    ],
-)
-def test_degrees_fahrenheit_are_not_degrees_celsius(gold: str, reply: str, is_correct: bool) -> None:
-    assert _is_correct("How hot was it?", gold, reply, "en") is is_correct
-
-
-@pytest.mark.parametrize(
     ("question", "gold", "reply", "lang", "is_correct"),
     [
         ("主峰標高多少公尺？", "3952公尺", "三千九百五十二公尺。", "zh", True),
         ("跑道有多長？", "500公尺", "500平方公尺。", "zh", False),
         ("泳池有多大？", "500平方公尺", "五百平方公尺。", "zh", True),
         ("民國幾年開業？", "107年", "民國107年。", "zh", True),
+        ("How hot was it?", "40 °F", "It was 40 degrees Fahrenheit.", "en", True),
+        ("How hot was it?", "40 °C", "It was 40 degrees Celsius.", "en", True),
+        ("How hot was it?", "40 °F", "It was 40 degrees Celsius.", "en", False),
+        ("How hot was it?", "40 °C", "It was 40 degrees.", "en", True),
+        ("How hot was it?", "40 degrees", "It was 40 degrees Fahrenheit.", "en", True),
+        ("用了多久？", "90年", "九十年。", "zh", True),
+        ("用了多久？", "50年", "五十年", "zh", True),
+        ("用了多久？", "80年", "80年", "zh", True),
+        ("用了多久？", "60年", "于1960年建成。", "zh", False),
+        ("What share burned?", "12.5%", "One eighth of it.", "en", True),
     ],
 )
 def test_a_number_can_be_written_in_another_form(
     question: str, gold: str, reply: str, lang: Lang, is_correct: bool
 ) -> None:
     assert _is_correct(question, gold, reply, lang) is is_correct
-
-
-@pytest.mark.parametrize(
-    ("gold", "reply", "is_correct"),
-    [("90年", "九十年。", True), ("50年", "五十年", True), ("80年", "80年", True), ("60年", "于1960年建成。", False)],
-)
-def test_a_duration_can_have_the_form_of_a_year(gold: str, reply: str, is_correct: bool) -> None:
-    assert _is_correct("用了多久？", gold, reply, "zh") is is_correct
 
 
 @pytest.mark.parametrize(

@@ -62,6 +62,17 @@ def test_a_time_of_day_matches_in_every_notation(hour: int, minute: int) -> None
         for answer in (f"{short}:{minute:02} {half}.m.", f"{hour:02}:{minute:02}"):
             assert _score("What time does it start?", answer, reply)["correct"], (answer, reply)
         assert not _score("What time does it start?", f"{hour:02}:{(minute + 1) % 60:02}", reply)["correct"]
+    if minute:
+        reply = f"It starts at {in_words(minute)} past {in_words(short)} in the {('morning', 'afternoon')[hour >= 12]}."
+        assert _score("What time does it start?", f"{hour:02}:{minute:02}", reply)["correct"], reply
+
+
+@given(st.integers(12, 20), st.integers(2, 9))
+def test_a_century_and_a_decade_match_in_other_notations(century: int, tens: int) -> None:
+    for number in (century, century + 1):
+        found = _score("In which century was it built?", f"{number}th century", f"In the {century - 1}00s.")["correct"]
+        assert found is (number == century)
+    assert _score("In which decade was it built?", f"{century - 1}{tens}0s", f"In the {tens}0s.")["correct"]
 
 
 @pytest.mark.parametrize("name", ["Barnes & Noble", 'the "Old Mill"', "Café Müller", "Côte d'Or", "<Edge>"])

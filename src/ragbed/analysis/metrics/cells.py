@@ -27,6 +27,7 @@ Scope: TypeAlias = Literal["all", "known", "unknown", "unsure"]
 # The number of documents in the key of a cell whose conditions have one supporting document and a growing number of
 # distractors, so that they share no number of documents.
 ONE_SUPPORTING = 0
+USUAL = "related"  # the default distractors, which cells do not name
 JUDGED = "judge "  # the name of a judge's scorer is this prefix followed by the judge's name
 RULES = "rules "  # in place of a judge's name: the rules, followed by the number of labels that correct them, if any
 
@@ -60,6 +61,11 @@ class Cell:
         return self.is_own and self.sums is None
 
     @property
+    def mix(self) -> str:
+        """The distractor condition, or the condition of a testbed that shows no documents."""
+        return "fixed" if self.place.get("k") == ONE_SUPPORTING else self.place.get("arm") or USUAL
+
+    @property
     def has_usual_distractors(self) -> bool:
         """Return whether the cell is for the default distractor condition."""
         return self.place.get("arm") in (None, CLEAN)
@@ -68,7 +74,7 @@ class Cell:
         """Return the cell as a record for a JSON report."""
         return (
             {"table": self.table, **self.key._asdict(), "scorer": self.scorer, "scope": self.scope}
-            | {name: self.place.get(name, "related" if name == "arm" else None) for name in CellKey.__annotations__}
+            | {name: self.place.get(name, USUAL if name == "arm" else None) for name in CellKey.__annotations__}
             | msgspec.structs.asdict(self.estimate)
         )
 

@@ -8,7 +8,7 @@ from itertools import groupby
 from typing import NamedTuple
 
 from ragbed.scoring.robust.match import Mention
-from ragbed.scoring.robust.model import load_weights, weigh_candidates
+from ragbed.scoring.robust.model import calibrate, load_weights, weigh_candidates
 from ragbed.scoring.robust.reader import ResponseReader
 from ragbed.scoring.robust.tokens import FALSE, TRUE, Token
 
@@ -17,8 +17,8 @@ MIN_CHANCE = 0.1
 REPEATED = 0.2  # minimum probability of a false answer that the response attributes to a document
 # Minimum log odds of a name and of a number or date if the response mentions no other candidate.
 ALONE_NAME, ALONE_NUMBER = -0.05, -0.1
-# The log odds between which a response that names all parts of an answer is `unsure`.
-NO_PARTS, ALL_PARTS = -4.0, 1.2
+# The calibrated probabilities between which a response that names all parts of an answer is `unsure`.
+NO_PARTS, ALL_PARTS = 0.18, 0.6
 
 
 class Decision(NamedTuple):
@@ -120,6 +120,7 @@ def _decide_parts(reader: ResponseReader) -> Decision:
     odds = _log_odds(chances.get(TRUE, 0.0))
     if chances.get(FALSE, 0.0) < MIN_CHANCE:
         false = []
-    if odds <= NO_PARTS:
+    chance = calibrate(odds, "parts", reader.lang)
+    if chance <= NO_PARTS:
         true = [[] for _ in true]
-    return Decision(true, false, evidence, odds, is_contested=NO_PARTS < odds <= ALL_PARTS)
+    return Decision(true, false, evidence, odds, is_contested=NO_PARTS < chance <= ALL_PARTS)

@@ -40,8 +40,16 @@ ASKS_WHO = lazy(  # 'Name the country's president' asks for a person, but 'Which
 )
 # Chinese verbs that answer a question with yes.
 _AFFIRMATIVE_ZH = words("有 能 会 可以 需要 可见 属于 可能 允许 支持 存在")
-# Short answers that are neither names nor phrases.
-YES_OR_NO = words("yes no 是 是的 对 否 不是")
+# Short answers that are neither names nor phrases, with the expressions for them at the start of a response. 'It is.'
+# means yes, but 'It is unclear.' does not; 'Indeed, it is not.' means no.
+_HE_IS = r"(?:it|they|he|she|that|there) (?:is|was|are|were|do|does|did|has|have|had|can|could|will|would)"
+_END = r"(?: indeed)?(?=[,.;!]| -|\Z)(?![^.;!\n]*\b(?:not|never|no|nor|cannot|false|wrong|however|but)\b)"
+_INDEED = rf"(?:indeed,? |[a-z]+ speaking,? |correct,? )?(?:{_HE_IS}|indeed|correct|of course)"
+_YES = rf"(?:(?:yep|yeah|yup)\b|{_INDEED}{_END})"
+_NO = rf"(?:nope\b|{_HE_IS}(?: not|n't|(?<=can)'t)(?=[,.;!]| -|\Z))"
+_YES_ZH = "(?:是的|没错|(?:对|的确|确实|当然)(?=[,。!]))"
+_NO_ZH = "(?:(?:不是的?|并非|并不(?:是|会|能|可以|属于)?|不)(?=[,。!]))"
+YES_OR_NO = {"yes": _YES, "no": _NO, "是": _YES_ZH, "是的": _YES_ZH, "对": _YES_ZH, "否": _NO_ZH, "不是": _NO_ZH}
 # Words that are not surnames but occur in the names of organisations, prizes and competitions.
 ORGANISATIONS = words(
     "university company foundation institute committee group ltd inc corp council prize award cup league college "
@@ -81,7 +89,7 @@ def as_name(alias: str, folded: str, lang: Lang) -> Name | None:
         return Name("", rf"(?<![0-9.十-]){first} ?(?:-|:|比|(?:goals? )?to) ?{second}(?![0-9十]|\.[0-9])")
     if folded in YES_OR_NO:
         negated = "" if folded.isascii() else "(?<![不并未非没])"
-        return Name("", negated + _bounded(folded, folded[0], folded[-1]))
+        return Name("", rf"{negated}{_bounded(folded, folded[0], folded[-1])}|\A\W*{YES_OR_NO[folded]}")
     if folded in _AFFIRMATIVE_ZH:
         return Name(folded, f"(?<![不没未无否]){folded}(?![否不没])")  # 是否有, 能否 and 有没有 ask
     split = _ACRONYM.sub(lambda match: " ".join(match[0]), alias)
@@ -95,7 +103,10 @@ def as_name(alias: str, folded: str, lang: Lang) -> Name | None:
         between = phrase[before.end() : run.start()]
         are_words = before[0].isalpha() and run[0].isalpha() and min(len(before[0]), len(run[0])) > 1
         are_separate = lang == "en" and are_words and between.strip("'-")
-        parts += [r"[\W_]{1,3}" if are_separate else r"[\W_]{0,3}", _escape(run[0])]
+        parts += [
+            r"[\W_]{1,3}" if are_separate else r"[\W_]{0,3}",
+            "(?:and|&)" if run[0] == "and" else re.escape(run[0]),
+        ]
     key = max((run[0] for run in runs if run[0] != "and"), key=len, default=runs[0][0])
     last = _LAST_WORD.search(alias) if lang == "en" else None
     if last and not alias.endswith("s"):  # also match 'oaks' for 'oak'
@@ -156,10 +167,6 @@ def find_surname(alias: str, folded: str, question: str) -> Name | None:
         first = f"{re.escape(family[0])}|{re.escape(last[0].upper())}"
         written = rf"(?<![A-Za-z])(?:{first}){rest}|\A[^A-Z]*\Z"
     return Name(last, surname, "name.surname", " ".join(given), written)
-
-
-def _escape(run: str) -> str:
-    return "(?:and|&)" if run == "and" else re.escape(run)
 
 
 def _bounded(pattern: str, first: str, last: str) -> str:

@@ -29,19 +29,10 @@ _ALIKE = {
     **{chr(0x2460 + number): f"({number + 1}) " for number in range(20)},  # circled digits
     "，": ", ",  # unlike an ASCII comma (1,313), this comma is never part of a number
     # Fractions and exponents: 1½ becomes 1 1/2, and 10⁵ becomes 10^5.
-    "½": " 1/2",
-    "¼": " 1/4",
-    "¾": " 3/4",
+    **dict(zip("½¼¾", (" 1/2", " 1/4", " 3/4"), strict=True)),
     **{character: f"^{digit}" for character, digit in zip("⁰¹⁴⁵⁶⁷⁸⁹⁻", "01456789-", strict=True)},
     # Letters that Unicode normalisation does not decompose into a base letter and an accent.
-    "ø": "o",
-    "ł": "l",
-    "đ": "d",
-    "ð": "d",
-    "þ": "th",
-    "æ": "ae",
-    "œ": "oe",
-    "ı": "i",
+    **dict(zip("øłđðþæœı", ("o", "l", "d", "d", "th", "ae", "oe", "i"), strict=True)),
 }
 _GAPS: dict[Lang, re.Pattern[str]] = {
     # Both patterns start with a space instead of a lookbehind, which makes the search faster.

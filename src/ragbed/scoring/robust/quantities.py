@@ -39,6 +39,7 @@ _CURRENCY = lazy(r"(?:us\$|[$€£¥]) ?$")
 _AFTER = lazy(
     r"[ -]{0,2}(per cent|percentage points?|years?[ -]old|"
     r"(?:miles|km|kilomet(?:re|er)s) (?:per|an) hour|(?:km|mi)/hr?(?![a-z])|"
+    r"(?:degrees?|deg|°) (?:fahrenheit|celsius|centigrade|[cf])(?![a-z])|"
     r"(?:u\.?s\.?|american) dollars?(?![a-z])|(?:square|sq\.?|cubic) [a-z]+|"
     r"[a-z]+2?|[%°℃$€£¥][cf]?|[^\W\da-z_]{1,5})"
 )
@@ -246,7 +247,7 @@ def _unit_after(text: str, end: int) -> tuple[str, int] | None:
     if word[0].isalnum() and not word.isascii():
         known = _known_length(word)
         return UNITS.get(word[:known], ""), (match.start(1) + known if known else end)
-    unit = UNITS.get(word) or _PHRASES.get(word[:8]) or _square_or_cubic_unit(word)
+    unit = UNITS.get(word) or _PHRASES.get(word[:8]) or _compound_unit(word)
     if unit:
         return unit, match.end()
     if match.start(1) == end:
@@ -254,11 +255,11 @@ def _unit_after(text: str, end: int) -> tuple[str, int] | None:
     return (f"~{word.removesuffix('s')}", match.end()) if word.endswith("s") and word not in _STOP else ("", end)
 
 
-def _square_or_cubic_unit(phrase: str) -> str:
-    """Return the unit for a phrase such as 'square kilometres', or an empty string if the unit is unknown."""
+def _compound_unit(phrase: str) -> str:
+    """Return the unit for 'square kilometres' or 'degrees Celsius', or an empty string if the unit is unknown."""
     first, _, last = phrase.partition(" ")
-    unit = UNITS.get(last)
-    return f"{unit}{3 if first == 'cubic' else 2}" if unit else ""
+    power = "" if first.startswith(("deg", "°")) else 3 if first == "cubic" else 2
+    return f"{UNITS[last]}{power}" if last in UNITS else ""
 
 
 def _known_length(word: str) -> int:

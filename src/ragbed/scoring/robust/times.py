@@ -1,4 +1,4 @@
-"""Read times of day: 8:30 PM, 20:30 and 晚上八点半."""
+"""Read times of day in any notation: 8:30 PM, 20:30, half past eight and 晚上八点半."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from ragbed.scoring.robust.numerals import chinese_value
+from ragbed.scoring.robust.numerals import chinese_value, english_value
 from ragbed.scoring.robust.patterns import lazy
 
 # For each part of the day, the hours that are in the afternoon or evening: 晚上8点 is 20:00, but 晚上1点 is 1:00.
@@ -18,8 +18,10 @@ _PARTS = {
     **dict.fromkeys(("夜里", "深夜", "半夜"), range(6, 12)),
 }
 _WITH_MIDNIGHT = re.compile("凌晨|[晚夜]")  # 12点 is midnight in these parts of the day
+_HOURS = "one two three four five six seven eight nine ten eleven twelve".replace(" ", "|")
 _ENGLISH = lazy(
-    r"(?<![0-9a-z:.])(?:(?P<hour>[01]?[0-9]|2[0-3])(?:(?P<separator>[:.])(?P<minute>[0-5][0-9])(?::[0-5][0-9])?)?"
+    r"(?<![0-9a-z:.])(?:(?:at )?(?:(?P<hour>[01]?[0-9]|2[0-3])(?:(?P<separator>[:.])(?P<minute>[0-5][0-9])"
+    rf"(?::[0-5][0-9])?)?|(?:(?P<count>half|quarter|[a-z-]+) (?P<link>past|to) )?(?P<word>{_HOURS}))"
     r"(?P<clock> o'clock)?(?: ?(?P<half>[ap]\.?m\b\.?|in the (?:morning|afternoon|evening)|at night))?"
     r"|(?P<name>noon|midnight|正午|午夜))(?![0-9])"
 )
@@ -59,7 +61,7 @@ def read_time(folded: str, question: str) -> frozenset[int]:
     """
     is_other = _ASKS_OTHER.search(question) is not None
     asks_time = not is_other and _ASKS_TIME.search(question) is not None
-    if found := _ENGLISH.fullmatch(folded):
+    if (found := _ENGLISH.fullmatch(folded)) and not found["word"]:
         is_time = found["half"] or found["name"] or (found["separator"] == ":" and asks_time)
         return _read_english(found, is_open=not (found["hour"] or "0").startswith("0")) if is_time else frozenset()
     if folded == "零点":
@@ -77,15 +79,21 @@ def find_times(text: str) -> Iterator[Time]:
         taken.append(found.span())
         yield Time(_read_chinese(found, is_open=False), *found.span())
     for found in _ENGLISH.finditer(text):
-        is_marked = found["half"] or found["clock"] or found["name"] or found["separator"] == ":"
+        is_marked = found["half"] or found["clock"] or found["link"] or found["name"] or found["separator"] == ":"
         if is_marked and not any(start < found.end() and found.start() < end for start, end in taken):
-            yield Time(_read_english(found, is_open=bool(found["clock"])), *found.span())
+            yield Time(_read_english(found, is_open=not found["hour"] or bool(found["clock"])), *found.span())
 
 
 def _read_english(found: re.Match[str], *, is_open: bool) -> frozenset[int]:
     if found["name"]:
         return frozenset({720 if found["name"] in ("noon", "正午") else 0})
-    hour, minute = int(found["hour"]), int(found["minute"] or 0)
+    hour = int(found["hour"] or english_value(found["word"]) or 1)
+    minute = int(found["minute"] or 0)
+    if found["link"]:
+        count = {"half": 30, "quarter": 15}.get(found["count"]) or english_value(found["count"])
+        if count is None:
+            return frozenset()
+        hour, minute = (hour, int(count)) if found["link"] == "past" else ((hour - 1) % 12, 60 - int(count))
     half = (found["half"] or "").strip()
     if half and 1 <= hour <= 12:
         is_night = half == "at night" and (hour == 12 or hour < 6)

@@ -26,6 +26,7 @@ _FORMS: Final = {
     "cm": "cm centimetre centimetres centimeter centimeters 厘米 公分",
     "m": "m metre metres meter meters 米 公尺",
     "km": "km kph kmh kilometre kilometres kilometer kilometers 公里 千米",  # 300 km/h reads as 300 km
+    "li": "里 里地 里路 华里",
     "foot": "ft foot feet 英尺",
     "mile": "mile miles mi mph 英里",
     "mg": "mg milligram milligrams 毫克",
@@ -37,7 +38,7 @@ _FORMS: Final = {
     "km2": "km2 平方公里 平方千米",
     "m3": "m3 立方米 立方公尺 立方 方",
     "ml": "ml millilitre millilitres milliliter milliliters 毫升",
-    "litre": "litre litres liter liters 升 公升",
+    "litre": "l litre litres liter liters 升 公升",
     "hectare": "hectare hectares ha 公顷",
     "degree": "degree degrees deg",
     "celsius": "°c c ℃ celsius centigrade 摄氏度",
@@ -77,42 +78,28 @@ UNITS: Final = {form: unit for unit, forms in _FORMS.items() for form in forms.s
 
 # For each unit, its base unit and the conversion factor.
 BASES: Final = {
-    "mm": ("m", "0.001"),
-    "cm": ("m", "0.01"),
-    "km": ("m", "1000"),
-    "mg": ("kg", "0.000001"),
-    "g": ("kg", "0.001"),
-    "tonne": ("kg", "1000"),
-    "ml": ("m3", "0.000001"),
-    "litre": ("m3", "0.001"),
-    "hectare": ("m2", "10000"),
-    "km2": ("m2", "1000000"),
-    "minute": ("second", "60"),
-    "hour": ("second", "3600"),
-    "day": ("second", "86400"),
-    "week": ("second", "604800"),
-    "year": ("month", "12"),
-    "kw": ("w", "1000"),
-    "mw": ("w", "1000000"),
-    "gw": ("w", "1000000000"),
+    unit: (base, factor)
+    for base, units in (
+        ("m", "mm 0.001, cm 0.01, km 1000"),
+        ("kg", "mg 0.000001, g 0.001, tonne 1000"),
+        ("m3", "ml 0.000001, litre 0.001"),
+        ("m2", "hectare 10000, km2 1000000"),
+        ("second", "minute 60, hour 3600, day 86400, week 604800"),
+        ("month", "year 12"),
+        ("w", "kw 1000, mw 1000000, gw 1000000000"),
+    )
+    for unit, factor in (size.split() for size in units.split(", "))
 }
 
 # Words and letters that multiply the number before them.
 SCALES: Final = {
     "hundred": 100,
-    "thousand": 10**3,
-    "k": 10**3,
-    "million": 10**6,
-    "mn": 10**6,
-    "mln": 10**6,
-    "m": 10**6,
-    "billion": 10**9,
-    "bn": 10**9,
-    "b": 10**9,
-    "trillion": 10**12,
-    "tn": 10**12,
+    **dict.fromkeys(("thousand", "k"), 10**3),
     "lakh": 10**5,
+    **dict.fromkeys(("million", "mn", "mln", "m"), 10**6),
     "crore": 10**7,
+    **dict.fromkeys(("billion", "bn", "b"), 10**9),
+    **dict.fromkeys(("trillion", "tn"), 10**12),
 }
 
 # Units that writers often omit or use interchangeably. Any other difference in units makes a response wrong.

@@ -46,6 +46,7 @@ _REFUSING = words(
 _MAX_PLAIN_TOKENS = 12
 _NO_ANSWER = lazy(r"\W*(?:(?:the |final )?answer(?: is|:)? ?|答案[是为:] ?)?\W*(?:n/a|idk|null)\W*")
 _LONGEST_NO_ANSWER = 48
+_MIN_BESIDE_FLAG = 12  # a response with fewer characters outside the sentence with the flag only flags an error
 _MIN_COPIED_LENGTH = 40  # documents with fewer characters do not count as copied, even if a response contains them
 
 
@@ -164,7 +165,7 @@ def _conclude(case: Case, gold: Gold, reader: ResponseReader, phrases: Phrases, 
         verdict = "correct" if aligned == 1 else "partial"
     elif refused:
         verdict = "refused"
-    elif flagged and not misled and _is_only_flag(text, evidence[-1]):
+    elif flagged and not misled and len(text.strip()) - (evidence[-1].end - evidence[-1].start) < _MIN_BESIDE_FLAG:
         verdict = "flag-only"
     odds = MOST_CERTAIN if aligned == 1 else -MOST_CERTAIN
     if decision.odds is not None and (aligned == 1 or len(gold.slots) == 1):
@@ -222,8 +223,3 @@ def _find_all(documents: Sequence[str], text: str, lang: Lang) -> list[tuple[int
 def _outside(tokens: Sequence[Token], spans: Sequence[tuple[int, int]]) -> list[Token]:
     """Return the tokens that start outside all spans."""
     return [token for token in tokens if not any(start <= token.start < end for start, end in spans)]
-
-
-def _is_only_flag(text: str, flag: Mention) -> bool:
-    """Return whether a response consists almost entirely of the sentence that flags an error."""
-    return len(text.strip()) - (flag.end - flag.start) < 12
