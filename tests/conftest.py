@@ -53,8 +53,7 @@ def _need(path: Path, what: str) -> Path:
 @pytest.fixture(scope="session")
 def rgb_dir() -> Path:
     return _need(
-        _RGB_DIR,
-        f"needs RGB's data, and {_RGB_DIR} does not exist: run `ragbed data get rgb`, or set RAGBED_RGB_DIR",
+        _RGB_DIR, f"needs RGB's data, and {_RGB_DIR} does not exist: run `ragbed data get rgb`, or set RAGBED_RGB_DIR"
     )
 
 

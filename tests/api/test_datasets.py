@@ -40,7 +40,7 @@ def test_cases_can_be_sent_to_other_processes() -> None:
 
 def test_cases_of_items_in_memory() -> None:
     items = [
-        {"id": "1", "query": "Who won?", "answer": "Ann", "positive": ["Ann won."] * 3, "negative": ["Bo lost."] * 3},
+        {"id": "1", "query": "Who won?", "answer": "Ann", "positive": ["Ann won."] * 3, "negative": ["Bo lost."] * 3}
     ]
     made = ragbed.cases({"mine": items}, testbeds="noise", noise=0.5, num_docs=2)
     (case,) = made

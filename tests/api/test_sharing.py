@@ -25,10 +25,7 @@ def test_a_report_is_text_files_and_cells(run: ragbed.Run, tmp_path: Path) -> No
     assert markdown["text"] == (tmp_path / "report.md").read_text("utf-8")
     assert [
         row["value"] for row in markdown.records() if row["metric"] == "accuracy" and row["scorer"] == "robust"
-    ] == [
-        1.0,
-        1.0,
-    ]
+    ] == [1.0, 1.0]
     page = ragbed.report([run], format="html", out=tmp_path / "report.html", locale="zh")
     assert page["paths"] == [tmp_path / "report.html"]
     figures = ragbed.report(run, format="svg", out=tmp_path / "figures")

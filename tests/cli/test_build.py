@@ -356,10 +356,7 @@ def test_fewer_items_than_asked_for_are_explained(place: Path) -> None:
 
 @pytest.mark.parametrize(
     ("more", "advice"),
-    [
-        ("", "lack the requested fields"),
-        ('since = "2030-01-01"\n', "check [[sources]], langs and since"),
-    ],
+    [("", "lack the requested fields"), ('since = "2030-01-01"\n', "check [[sources]], langs and since")],
 )
 def test_the_advice_is_about_the_step_at_which_all_was_lost(
     shared: tuple[World, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, more: str, advice: str

@@ -61,8 +61,7 @@ def test_the_value_of_thinking_is_not_shown_as_the_cost_limit(value: str) -> Non
 
 
 @pytest.mark.parametrize(
-    ("system", "shown"),
-    [("posix", "'runs/my demo' 'a$b' plain"), ("nt", '"runs/my demo" a$b plain')],
+    ("system", "shown"), [("posix", "'runs/my demo' 'a$b' plain"), ("nt", '"runs/my demo" a$b plain')]
 )
 def test_paths_in_commands_have_the_quotes_of_the_shell(
     system: str, shown: str, monkeypatch: pytest.MonkeyPatch

@@ -20,8 +20,7 @@ def test_a_slow_task_prints_a_line_from_time_to_time(capsys: pytest.CaptureFixtu
 
 
 @pytest.mark.parametrize(
-    ("seconds", "shown"),
-    [(20.4, "20 seconds"), (3_000.0, "50 minutes"), (30_000.0, "8 hours"), (360_000.0, "4 days")],
+    ("seconds", "shown"), [(20.4, "20 seconds"), (3_000.0, "50 minutes"), (30_000.0, "8 hours"), (360_000.0, "4 days")]
 )
 def test_a_duration_is_shown_in_the_unit_that_suits(seconds: float, shown: str) -> None:
     assert format_duration(seconds) == shown

@@ -76,8 +76,7 @@ def test_a_default_in_words_and_a_range_are_shown() -> None:
 
 
 @pytest.mark.parametrize(
-    "words",
-    ["report", "compare runs/a", "run -d", "lint", "export runs/a --to jsonl -o", "status"],
+    "words", ["report", "compare runs/a", "run -d", "lint", "export runs/a --to jsonl -o", "status"]
 )
 def test_the_shell_completes_paths(words: str) -> None:
     assert [item.type for item in _complete(words, "ru")] == ["file"]

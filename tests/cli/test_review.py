@@ -121,10 +121,7 @@ def test_a_link_in_place_of_the_review_folder_is_not_followed(tmp_path: Path) ->
     assert list((tmp_path / "elsewhere").iterdir()) == []
 
 
-_USING = {
-    "lock": ["--port"],
-    "decisions.jsonl": ["--port", "--apply"],
-}
+_USING = {"lock": ["--port"], "decisions.jsonl": ["--port", "--apply"]}
 """Options that open each file of a review; a review is applied while another process has its lock."""
 
 

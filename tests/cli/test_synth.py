@@ -39,7 +39,7 @@ def test_named_perturbations_come_in_pairs(tmp_path: Path) -> None:
     assert type_command("synth", *_FEW, *options, "-o", str(tmp_path)).code == 0
     lines = [json.loads(line) for line in (tmp_path / "en_base.jsonl").read_text("utf-8").splitlines()]
     assert [(line.get("dial"), line.get("twin")) for line in lines[:4]] == [
-        *((None, None), ("sibling", "en-base-0"), (None, None), ("hedge", "en-base-2")),
+        *((None, None), ("sibling", "en-base-0"), (None, None), ("hedge", "en-base-2"))
     ]
 
 
@@ -105,10 +105,7 @@ def test_the_same_dataset_is_written_again_and_another_is_not_overwritten(tmp_pa
     assert type_command(*words, "--seed", "7").code == 0
     for options in (("--seed", "8"), ("--seed", "7", "--integration", "1")):
         done = type_command(*words, *options)
-        assert (done.code, "en_base.jsonl, which was not generated with these options" in done.err) == (
-            2,
-            True,
-        )
+        assert (done.code, "en_base.jsonl, which was not generated with these options" in done.err) == (2, True)
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
 
 

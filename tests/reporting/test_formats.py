@@ -272,9 +272,7 @@ def test_other_conditions_and_shares_of_true_documents_have_their_own_tables() -
         for table in report.tables
     }
     assert rows["noise"] == [("en, robust", 5, [True])]
-    assert rows["noise arms"] == [
-        ("en, robust, distractors=random", 5, [True]),
-    ]
+    assert rows["noise arms"] == [("en, robust, distractors=random", 5, [True])]
     assert rows["noise length"] == [
         ("en, robust, distractors=fixed", None, [True, True]),
         ("en, robust, distractors=control", None, [False, True]),

@@ -13,12 +13,7 @@ from ragbed.reporting.text_table import draw_table
 
 _COLUMNS = ["model", "语言", "n"]
 _ROWS = [["bundled/smollm2", "中文", "7"], ["qwen", "en", "1,500"]]
-_WIDE = [
-    "model            语言      n",
-    "─" * 28,
-    "bundled/smollm2  中文      7",
-    "qwen             en    1,500",
-]
+_WIDE = ["model            语言      n", "─" * 28, "bundled/smollm2  中文      7", "qwen             en    1,500"]
 
 
 def _show(title: str, columns: list[str], rows: Sequence[Sequence[object]]) -> None:

@@ -129,12 +129,7 @@ def test_prompts_that_changed_are_noticed(small: Recording, synthetic: Path) -> 
 
 
 def test_an_archived_run_becomes_a_recording(tmp_path: Path) -> None:
-    options: dict[str, Any] = {
-        "limit": 2,
-        "noise": "0,0.4",
-        "testbeds": "noise",
-        "repeats": 2,
-    }
+    options: dict[str, Any] = {"limit": 2, "noise": "0,0.4", "testbeds": "noise", "repeats": 2}
     run = ragbed.run("scripted/oracle", "ragbed-mini-en_base", out=tmp_path / "run", progress=False, **options)
     path = tmp_path / f"{MODELS[2]}.test.zip"
     ragbed.export(run, "archive", path, progress=False)

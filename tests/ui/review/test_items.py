@@ -25,11 +25,7 @@ def rules(item: Item) -> set[str]:
 
 def test_a_base_item_is_decided_by_question_answer_and_stances() -> None:
     names = [point.name for point in points_of(base_item(supports=1, distracts=2))]
-    assert names == [
-        "question",
-        "answer[0]",
-        *(f"passages[{index}].stance" for index in range(3)),
-    ]
+    assert names == ["question", "answer[0]", *(f"passages[{index}].stance" for index in range(3))]
 
 
 def test_edited_passages_and_every_part_of_an_answer_are_decided_separately() -> None:
@@ -77,10 +73,7 @@ def test_a_passage_supports_one_part_of_an_integration_item() -> None:
     place = next(index for index, one in enumerate(item.passages) if one.stance == "distracts")
     point = f"passages[{place}].stance"
     check_decisions(item, [PointDecision(point=point, verdict="fix", fix="supports", part=1)])
-    for part, problem in (
-        (None, "has a part"),
-        (len(item.answer), "does not exist"),
-    ):
+    for part, problem in ((None, "has a part"), (len(item.answer), "does not exist")):
         with pytest.raises(UsageError, match=problem):
             check_decisions(item, [PointDecision(point=point, verdict="fix", fix="supports", part=part)])
 

@@ -11,10 +11,7 @@ from tests.served import Served, serve
 from tests.ui.review.data import world, write_data
 
 JSON = {"Content-Type": "application/json"}
-DECISION: dict[str, object] = {
-    "item": "en_base/en-base-0",
-    "said": [{"point": "question", "verdict": "accept"}],
-}
+DECISION: dict[str, object] = {"item": "en_base/en-base-0", "said": [{"point": "question", "verdict": "accept"}]}
 
 
 @pytest.fixture(scope="module")

@@ -33,10 +33,7 @@ _TURNS = (
         messages=(Message(role="user", content="Who won?"),),
         reply="",
         calls=(ToolCall(id="1", name="search", arguments='{"query": "final"}'),),
-        searches=(
-            Search(query="final <i>2023</i>", k=2, found=_FOUND),
-            Search(query="not JSON", problem="bad-json"),
-        ),
+        searches=(Search(query="final <i>2023</i>", k=2, found=_FOUND), Search(query="not JSON", problem="bad-json")),
         protocol="tools",
     ),
     Step(messages=(), reply="Bob Nobody", protocol="tools"),

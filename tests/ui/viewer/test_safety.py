@@ -133,14 +133,7 @@ def test_only_a_post_with_the_token_of_our_pages_changes_anything(served: Served
     for method in ("GET", "HEAD", "PUT", "DELETE", "PATCH", "OPTIONS"):
         assert served.ask(method, "/api/label", LABEL, good)[0] == 405
     assert served.ask("POST", "/api/label", "x" * 70_000, good)[0] == 413
-    for body in (
-        {},
-        {"run": "cup"},
-        LABEL | {"extra": 1},
-        LABEL | {"criterion": "x"},
-        LABEL | {"run": "../cup"},
-        [1],
-    ):
+    for body in ({}, {"run": "cup"}, LABEL | {"extra": 1}, LABEL | {"criterion": "x"}, LABEL | {"run": "../cup"}, [1]):
         assert served.ask("POST", "/api/label", body, good)[0] == 400
     assert not (run / "labels.jsonl").exists()
     assert served.post("/api/label", LABEL) == 200
