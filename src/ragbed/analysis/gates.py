@@ -68,15 +68,20 @@ class CellSelector:
         return option(self.parameter, self.text)
 
 
-def parse_selector(parameter: str, text: str, match: re.Match[str], scorers: Sequence[str] = ()) -> CellSelector:
-    """Convert a match of the `SELECTOR` pattern to a selector.
+def parse_selector(
+    parameter: str, text: str, match: re.Match[str] | None, form: str, scorers: Sequence[str] = ()
+) -> tuple[CellSelector, float]:
+    """Convert a match of the `SELECTOR` pattern and a `number` to a selector and the number.
 
     With scorers of the user, which have metrics of their own, the name of the metric is checked with the plan.
 
     Raises:
         UnknownName: The testbed or the metric does not exist.
-        ValueError: The condition is neither a noise ratio nor distractors, nor both, e.g. `0.8,fixed`.
+        UsageError: There is no match, the number is not valid, or the condition is neither a noise ratio nor
+            distractors, nor both, e.g. `0.8,fixed`.
     """
+    if match is None:
+        raise UsageError(f"{option(parameter, text)}: {form}.")
     if match["table"] not in METRICS:
         raise UnknownName("testbed", match["table"], METRICS)
     if find_metric(match["metric"]) is None and not scorers:
@@ -84,8 +89,11 @@ def parse_selector(parameter: str, text: str, match: re.Match[str], scorers: Seq
     parts = match["at"].split(",") if match["at"] else []
     known = parts if match["table"] in WITHOUT_DOCUMENTS else get_args(Arm)
     arm = parts.pop() if parts and parts[-1] in known else None
-    noise = float(",".join(parts)) if parts else None
-    return CellSelector(parameter, text, match["table"], match["metric"], noise, match["lang"], arm)
+    try:
+        noise, number = float(",".join(parts)) if parts else None, float(match["number"])
+    except ValueError:
+        return parse_selector(parameter, text, None, form)
+    return CellSelector(parameter, text, match["table"], match["metric"], noise, match["lang"], arm), number
 
 
 class PlannedCells:
@@ -209,7 +217,7 @@ def describe_cell(cell: Cell) -> str:
 
 State: TypeAlias = Literal["passed", "failed", "inconclusive"]
 
-_FLOOR = re.compile(SELECTOR + r"=(?P<minimum>-?[\d.]+)(?P<per_cent>%?)")
+_FLOOR = re.compile(SELECTOR + r"=(?P<number>-?[\d.]+)%?")
 # Short names for a RAG system's own testbed.
 _SHORT = {"accuracy": "own-rag.accuracy", "refusal": "own-rag.accuracy@withheld", "recall": "own-rag.retrieval_recall"}
 _FORM = (
@@ -248,16 +256,11 @@ def parse_floor(text: str, scorers: Sequence[str] = ()) -> Floor:
     """
     name, rest = re.fullmatch(r"\s*(\w*)(.*)", text, re.DOTALL).groups()  # type: ignore[union-attr]  # always matches
     match = _FLOOR.fullmatch(f"{_SHORT.get(name, name) if rest[:1] in '@:=' else name}{rest}".strip())
-    if match is None:
-        raise UsageError(f"{option('fail_under', text)}: {_FORM}.")
-    try:
-        selector, minimum = parse_selector("fail_under", text, match, scorers), float(match["minimum"])
-    except ValueError:
-        raise UsageError(f"{option('fail_under', text)}: {_FORM}.") from None
+    selector, minimum = parse_selector("fail_under", text, match, _FORM, scorers)
     metric = find_metric(selector.metric)
     if metric is not None and not metric.share:
         raise UsageError(f"{option('fail_under', text)}: {selector.metric} is not a rate, so it cannot have a minimum.")
-    minimum /= 100 if match["per_cent"] else 1
+    minimum /= 100 if text.rstrip().endswith("%") else 1
     if metric is not None and not 0 <= minimum <= 1:
         raise UsageError(
             f"{option('fail_under', text)}: the threshold must be between 0 and 1, or between 0% and 100%."

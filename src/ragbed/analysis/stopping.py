@@ -43,7 +43,7 @@ EXCESS = 1.3
 _DISTANCE = 0.05  # difference from a gate's minimum that a fixed plan is designed to detect
 _FIRST_LOOK = 5  # minimum number of questions before the first check; fewer questions cannot decide any condition
 _STEP = 1.02  # minimum factor by which the number of questions grows between two checks
-_WIDTH = re.compile(SELECTOR + r"\s*(?:±|\+-|\+/-)\s*(?P<points>\d+(?:\.\d+)?)\s*%?")
+_WIDTH = re.compile(SELECTOR + r"\s*(?:±|\+-|\+/-)\s*(?P<number>\d+(?:\.\d+)?)\s*%?")
 _FORM = 'use "TESTBED.METRIC[@CONDITION][:LANG] ± POINTS" or decided, e.g. "noise.accuracy@0.8 ± 10"'
 _NOT_CALLED = "No model was called."
 
@@ -108,7 +108,16 @@ class StoppingCondition:
         Raises:
             UsageError: A metric has no confidence sequence, or no planned case measures it.
         """
-        selected = [(target, cell) for target in self.targets for cell in self._planned(target.selector, cells)]
+        selected: list[tuple[_Target, Cell]] = []
+        for target in self.targets:
+            found = check_planned(target.selector, cells)
+            if not found:
+                raise UsageError(
+                    f"{option('until', self.text)}: {target.selector.table} depends on the documents that a system "
+                    "retrieves, so the required number of questions cannot be computed in advance. Use another "
+                    f"testbed. {_NOT_CALLED}"
+                )
+            selected += [(target, cell) for cell in found]
         if not self.is_width:
             self._alpha = ALPHA / max(1, len(selected) * models)
         for target, cell in selected:
@@ -118,15 +127,6 @@ class StoppingCondition:
                     f"be a stopping condition. Use a rate or a difference, e.g. accuracy or change. {_NOT_CALLED}"
                 )
         return [_key(target, cell) for target, cell in selected]
-
-    def _planned(self, selector: CellSelector, cells: Sequence[Cell]) -> list[Cell]:
-        found = check_planned(selector, cells)
-        if not found:
-            raise UsageError(
-                f"{option('until', self.text)}: {selector.table} depends on the documents that a system retrieves, so "
-                f"the required number of questions cannot be computed in advance. Use another testbed. {_NOT_CALLED}"
-            )
-        return found
 
     def look(self, groups: Sequence[TrialColumns]) -> Iterator[Look]:
         """Yield what the interval of each selected cell shows."""
@@ -207,17 +207,10 @@ def _parse(text: str, floors: Sequence[Floor]) -> StoppingCondition:
         if not floors:
             raise UsageError(f"{option('until', 'decided')} requires at least one gate. Set {option('fail_under')}.")
         return _gates(text, floors)
-    match = _WIDTH.fullmatch(text)
-    if match is None:
-        raise UsageError(f"{option('until', text)}: {_FORM}.")
-    try:
-        selector = parse_selector("until", text, match)
-    except ValueError:
-        raise UsageError(f"{option('until', text)}: {_FORM}.") from None
-    width = float(match["points"]) / 100
-    if not 0 < width < 1:
+    selector, points = parse_selector("until", text, _WIDTH.fullmatch(text), _FORM)
+    if not 0 < points < 100:
         raise UsageError(f"{option('until', text)}: the half-width must be between 0 and 100 percentage points.")
-    return _width(text, selector, width)
+    return _width(text, selector, points / 100)
 
 
 # Monitoring

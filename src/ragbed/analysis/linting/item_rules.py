@@ -207,12 +207,12 @@ _EDGE_MARKS = "。，；：、！？,;:!?"  # the Western full stop is omitted, 
 )
 def short_gold(view: View) -> Iterator[Fault]:
     """Find aliases of at most 3 characters, except Chinese names, and aliases that consist only of digits."""
-    for number, alias in _aliases(view.item.answer):
+    for where, alias in _aliases("answer", view.item.answer):
         if _DIGITS_ONLY.fullmatch(alias):
-            yield Fault(f"answer[{number}]", f"{alias} consists only of digits")
+            yield Fault(where, f"{alias} consists only of digits")
             return
         if len(alias) <= _SHORT and not _HAN_NAME.fullmatch(alias):
-            yield Fault(f"answer[{number}]", f"{alias} has {len(alias)} characters")
+            yield Fault(where, f"{alias} has {len(alias)} characters")
             return
 
 
@@ -224,11 +224,10 @@ def short_gold(view: View) -> Iterator[Fault]:
 def space_in_alias(view: View) -> Iterator[Fault]:
     """Find aliases with spaces, which the original scorer removes from responses but not from the gold answer."""
     if view.item.lang == "zh":
-        spaced = [(number, alias) for number, alias in _aliases(view.item.answer) if " " in alias]
-        if spaced:
-            number, alias = spaced[0]
+        spaced = [(where, alias) for where, alias in _aliases("answer", view.item.answer) if " " in alias]
+        for where, alias in spaced[:1]:
             more = f" (and {len(spaced) - 1} more)" if len(spaced) > 1 else ""
-            yield Fault(f"answer[{number}]", f"‘{alias}’ contains a space{more}")
+            yield Fault(where, f"‘{alias}’ contains a space{more}")
 
 
 @rule(
@@ -238,8 +237,8 @@ def space_in_alias(view: View) -> Iterator[Fault]:
 )
 def edge_mark(view: View) -> Iterator[Fault]:
     """Find gold and false answers that start or end with whitespace or one of 。，；：、！？ , ; : ! ?."""
-    fake = ((f"{view.field('fake')}[{number}]", alias) for number, alias in _aliases(view.item.fake or ()))
-    for where, alias in (*((f"answer[{number}]", alias) for number, alias in _aliases(view.item.answer)), *fake):
+    fake = _aliases(view.field("fake"), view.item.fake or ())
+    for where, alias in (*_aliases("answer", view.item.answer), *fake):
         bare = alias.strip()
         if alias != bare:
             yield Fault(where, f"‘{alias}’ has leading or trailing whitespace")
@@ -247,8 +246,9 @@ def edge_mark(view: View) -> Iterator[Fault]:
             yield Fault(where, f"{bare} starts or ends with a punctuation mark")
 
 
-def _aliases(answer: Answer) -> list[tuple[int, str]]:
-    return [(number, alias) for number, aliases in enumerate(answer) for alias in aliases]
+def _aliases(field: str, answer: Answer) -> list[tuple[str, str]]:
+    """Return the aliases of an answer, each with its place in the file, e.g. `answer[0]`."""
+    return [(f"{field}[{number}]", alias) for number, aliases in enumerate(answer) for alias in aliases]
 
 
 @rule(

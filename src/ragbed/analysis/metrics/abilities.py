@@ -153,12 +153,8 @@ def measure_integration(builder: CellBuilder) -> Iterator[Cell]:
             here = builder.at(noise=ratio, k=k)
             yield here.rate("false_refusal", point, here.score("refused"))
             if trials.has("partial", builder.scorer):
-                yield from _parts(here, point)
-
-
-def _parts(builder: CellBuilder, mask: Mask) -> Iterator[Cell]:
-    yield builder.rate("sub_answer_recall", mask, builder.score("partial"))
-    yield builder.rate("aligned_recall", mask, builder.score("aligned"))
+                yield here.rate("sub_answer_recall", point, here.score("partial"))
+                yield here.rate("aligned_recall", point, here.score("aligned"))
 
 
 def measure_rejection(builder: CellBuilder) -> Iterator[Cell]:

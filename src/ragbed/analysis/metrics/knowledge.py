@@ -69,7 +69,11 @@ def measure_conflict(builder: CellBuilder) -> Iterator[Cell]:
         yield from _shares(here, mask)
         yield from _biases(here, by_prior)
         for ending, part in {"": mask, **{f"_prior_{name}": part for name, part in by_prior.items()}}.items():
-            yield from _dose_response(builder, part, k, ending)
+            for true, point in trials.split(part, "correct"):
+                at_share = builder.at(correct=true, k=k)
+                yield at_share.rate(f"accuracy{ending}", point, builder.score("correct"))
+                if trials.has("misled", scorer):
+                    yield at_share.rate(f"misled{ending}", point, builder.score("misled"))
 
 
 def _shares(builder: CellBuilder, mask: Mask) -> Iterator[Cell]:
@@ -99,19 +103,3 @@ def _biases(builder: CellBuilder, by_prior: dict[str, Mask]) -> Iterator[Cell]:
         for number, name in enumerate(STRENGTHS):
             if (only_prior & (strength == number)).any():
                 yield builder.rate(f"context_bias_{name}", only_prior & (strength == number), misled)
-
-
-def _dose_response(builder: CellBuilder, mask: Mask, k: int, ending: str) -> Iterator[Cell]:
-    """Yield the accuracy and the share of misled responses at every share of true documents.
-
-    Args:
-        builder: The builder of the table.
-        mask: The trials.
-        k: Number of documents.
-        ending: Suffix of the metric names, e.g. `_prior_right`.
-    """
-    for true, point in builder.trials.split(mask, "correct"):
-        here = builder.at(correct=true, k=k)
-        yield here.rate(f"accuracy{ending}", point, here.score("correct"))
-        if builder.trials.has("misled", builder.scorer):
-            yield here.rate(f"misled{ending}", point, here.score("misled"))

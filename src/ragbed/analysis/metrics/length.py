@@ -38,9 +38,8 @@ def _measure_condition(builder: CellBuilder, mask: Mask, arm: str | None) -> Ite
     for k, point in points.items():
         here = builder.at(k=k, arm=arm)
         yield here.rate("accuracy", point, correct)
-        tokens = trials.additional("prompt_tokens")
-        if np.isfinite(tokens[point]).any():
-            yield here.ratio("prompt_tokens", point, tokens)
+        for name, tokens in trials.present(["prompt_tokens"], point):
+            yield here.ratio(name, point, tokens)
     if len(points) > 1:
         shared = of_shared_questions(trials, points, correct)
         (_, shortest), *others = points.items()

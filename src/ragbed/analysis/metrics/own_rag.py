@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import numpy as np
-
 from ragbed.analysis.metrics.cells import Cell, CellBuilder
 from ragbed.testbeds import headline_score
 from ragbed.testbeds.own_rag import CLEAN, NAME, WITHHELD
@@ -33,10 +31,8 @@ def measure(builder: CellBuilder) -> Iterator[Cell]:
             yield here.rate("accuracy", mask, here.score(headline_score(NAME, arm)))
             if arm != WITHHELD:
                 yield here.rate("false_refusal", mask, here.score("refused"))
-            for name, metric in _RETRIEVAL.items():
-                values = trials.additional(name)
-                if np.isfinite(values[mask]).any():
-                    yield here.rate(metric, mask, values)
+            for name, values in trials.present(_RETRIEVAL, mask):
+                yield here.rate(_RETRIEVAL[name], mask, values)
             clean = trials.of(NAME, CLEAN) & (trials.k == k)
             if arm not in (CLEAN, WITHHELD) and clean.any():
                 yield from here.difference("corpus_change", clean, mask, here.score("correct"))

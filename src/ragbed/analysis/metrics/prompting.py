@@ -76,20 +76,15 @@ def _describe(builder: CellBuilder) -> Iterator[Cell]:
         if mask.any():
             yield builder.rate(f"{testbed}_rate", mask, builder.score(WANTED[testbed]))
     union = np.logical_or.reduce(list(masks.values()))
-    for name in COSTS:
-        values = trials.additional(name)
-        if np.isfinite(values[union]).any():
-            yield builder.ratio(name, union, values)
+    for name, values in trials.present(COSTS, union):
+        yield builder.ratio(name, union, values)
 
 
 def measure_citations(builder: CellBuilder) -> Iterator[Cell]:
     """Yield the mean citation scores of responses with an answer, over all noise ratios and for each ratio."""
     trials = builder.trials
-    values = {name: trials.scores[name] for name in CITATION_SCORES if name in trials.scores}
-    given = trials.of("noise") | trials.of("integration")
-    for k, mask in trials.split(given, "k") if values else ():
-        for name, scores in values.items():
-            if np.isfinite(scores[mask]).any():
-                yield builder.at(k=k).rate(name, mask, scores)
-                for ratio, point in trials.split(mask, "noise"):
-                    yield builder.at(noise=ratio, k=k).rate(name, point, scores)
+    for k, mask in trials.split(trials.of("noise") | trials.of("integration"), "k"):
+        for name, values in trials.present(CITATION_SCORES, mask):
+            yield builder.at(k=k).rate(name, mask, values)
+            for ratio, point in trials.split(mask, "noise"):
+                yield builder.at(noise=ratio, k=k).rate(name, point, values)

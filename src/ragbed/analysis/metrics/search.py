@@ -36,12 +36,9 @@ def _measure_condition(builder: CellBuilder, mask: Mask, arm: str) -> Iterator[C
             yield builder.rate("misled_at_all", mask, builder.score("misled"))
     elif wanted == "correct":
         yield builder.rate("false_refusal", mask, builder.score("refused"))
-    for name in RATES:
-        values = trials.additional(name)
-        if np.isfinite(values[mask]).any():
-            yield builder.rate(name, mask, values)
-    calls = trials.additional("search_calls")
-    if np.isfinite(calls[mask]).any():
+    for name, values in trials.present(RATES, mask):
+        yield builder.rate(name, mask, values)
+    for _, calls in trials.present(["search_calls"], mask):
         yield builder.ratio("searches", mask, calls)
     costs = {"tokens_per_correct": trials.additional("search_tokens"), "dollars_per_correct": trials.dollars}
     for metric, values in costs.items():

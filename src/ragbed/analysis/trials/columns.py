@@ -117,6 +117,13 @@ class TrialColumns:
         """Return a score that does not depend on the scorer, or NaN for trials without it."""
         return self.scores.get(name, np.full(len(self.item), nan))
 
+    def present(self, names: Iterable[str], mask: Mask) -> Iterator[tuple[str, Floats]]:
+        """Yield the scores that do not depend on the scorer and that any of the given trials has, with their names."""
+        for name in names:
+            values = self.additional(name)
+            if np.isfinite(values[mask]).any():
+                yield name, values
+
     def right(self, scorer: str) -> Floats:
         """Return the score that makes each trial a success, e.g. `refused` for negative rejection."""
         return np.select(
