@@ -308,9 +308,6 @@ def name_condition(condition: ComparedCondition) -> str:
     return name + (f", k {condition.k}" if condition.k else "")
 
 
-_Pooled = dict[ComparedQuestion, float]
-
-
 @dataclass(frozen=True)
 class RankedModel:
     """A model in a ranking.
@@ -377,7 +374,7 @@ class _Group:
     sides: dict[str, Side]
     shared: dict[ComparedCondition, set[ComparedQuestion]]
 
-    def pool(self, side: Side) -> _Pooled:
+    def pool(self, side: Side) -> dict[ComparedQuestion, float]:
         """Return a model's score on each shared question: the mean over the conditions."""
         found: dict[ComparedQuestion, list[float]] = {}
         for condition, questions in self.shared.items():
@@ -472,7 +469,9 @@ def _rank(group: _Group, pairs: Sequence[PairedModels]) -> Ranking:
     )
 
 
-def _interval(scores: _Pooled, times: Counter[ComparedQuestion], *, is_monitored: bool) -> Interval:
+def _interval(
+    scores: dict[ComparedQuestion, float], times: Counter[ComparedQuestion], *, is_monitored: bool
+) -> Interval:
     """Return the mean over distinct questions with its confidence interval.
 
     Items about the same event, and items with the same question but different documents, count as one question. The

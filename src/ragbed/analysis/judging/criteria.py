@@ -123,11 +123,6 @@ def _expects(*expected: str) -> Callable[[Case], bool]:
     return lambda case: bool(case.answer) and case.expect in expected
 
 
-def _may_refuse(case: Case) -> bool:
-    """Return whether a case requires a refusal, or has no gold answer, so that a refusal may be right."""
-    return case.expect == "refuse" or not case.answer
-
-
 def _has_documents(case: Case) -> bool:
     return bool(case.documents)
 
@@ -135,7 +130,10 @@ def _has_documents(case: Case) -> bool:
 CRITERIA: dict[str, Criterion] = {
     criterion.name: criterion
     for criterion in (
-        _fenced("refusal", "declines to answer", _may_refuse, rule="refused"),
+        # A refusal may also be right if there is no gold answer.
+        _fenced(
+            "refusal", "declines to answer", lambda case: case.expect == "refuse" or not case.answer, rule="refused"
+        ),
         _fenced("flag", "says that the documents are wrong", _expects("correct"), rule="flagged", then="correct"),
         _fenced("correct", "gives the right answer", _expects("answer", "correct"), rule="correct"),
         _fenced("sufficient", "the documents are sufficient", _has_documents, of_reply=False),

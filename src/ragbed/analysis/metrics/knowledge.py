@@ -20,17 +20,14 @@ from ragbed.analysis.trials.columns import Mask, TrialColumns
 from ragbed.testbeds.conflict import STRENGTHS
 
 
-def gate_samples(trials: TrialColumns) -> Mask:
-    """Return the closed-book trials that determine the known questions: every other repeat, starting with the first."""
-    return np.asarray(trials.of("closed-book") & (trials.repeat % 2 == 0))
-
-
 def gate_accuracy(trials: TrialColumns, scorer: str) -> Floats:
     """Return each question's accuracy on its gate samples (above 0.5 for known questions), or NaN if it has none.
 
-    Failed calls are ignored, because they do not show whether the model knows the answer.
+    These are every other repeat of its closed-book trials, starting with the first. Failed calls are ignored, because
+    they do not show whether the model knows the answer.
     """
-    return trials.per_item(gate_samples(trials) & ~trials.failed, trials.score("correct", scorer))
+    samples = trials.of("closed-book") & (trials.repeat % 2 == 0) & ~trials.failed
+    return trials.per_item(samples, trials.score("correct", scorer))
 
 
 def measure_closed_book(builder: CellBuilder) -> Iterator[Cell]:

@@ -111,7 +111,6 @@ class Corrected(NamedTuple):
 
     rate: Interval
     power: float
-    labelled: int
 
 
 def prediction_powered(
@@ -154,7 +153,7 @@ def prediction_powered(
     # Use Wilson's interval with the number of trials that would give this variance, but with at least the effective
     # number of labels. This minimum matters for rates near 0 and 1.
     effective = max(rate * (1 - rate) / variance, min(as_many, questions))
-    return Corrected(wilson(rate * effective, effective), power, int(known.sum()))
+    return Corrected(wilson(rate * effective, effective), power)
 
 
 def _clip(share: float) -> float:
