@@ -18,6 +18,7 @@ from ragbed.io.locations import read_regular
 from ragbed.runs.importing import Answer, AnswerSource, Unmatched
 from ragbed.schema import Case, Completion, Document, Message, Retrieved
 from ragbed.testbeds.cases import name_case
+from ragbed.testbeds.prompts.requests import plain_case
 from ragbed.text import guess_lang, storable
 
 TESTBED = "traces"
@@ -171,27 +172,17 @@ def _to_case(trace: TraceRecord) -> Case:
         Document(text=storable(text), stance=None, kind="related", source=number)
         for number, text in enumerate(trace.contexts)
     )
-    return Case(
+    return plain_case(
         case=name_case(TESTBED, trace.id, TESTBED, "profile=robust,seed=0"),
         data=TESTBED,
         item=trace.id,
         lang=lang,
         testbed=TESTBED,
         question=storable(trace.question),
-        noise=None,
-        noise_real=None,
         k=0,  # so that traces with different numbers of contexts share a row in tables
-        true_ratio=0.0,
-        arm="related",
         profile="robust",
-        seed=0,
-        feasible=True,
         documents=documents,
-        slots=(),
         messages=(Message(role="user", content=storable(trace.question)),),
-        answer=(),
-        fake=None,
-        expect="answer",
     )
 
 
