@@ -103,10 +103,6 @@ class Ability(Struct, frozen=True):
 
     def cases(self, dataset: Dataset, settings: Settings) -> Iterator[Case]:
         """Yield a case for every condition and every item of the kind that the testbed uses."""
-        return (case for _, case in self.cases_with_items(dataset, settings))
-
-    def cases_with_items(self, dataset: Dataset, settings: Settings) -> Iterator[tuple[Item, Case]]:
-        """Yield the cases, each with its item."""
         conditions = self.conditions(settings)
         for item, around, turns in self._items(dataset, settings, conditions):
             ordered = order_item(item, settings.seed)
@@ -116,7 +112,7 @@ class Ability(Struct, frozen=True):
                     plan = plan_ours(ordered, bank, condition, self.draw, turns[condition.docs])
                 else:
                     plan = plan_original(item, condition, self.choose_original, settings.original)
-                yield item, self._case(dataset.name, item, condition, plan, settings)
+                yield self.build_case(dataset.name, item, condition, plan, settings)
 
     def _items(
         self, dataset: Dataset, settings: Settings, conditions: tuple[CaseCondition, ...]
@@ -155,7 +151,10 @@ class Ability(Struct, frozen=True):
         bearing = stances.count("contradicts" if self.takes == "counterfactual" else "supports")
         return Supply(bearing, max(1, len(parts)), distracting)
 
-    def _case(self, data: str, item: Item, condition: CaseCondition, plan: DocumentPlan, settings: Settings) -> Case:
+    def build_case(
+        self, data: str, item: Item, condition: CaseCondition, plan: DocumentPlan, settings: Settings
+    ) -> Case:
+        """Return an item's case with the planned documents."""
         feasible = plan.reason is None
         texts = [document.text for document in plan.documents]
         return make_case(
