@@ -95,14 +95,6 @@ def unlisted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.undo()
 
 
-def test_a_model_without_a_known_price_needs_one_with_a_budget(unlisted: None, tmp_path: Path) -> None:
-    """Name --price; before, the message only advised to omit the budget."""
-    done = type_command(*RUN, "--budget", "1", "--out", str(tmp_path / "run"), env={"T_BASE_URL": "http://127.0.0.1:9"})
-    assert done.code == 2
-    assert "--budget: the price of openai-api/t/m is unknown" in done.err
-    assert "e.g. --price 0.15,0.6 (or --price 0,0 if it is free)" in done.err
-
-
 @pytest.mark.parametrize("price", ["1", "1,2,3", "a,b", "-1,2", "openai-api/t/m=1", "nan,1"])
 def test_a_price_of_another_form_is_refused(unlisted: None, price: str, tmp_path: Path) -> None:
     done = type_command(*RUN, "--price", price, "--out", str(tmp_path / "run"))
