@@ -176,7 +176,7 @@ def import_results(spec: ImportSpec) -> Result:
 
 def _import_traces(spec: ImportSpec, paths: Sequence[Path], folder: Path) -> Result:
     from ragbed.runs.importing import import_answers
-    from ragbed.runs.traces import TESTBED, open_traces
+    from ragbed.runs.traces import TESTBED, TraceFiles
 
     for name in ("data", *_given_layout(spec)):
         if getattr(spec, name):
@@ -184,7 +184,7 @@ def _import_traces(spec: ImportSpec, paths: Sequence[Path], folder: Path) -> Res
     for path in paths:
         if not path.exists():
             raise NoSuchFile(path)
-    source = open_traces(paths, spec.model or "production", None if spec.from_ == "traces" else spec.from_)
+    source = TraceFiles(paths, spec.model or "production", None if spec.from_ == "traces" else spec.from_)
     settings = {"imported": spec.from_, "repeats": "1", "testbeds": TESTBED, "max_tokens": "unknown"}
     return _describe_import(asdict(import_answers([source], settings, folder)), folder)
 
