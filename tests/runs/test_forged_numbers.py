@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -51,14 +52,12 @@ def test_an_empty_or_odd_ledger_is_refused(folder: Path, change: str) -> None:
     ],
 )
 def test_a_case_with_a_number_that_cannot_be_is_refused(folder: Path, written: bytes, forged: bytes) -> None:
-    connection = sqlite3.connect(folder / "run.sqlite")
-    rows = connection.execute("SELECT id, name, feasible, line FROM cases").fetchall()
-    for number, name, feasible, line in rows:
-        assert written in line
-        changed = line.replace(written, forged)
-        seal = seal_of(changed, name, feasible)
-        connection.execute("UPDATE cases SET line = ?, seal = ? WHERE id = ?", (changed, seal, number))
-    connection.execute("UPDATE ledger SET seals = (SELECT SUM(seal) FROM cases) WHERE what = 'cases'")
-    connection.commit()
-    connection.close()
+    with closing(sqlite3.connect(folder / "run.sqlite")) as connection, connection:
+        rows = connection.execute("SELECT id, name, feasible, line FROM cases").fetchall()
+        for number, name, feasible, line in rows:
+            assert written in line
+            changed = line.replace(written, forged)
+            seal = seal_of(changed, name, feasible)
+            connection.execute("UPDATE cases SET line = ?, seal = ? WHERE id = ?", (changed, seal, number))
+        connection.execute("UPDATE ledger SET seals = (SELECT SUM(seal) FROM cases) WHERE what = 'cases'")
     _assert_refused(folder, ("report",), ("diagnose",))
