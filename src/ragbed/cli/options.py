@@ -148,14 +148,13 @@ class Command(click.Command):
         return [*map(_param, options), _config_option(), *_help_all(options)]
 
     def _call(self, **typed: Any) -> None:  # noqa: ANN401 - values as click returns them
-        from ragbed.cli.console import print_result, serve
-        from ragbed.cli.console_progress import ConsoleProgress
+        from ragbed.cli.console import open_console_progress, print_result, serve
         from ragbed.reporting.table import Result
 
         options = fields_of(self._spec)
         given = {name: _read(field, typed[name]) for name, field in options.items() if _is_set(field)}
         if "progress" in {field.name for field in fields(cast("Any", self._spec))}:
-            given["progress"] = ConsoleProgress()
+            given["progress"] = open_console_progress()
         spec, (module, _, name) = self._spec(**given), self._spec.function.partition(".")
         try:
             function = getattr(import_module(f"ragbed.api.{module}"), name)
