@@ -12,6 +12,7 @@ from ragbed.io.retry import RetryPolicy
 from ragbed.models import ModelConfig, open_model
 from ragbed.models.base import Model
 from ragbed.schema import Case, Completion, Message
+from tests.runs.harness import make_case
 from tests.servers.faulty_model import Fault, FaultServer
 
 KEY = "sk-canary-0123456789-abcdefghij"
@@ -21,27 +22,25 @@ T = TypeVar("T")
 
 
 def case(number: int = 0) -> Case:
-    return Case(
-        case=f"t/{number}", data="t", item=str(number), lang="en", testbed="noise", question="?", noise=0.0,
-        noise_real=0.0, k=5, true_ratio=0.0, arm="related", profile="robust", seed=0, feasible=True, documents=(),
-        slots=(), messages=(Message(role="system", content="Be brief."), Message(role="user", content=f"{number}?")),
-        answer=(("Paris",),), fake=None, expect="answer",
-    )  # fmt: skip
+    messages = (Message(role="system", content="Be brief."), Message(role="user", content=f"{number}?"))
+    return replace(make_case(number), question="?", documents=(), slots=(), answer=(("Paris",),), messages=messages)
 
 
 def model_at(url: str, patience: RetryPolicy = QUICK, spec: str = "openai-api/t/m", **settings: Any) -> Model:
-    environ = {"T_BASE_URL": url, "T_API_KEY": KEY, "OLLAMA_BASE_URL": url}
-    environ |= {"ANTHROPIC_BASE_URL": url, "ANTHROPIC_API_KEY": KEY}
+    environ = {"T_BASE_URL": url, "T_API_KEY": KEY, "OLLAMA_BASE_URL": url, "VLLM_BASE_URL": url}
+    environ |= {"ANTHROPIC_BASE_URL": url, "ANTHROPIC_API_KEY": KEY, "HTTP_API_KEY": KEY}
     return open_model(spec.format(url=url), lambda name: ModelConfig(name, environ, retry_policy=patience, **settings))
 
 
-def ask(*script: Fault, patience: RetryPolicy = QUICK, spec: str = "openai-api/t/m") -> tuple[Completion, FaultServer]:
-    """Complete one case with a server that follows a script."""
+def ask(
+    *script: Fault, asked: Case | None = None, address: Callable[[str], str] = str, **model: Any
+) -> tuple[Completion, FaultServer]:
+    """Complete one case with a server that follows a script; `address` changes its URL."""
     server = FaultServer(list(script))
 
     async def talk() -> Completion:
         async with server:
-            return await with_model(model_at(server.url, patience=patience, spec=spec), lambda m: m.complete(case()))
+            return await with_model(model_at(address(server.url), **model), lambda m: m.complete(asked or case()))
 
     return asyncio.run(talk()), server
 

@@ -60,12 +60,6 @@ def test_a_model_uses_its_own_system_text_if_the_case_has_none() -> None:
     assert PRESETS["qwen-7b-chat"].prompt(bare) == CHATML.format(HELPFUL, "U")
 
 
-def test_an_unknown_preset_is_named_with_the_nearest() -> None:
-    done = type_command("run", "-m", "scripted/oracle", "-d", "figure1", "--preset", "vicuna")
-    assert done.code == 2
-    assert "unknown preset 'vicuna'. Did you mean 'vicuna-7b-v1.3'?" in done.err
-
-
 def test_a_provider_without_presets_refuses_one() -> None:
     done = type_command("run", "-m", "scripted/oracle", "-d", "figure1", "--preset", "chatgpt")
     assert done.code == 2

@@ -57,9 +57,6 @@ ERRORS: dict[str, tuple[int, Any, str, bool, float | None]] = {
         "too-long", False, None,
     ),
     "OpenAI, a rate": (429, _openai("Rate limit reached", "rate_limit_exceeded", "requests"), "rate", True, None),
-    "OpenAI, no credit": (
-        429, _openai("You exceeded your current quota", "insufficient_quota"), "quota", False, None
-    ),
     "Azure, a filter": (
         400,
         {"error": {"message": "The response was filtered", "code": "content_filter",
@@ -130,8 +127,6 @@ ERRORS: dict[str, tuple[int, Any, str, bool, float | None]] = {
         },
         "settings", False, None,
     ),
-    "OpenAI, too long": (400, _openai("maximum context", "context_length_exceeded"), "too-long", False, None),
-    "OpenAI, a model": (404, _openai("The model does not exist", "model_not_found"), "missing", False, None),
     "a word in another error": (400, _openai("Your question mentions content filters and quotas", None), "request",
                                 False, None),
     "not JSON": (503, "<html>busy</html>", "server", True, None),

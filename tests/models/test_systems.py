@@ -57,23 +57,8 @@ async def exits(question, documents, lang):
 def gives_up(question, documents, lang):
     raise TimeoutError("upstream said 504")
 
-def raises(question, documents, lang):
-    raise KeyError("no index")
-
 def leaves(question, documents, lang):
     sys.exit(3)
-
-def numbers(question, documents, lang):
-    return 42
-
-def hangs(question, documents, lang):
-    time.sleep(600)
-
-def positional(query, documents, lang):
-    return ""
-
-def wants_more(question, documents, lang, index):
-    return ""
 
 def other_names(question, docs):
     return ""
@@ -88,7 +73,6 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     (tmp_path / "made_system.py").write_text(_MADE)
     (tmp_path / "broken_system.py").write_text("raise RuntimeError('half installed')\n")
     (tmp_path / "script_system.py").write_text("import argparse\nargparse.ArgumentParser().parse_args(['--what'])\n")
-    (tmp_path / "imports_missing.py").write_text("import no_such_package\n")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", list(sys.path))
     yield tmp_path
@@ -132,18 +116,15 @@ def test_an_answer_of_a_subclass_of_str_is_stored_as_text() -> None:
 @pytest.mark.parametrize(
     ("function", "error"),
     [
-        ("raises", "exception: KeyError: 'no index'"),
         ("leaves", "exception: RuntimeError: SystemExit: 3"),
         ("exits", "exception: RuntimeError: SystemExit: 4"),
         ("cancels", "exception: RuntimeError: CancelledError:"),
         ("gives_up", "exception: TimeoutError: upstream said 504"),
         ("blocks", "timeout: no answer within 0.2 s"),
-        ("numbers", "exception: an answer must be a string or an object with a string field 'answer', not int '42'"),
-        ("hangs", "timeout: no answer within 0.2 s"),
     ],
 )
 def test_an_exception_in_a_function_is_the_outcome_of_its_case(function: str, error: str) -> None:
-    done = _call(function, 0.2 if function in ("hangs", "blocks") else 30)
+    done = _call(function, 0.2 if function == "blocks" else 30)
     assert (done.outcome, (done.error or "").partition("\n")[0]) == ("error", error)
 
 
@@ -151,18 +132,12 @@ def test_an_exception_in_a_function_is_the_outcome_of_its_case(function: str, er
 @pytest.mark.parametrize(
     ("spec", "problem"),
     [
-        ("nowhere:f", "nowhere cannot be imported from this folder or the installed packages: ModuleNotFoundError"),
         (
             "broken_system:f",
             "RuntimeError: half installed. To see where the error occurs, run: python -c 'import broken_system'",
         ),
         ("script_system:f", "SystemExit: 2"),
-        ("made_system:missing", "made_system has no function 'missing'"),
         ("made_system:constant", "made_system has no function 'constant'"),
-        ("made_system", "has no function .*Use python/<module>:<function>"),
-        ("imports_missing:answer", "ModuleNotFoundError: No module named .no_such_package"),
-        ("made_system:positional", "its parameter 'query' is unknown. A function under test has the parameters"),
-        ("made_system:wants_more", "its parameter 'index' is unknown"),
         ("made_system:other_names", r"A correct one: def answer\(question, documents\): return"),
     ],
 )
@@ -171,13 +146,9 @@ def test_a_function_that_cannot_be_loaded_is_named_before_the_first_call(spec: s
         open_model(f"python/{spec}", lambda name: ModelConfig(name, {}))
 
 
-@pytest.mark.parametrize(
-    ("spec", "write"),
-    [("http://localhost:8917/ask", "http/localhost:8917/ask"), ("https://rag.test/ask", "http/https://rag.test/ask")],
-)
-def test_a_url_without_a_provider_is_refused_with_the_correct_form(spec: str, write: str) -> None:
-    with pytest.raises(UsageError, match=f"use the provider `http`: {write}$"):
-        open_model(spec, lambda name: ModelConfig(name, {}))
+def test_a_url_without_a_provider_is_refused_with_the_correct_form() -> None:
+    with pytest.raises(UsageError, match=r"use the provider `http`: http/localhost:8917/ask$"):
+        open_model("http://localhost:8917/ask", lambda name: ModelConfig(name, {}))
 
 
 def test_the_example_is_run_as_a_function_and_never_from_the_cache(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -217,8 +188,6 @@ def test_the_example_server_answers_like_the_function(here: Path) -> None:
     [
         (b"<html>busy</html>", "protocol: the response is not JSON"),
         (b'{"text": "x"}', "protocol: an answer must be a string or an object with a string field 'answer', not dict"),
-        (b'{"answer": null}', "protocol: an answer must be a string"),
-        (b"[1]", "protocol: an answer must be a string or an object with a string field 'answer', not list '[1]'"),
     ],
 )
 def test_a_system_with_an_invalid_response_is_named(body: bytes, error: str) -> None:

@@ -2,30 +2,23 @@
 
 from __future__ import annotations
 
-import asyncio
-
 import pytest
 from msgspec import structs
 
 from ragbed.errors import UsageError
 from ragbed.models import ModelConfig, open_model
-from ragbed.schema import Completion, Message
+from ragbed.schema import Message
 from ragbed.text import estimate_tokens
-from tests.models.asking import case, model_at, with_model
-from tests.servers.faulty_model import FaultServer, well
+from tests.models.asking import ask, case
+from tests.servers.faulty_model import well
 
 LONG = structs.replace(case(), messages=(Message(role="user", content="a new day " * 400),))
 
 
 @pytest.mark.parametrize(("context_length", "sent"), [(1_500, 0), (1_700, 1), (None, 1)])
 def test_a_prompt_longer_than_the_context_is_not_sent(context_length: int | None, sent: int) -> None:
-    async def talk() -> tuple[Completion, int]:
-        async with FaultServer([well]) as server:
-            model = model_at(server.url, context_length=context_length)
-            return await with_model(model, lambda one: one.complete(LONG)), len(server.seen)
-
-    done, seen = asyncio.run(talk())
-    assert (done.outcome, done.attempts, seen) == (("ok", 1, 1) if sent else ("error", 0, 0))
+    done, server = ask(well, asked=LONG, context_length=context_length)
+    assert (done.outcome, done.attempts, len(server.seen)) == (("ok", 1, 1) if sent else ("error", 0, 0))
     if not sent:
         assert done.error == (
             "too-long: the prompt (up to 1,366 tokens, an upper estimate) and the response (up to 256 tokens) do not "

@@ -21,7 +21,7 @@ from ragbed.models.providers.dialects import COMPATIBLE
 from ragbed.models.providers.http_model import ServiceConfig
 from ragbed.models.providers.openai import OpenAIModel
 from ragbed.schema import Completion
-from tests.models.asking import KEY, QUICK, case, model_at, with_model
+from tests.models.asking import KEY, QUICK, ask, case, model_at, with_model
 from tests.servers.faulty_model import Exchange, FaultServer, hang, status, well
 
 
@@ -182,43 +182,25 @@ def test_mixed_faults_lose_no_case_and_no_retry_is_early() -> None:
 def test_a_header_of_the_user_replaces_the_same_header_in_any_case(user: str) -> None:
     given = {"authorization": "Bearer other-key-123456", "user-agent": "mine/1", "X-Team": "a"}
 
-    async def talk() -> list[str]:
-        async with FaultServer([well]) as server:
-            model = model_at(server.url.replace("//", f"//{user}"), headers=given)
-            await with_model(model, lambda one: one.complete(case()))
-        return server.seen[0].head.split("\r\n")
-
-    lines = asyncio.run(talk())
+    _, server = ask(well, address=lambda url: url.replace("//", f"//{user}"), headers=given)
+    lines = server.seen[0].head.split("\r\n")
     for name, value in given.items():
         assert [line for line in lines if line.lower().startswith(f"{name.lower()}:")] == [f"{name}: {value}"]
 
 
 def test_the_query_of_a_base_url_is_kept() -> None:
-    async def talk() -> str:
-        async with FaultServer([well]) as server:
-            await with_model(model_at(f"{server.url}/?api-version=1"), lambda model: model.complete(case()))
-        return server.seen[0].path
-
-    assert asyncio.run(talk()) == "/v1/chat/completions?api-version=1"
+    _, server = ask(well, address=lambda url: f"{url}/?api-version=1")
+    assert server.seen[0].path == "/v1/chat/completions?api-version=1"
 
 
-WRONG = {
-    "no key": ("openai/m", {}, "OPENAI_API_KEY is not set"),
-    "an empty key": ("anthropic/m", {"ANTHROPIC_API_KEY": " "}, "ANTHROPIC_API_KEY is not set"),
-    "a key on two lines": (
-        "openai/m",
-        {"OPENAI_API_KEY": "a\nb"},
-        "contains characters that are not allowed in an API key",
-    ),
-    "no address": ("openai-api/my-lab/m", {}, "MY_LAB_BASE_URL is not set"),
-    "no model": ("openai-api/x", {}, "Use openai-api/<name>/<model>"),
-    "a bad port": ("vllm/m", {"VLLM_BASE_URL": f"http://u:{KEY}@host:x/v1"}, "is not valid"),
-}
-
-
-@pytest.mark.parametrize("name", WRONG)
-def test_an_invalid_config_is_refused_before_the_first_call(name: str) -> None:
-    spec, environ, problem = WRONG[name]
+@pytest.mark.parametrize(
+    ("spec", "environ", "problem"),
+    [
+        ("anthropic/m", {"ANTHROPIC_API_KEY": " "}, "ANTHROPIC_API_KEY is not set"),
+        ("vllm/m", {"VLLM_BASE_URL": f"http://u:{KEY}@host:x/v1"}, "is not valid"),
+    ],
+)
+def test_an_empty_key_and_an_invalid_url_are_refused(spec: str, environ: dict[str, str], problem: str) -> None:
     with pytest.raises(UsageError, match=problem) as caught:
         open_model(spec, lambda model: ModelConfig(model, environ))
     assert KEY not in str(caught.value)

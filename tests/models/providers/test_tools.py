@@ -8,7 +8,6 @@ of a turn are in the next user message, before any text, and that failed calls h
 
 from __future__ import annotations
 
-import asyncio
 import json
 from typing import Any
 
@@ -17,8 +16,8 @@ from msgspec import structs
 
 from ragbed.models.base import Model
 from ragbed.schema import Case, Completion, Message, ToolCall
-from tests.models.asking import KEY, case, model_at, with_model
-from tests.servers.faulty_model import Fault, FaultServer, chat, reply
+from tests.models.asking import KEY, ask, case, model_at
+from tests.servers.faulty_model import Fault, chat, reply
 
 _CALL = {"id": "c1", "type": "function", "function": {"name": "search", "arguments": '{"query":"news"}'}}
 _LATER = (
@@ -28,13 +27,7 @@ _LATER = (
 
 
 def _ask(fault: Fault, spec: str, asked: Case) -> tuple[Completion, dict[str, Any]]:
-    server = FaultServer([fault])
-
-    async def talk() -> Completion:
-        async with server:
-            return await with_model(model_at(server.url, spec=spec), lambda model: model.complete(asked))
-
-    done = asyncio.run(talk())
+    done, server = ask(fault, spec=spec, asked=asked)
     return done, json.loads(server.seen[-1].body)
 
 

@@ -41,3 +41,14 @@ def make_case(
 
 def _support(text: str) -> Document:
     return Document(text=text, stance="supports", kind="related", source=0)
+
+
+def spread(*rows: tuple[object, ...]) -> list[tuple[object, ...]]:
+    """Return a test for each response of rows that end with the right and the wrong responses, separated by slashes."""
+    return [
+        (*shared, reply, is_right)
+        for *shared, right, wrong in rows
+        for replies, is_right in ((right, True), (wrong, False))
+        if replies
+        for reply in str(replies).split(" / ")
+    ]

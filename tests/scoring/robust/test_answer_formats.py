@@ -8,7 +8,7 @@ import pytest
 
 from ragbed.schema import Lang
 from ragbed.scoring import score
-from tests.scoring.robust.cases import make_case
+from tests.scoring.robust.cases import make_case, spread
 
 
 @pytest.mark.parametrize(
@@ -97,47 +97,32 @@ def _verdict(question: str, answer: str, reply: str, lang: Lang = "en", fake: st
 
 @pytest.mark.parametrize(
     ("answer", "reply", "correct"),
-    [
-        ("United States", "U.S.", True),
-        ("United States", "USA", True),
-        ("United States", "The US hosted it.", True),
-        ("United States", "美国", True),
-        ("USA", "United States of America", True),
-        ("United States", "The documents tell us that Brazil hosted it.", False),
-        ("United States", "Latin America", False),
-        ("United Kingdom", "UK", True),
-        ("United Kingdom", "Ukraine", False),
-        ("United Arab Emirates", "U.A.E.", True),
-        ("European Union", "The EU", True),
-        ("World Health Organization", "The WHO declared it in March.", True),
-        ("World Health Organization", "The CDC, who funded it.", False),
-        ("Los Angeles", "LA", True),
-        ("Los Angeles", "La Paz", False),
-        ("New York City", "NYC", True),
-        ("NBA", "National Basketball Association", False),
-        ("NBA", "National Book Award", False),
-        ("CIA", "Culinary Institute of America", False),
-        ("NBA", "The National Basketball Association (NBA)", True),
-        ("Massachusetts Institute of Technology", "It was mit.", False),
-        ("University of Southern California", "USC (University of South Carolina)", False),
-        ("American Broadcasting Company", "ABC (Australian Broadcasting Corporation)", False),
-        ("Bank of America", "Bank of the United States", False),
-        ("Tom Holland", "Tom Netherlands", False),
-        ("Apple Inc.", "Apple pie", False),
-        ("Apple Inc.", "It is nicknamed the Big Apple.", False),
-        ("Visa Inc.", "You need a Visa.", False),
-        ("United States", "Captain America", False),
-        ("United States", "Bank of America", False),
-        ("United Kingdom", "Battle of Britain", False),
-        ("Netherlands", "Tom Holland", False),
-        ("New York City", "upstate New York", False),
-        ("New York City", "Buffalo, New York", False),
-        ("Gap Inc.", "There is a gap here, I think Nike owns it.", False),
-        ("Shell plc", "It lay in a shell found by BP.", False),
-        ("Amazon", "Amazon.com, Inc.", True),
-        ("Mount Everest", "Mt. Everest", True),
-        ("Saint-Sulpice", "St. Sulpice", True),
-    ],
+    spread(
+        ("United States", "U.S. / USA / The US hosted it. / 美国", "The documents tell us that Brazil hosted it."),
+        ("United States", "", "Latin America / Captain America / Bank of America"),
+        ("USA", "United States of America", ""),
+        ("United Kingdom", "UK", "Ukraine / Battle of Britain"),
+        ("United Arab Emirates", "U.A.E.", ""),
+        ("European Union", "The EU", ""),
+        ("World Health Organization", "The WHO declared it in March.", "The CDC, who funded it."),
+        ("Los Angeles", "LA", "La Paz"),
+        ("New York City", "NYC", "upstate New York / Buffalo, New York"),
+        ("NBA", "The National Basketball Association (NBA)", "National Basketball Association / National Book Award"),
+        ("CIA", "", "Culinary Institute of America"),
+        ("Massachusetts Institute of Technology", "", "It was mit."),
+        ("University of Southern California", "", "USC (University of South Carolina)"),
+        ("American Broadcasting Company", "", "ABC (Australian Broadcasting Corporation)"),
+        ("Bank of America", "", "Bank of the United States"),
+        ("Tom Holland", "", "Tom Netherlands"),
+        ("Apple Inc.", "", "Apple pie / It is nicknamed the Big Apple."),
+        ("Visa Inc.", "", "You need a Visa."),
+        ("Netherlands", "", "Tom Holland"),
+        ("Gap Inc.", "", "There is a gap here, I think Nike owns it."),
+        ("Shell plc", "", "It lay in a shell found by BP."),
+        ("Amazon", "Amazon.com, Inc.", ""),
+        ("Mount Everest", "Mt. Everest", ""),
+        ("Saint-Sulpice", "St. Sulpice", ""),
+    ),
 )
 def test_abbreviations_of_names(answer: str, reply: str, correct: bool) -> None:
     assert (_verdict("Which one was it?", answer, reply) == "correct") is correct
@@ -176,31 +161,17 @@ def test_a_part_of_a_chinese_name_is_no_answer(question: str, answer: str, reply
 
 
 @pytest.mark.parametrize(
-    ("answer", "reply", "lang", "correct"),
-    [
-        ("10 a.m.", "10am", "en", True),
-        ("10 a.m.", "10:00 AM", "en", True),
-        ("10 a.m.", "It opens at 10:00.", "en", True),
-        ("10 a.m.", "上午10点", "en", True),
-        ("10 a.m.", "10 pm", "en", False),
-        ("10 a.m.", "10:00 p.m.", "en", False),
-        ("10 a.m.", "10:30 a.m.", "en", False),
-        ("8:30 PM", "20:30", "en", True),
-        ("8:30 PM", "8:30 in the morning", "en", False),
-        ("noon", "12 pm", "en", True),
-        ("20:00", "晚上八点", "zh", True),
-        ("20:00", "20时", "zh", True),
-        ("20:00", "8pm", "zh", True),
-        ("20:00", "早上8点", "zh", False),
-        ("下午3点", "15:00", "zh", True),
-        ("下午3点", "下午三时", "zh", True),
-        ("下午3点", "上午3点", "zh", False),
-        ("上午9点半", "9:30", "zh", True),
-        ("上午9点半", "21:30", "zh", False),
-        ("07:05", "七点零五", "zh", True),
-        ("10时44分", "10:44", "zh", True),
-        ("10时44分", "上午10点44分07秒", "zh", True),
-    ],
+    ("answer", "lang", "reply", "correct"),
+    spread(
+        ("10 a.m.", "en", "10am / 10:00 AM / It opens at 10:00. / 上午10点", "10 pm / 10:00 p.m. / 10:30 a.m."),
+        ("8:30 PM", "en", "20:30", "8:30 in the morning"),
+        ("noon", "en", "12 pm", ""),
+        ("20:00", "zh", "晚上八点 / 20时 / 8pm", "早上8点"),
+        ("下午3点", "zh", "15:00 / 下午三时", "上午3点"),
+        ("上午9点半", "zh", "9:30", "21:30"),
+        ("07:05", "zh", "七点零五", ""),
+        ("10时44分", "zh", "10:44 / 上午10点44分07秒", ""),
+    ),
 )
 def test_times_of_day_match_in_any_notation(answer: str, reply: str, lang: Lang, correct: bool) -> None:
     question = "什么时间开始？" if lang == "zh" else "What time does it start?"
@@ -255,41 +226,34 @@ def test_questions_for_a_person_accept_the_surname(question: str, answer: str, r
 
 @pytest.mark.parametrize(
     ("answer", "reply", "correct"),
-    [
-        ("蒂姆·库克", "库克", True),
-        ("瑞奇·马丁", "马丁。", True),
-        ("瑞奇·马丁", "马丁内斯", False),
-        ("唐纳德·特朗普", "特朗普利用摇摆州的优势当选。", True),
-        ("唐纳德·特朗普", "在这里特朗普当选。", True),
-        ("唐纳德‧特朗普", "特朗普", True),
-        ("阿瑟·米勒", "亨利·米勒", False),
-        ("张伟", "张伟丽", False),
-        ("张伟", "张伟。", True),
-    ],
+    spread(
+        ("蒂姆·库克", "库克", ""),
+        ("瑞奇·马丁", "马丁。", "马丁内斯"),
+        ("唐纳德·特朗普", "特朗普利用摇摆州的优势当选。 / 在这里特朗普当选。", ""),
+        ("唐纳德‧特朗普", "特朗普", ""),
+        ("阿瑟·米勒", "", "亨利·米勒"),
+        ("张伟", "张伟。", "张伟丽"),
+    ),
 )
 def test_chinese_surnames(answer: str, reply: str, correct: bool) -> None:
     assert (_verdict("哪位获奖？", answer, reply, "zh") == "correct") is correct
 
 
 @pytest.mark.parametrize(
-    ("question", "answer", "reply", "lang", "correct"),
-    [
-        ("When was it released?", "September 16, 2022", "2022 年 9 月 16 日", "en", True),
-        ("女王在位多少年？", "70年", "享年96岁，在位70年。", "zh", True),
-        ("女王在位多少年？", "70年", "她在位60年，享年70岁。", "zh", False),
-        ("他去世时多少岁？", "70岁", "他享年70岁，从教45年。", "zh", True),
-        ("他去世时多少岁？", "70岁", "70周岁", "zh", True),
-        ("How fast is it?", "250 mph", "250 km/h", "en", False),
-        ("How fast is it?", "250 mph", "250 miles per hour", "en", True),
-        ("How fast is it?", "120 km/h", "120 mph", "en", False),
-        ("How much storage does it have?", "512 GB", "512 gigabytes", "en", True),
-        ("How long is the film?", "2h 46m", "166 minutes", "en", True),
-        ("How long is the film?", "166 minutes", "2h46m", "en", True),
-        ("What rank did he finish?", "second", "2nd place", "en", True),
-        ("What rank did he finish?", "first", "According to document no. 1, he was third.", "en", False),
-        ("What rank did he finish?", "second", "third", "en", False),
-        ("他获得第几名？", "第二名", "第12名", "zh", False),
-    ],
+    ("question", "answer", "lang", "reply", "correct"),
+    spread(
+        ("When was it released?", "September 16, 2022", "en", "2022 年 9 月 16 日", ""),
+        ("女王在位多少年？", "70年", "zh", "享年96岁，在位70年。", "她在位60年，享年70岁。"),
+        ("他去世时多少岁？", "70岁", "zh", "他享年70岁，从教45年。 / 70周岁", ""),
+        ("How fast is it?", "250 mph", "en", "250 miles per hour", "250 km/h"),
+        ("How fast is it?", "120 km/h", "en", "", "120 mph"),
+        ("How much storage does it have?", "512 GB", "en", "512 gigabytes", ""),
+        ("How long is the film?", "2h 46m", "en", "166 minutes", ""),
+        ("How long is the film?", "166 minutes", "en", "2h46m", ""),
+        ("What rank did he finish?", "second", "en", "2nd place", "third"),
+        ("What rank did he finish?", "first", "en", "", "According to document no. 1, he was third."),
+        ("他获得第几名？", "第二名", "zh", "", "第12名"),
+    ),
 )
 def test_units_durations_ranks_and_spaced_dates(
     question: str, answer: str, reply: str, lang: Lang, correct: bool
@@ -316,45 +280,27 @@ def test_a_short_wrong_answer_is_not_a_refusal(reply: str) -> None:
 
 @pytest.mark.parametrize(
     ("reply", "flagged"),
-    [
-        ("Factual error check: none. Canberra.", False),
-        ("Canberra. Factual errors in the documents: no.", False),
-        ("**Factual errors:** None found\n\n**Answer:** Canberra", False),
-        ("The documents are consistent. Canberra.", False),
-        ("Factual errors: Yes. The capital is Canberra.", True),
-        ("Factual errors: document 2 wrongly names Sydney. The capital is Canberra.", True),
-        ("堪培拉。\n事实性错误：无", False),
-        ("事实性错误：没有。答案：堪培拉", False),
-        ("是否存在事实性错误：否。答案：堪培拉", False),
-        ("堪培拉（错误检查：未发现）", False),
-        ("是否存在事实性错误：是。答案：堪培拉", True),
-        ("事实性错误：文档称首都是悉尼，实际是堪培拉。", True),
-        ("I doubt that the documents are accurate. Canberra.", True),
-        ("I don't think the sources are reliable. Canberra.", True),
-        ("Not all documents are accurate; one gives the wrong city. Canberra.", True),
-        ("I do not believe the documents are accurate. Canberra.", True),
-        ("I confirm that the documents are consistent. Canberra.", False),
-        ("All five documents are factually accurate. Canberra.", False),
-        ("No factual errors: true. The answer is Canberra.", False),
-        ("Canberra. Contains no errors: yes", False),
-        ("The documents do not contain errors: true. Canberra.", False),
-        ("Free of contradictions: yes. Canberra.", False),
-        ("Factual errors: none\n1. Canberra", False),
-        ("Errors: 0. Canberra", False),
-        ("Errors: 0.5% of documents. Canberra", True),
-        ("Hardly any of the documents are reliable. Canberra.", True),
-        ("None of the sources is accurate, but it is Canberra.", True),
-        ("A few of the documents are reliable. Canberra.", False),
-        ("I cannot tell whether or not all documents are accurate. Canberra.", False),
-        ("文档没有错误：是。堪培拉", False),
-        ("文档无矛盾：是。堪培拉", False),
-        ("不存在事实性错误：是\n堪培拉", False),
-        ("没有任何错误：是。堪培拉", False),
-        ("没有不一致：是。堪培拉", False),
-        ("有没有错误：有。堪培拉", True),
-        ("有无矛盾：有。堪培拉", True),
-        ("不一致：有。堪培拉", True),
-    ],
+    spread(
+        ("Factual errors: Yes. The capital is Canberra.", ""),
+        ("Factual errors: document 2 wrongly names Sydney. The capital is Canberra.", ""),
+        ("是否存在事实性错误：是。答案：堪培拉 / 事实性错误：文档称首都是悉尼，实际是堪培拉。", ""),
+        ("I doubt that the documents are accurate. Canberra. / I don't think the sources are reliable. Canberra.", ""),
+        ("Not all documents are accurate; one gives the wrong city. Canberra.", ""),
+        ("I do not believe the documents are accurate. Canberra. / Errors: 0.5% of documents. Canberra", ""),
+        ("Hardly any of the documents are reliable. Canberra.", ""),
+        ("None of the sources is accurate, but it is Canberra. / 有没有错误：有。堪培拉 / 有无矛盾：有。堪培拉", ""),
+        ("不一致：有。堪培拉", "Factual error check: none. Canberra. / Canberra. Factual errors in the documents: no."),
+        ("", "**Factual errors:** None found\n\n**Answer:** Canberra / The documents are consistent. Canberra."),
+        ("", "堪培拉。\n事实性错误：无 / 事实性错误：没有。答案：堪培拉 / 是否存在事实性错误：否。答案：堪培拉"),
+        ("", "堪培拉（错误检查：未发现） / I confirm that the documents are consistent. Canberra."),
+        ("", "All five documents are factually accurate. Canberra. / No factual errors: true. The answer is Canberra."),
+        ("", "Canberra. Contains no errors: yes / The documents do not contain errors: true. Canberra."),
+        ("", "Free of contradictions: yes. Canberra. / Factual errors: none\n1. Canberra / Errors: 0. Canberra"),
+        ("", "A few of the documents are reliable. Canberra."),
+        ("", "I cannot tell whether or not all documents are accurate. Canberra. / 文档没有错误：是。堪培拉"),
+        ("", "文档无矛盾：是。堪培拉 / 不存在事实性错误：是\n堪培拉 / 没有任何错误：是。堪培拉"),
+        ("", "没有不一致：是。堪培拉"),
+    ),
 )
 def test_a_report_without_errors_is_no_error_flag(reply: str, flagged: bool) -> None:
     if reply.isascii():
@@ -367,24 +313,18 @@ def test_a_report_without_errors_is_no_error_flag(reply: str, flagged: bool) -> 
 
 @pytest.mark.parametrize(
     ("answer", "reply", "correct"),
-    [
-        ([["6.4%"]], "- 6.4%", True),
-        ([["6.4%"]], "增长率如下：\n- 6.4%", True),
-        ([["6.4%"]], "增长率如下：\n  - 6.4%", True),
-        ([["16"]], "- 十六", True),
-        ([["3182万吨"], ["3310万吨"]], "1. 3182万吨\n2. 3310万吨", True),
-        ([["3182万吨"]], "(1) 3182万吨", True),
-        ([["3182万吨"]], "①3182万吨", True),
-        ([["35"]], "1. 35", True),
-        ([["35"]], "| 数量 | 年份 |\n|---|---|\n| 35 | 今年 |", True),
-        ([["35"]], "1.35", False),
-        ([["6.4%"]], "-6.4%", False),
-        ([["-6.4%"]], "-6.4%", True),
-        ([["8"], ["9"]], "8、9", True),
-        ([["44"], ["15"]], "44、15（来源：文档2）", True),
-        ([["6"], ["9"]], "1、6\n2、9", True),
-        ([["2"]], "1、6\n2、9", False),
-    ],
+    spread(
+        ([["6.4%"]], "- 6.4% / 增长率如下：\n- 6.4% / 增长率如下：\n  - 6.4%", "-6.4%"),
+        ([["16"]], "- 十六", ""),
+        ([["3182万吨"], ["3310万吨"]], "1. 3182万吨\n2. 3310万吨", ""),
+        ([["3182万吨"]], "(1) 3182万吨 / ①3182万吨", ""),
+        ([["35"]], "1. 35 / | 数量 | 年份 |\n|---|---|\n| 35 | 今年 |", "1.35"),
+        ([["-6.4%"]], "-6.4%", ""),
+        ([["8"], ["9"]], "8、9", ""),
+        ([["44"], ["15"]], "44、15（来源：文档2）", ""),
+        ([["6"], ["9"]], "1、6\n2、9", ""),
+        ([["2"]], "", "1、6\n2、9"),
+    ),
 )
 def test_list_items_are_not_negative_numbers_and_listed_numbers_count(
     answer: list[list[str]], reply: str, correct: bool
@@ -456,35 +396,29 @@ def test_scores_and_durations_are_not_times_of_day(
 
 
 @pytest.mark.parametrize(
-    ("answer", "reply", "lang", "correct"),
-    [
-        ("晚上12点", "中午12点", "zh", False),
-        ("晚上12点", "0:00", "zh", True),
-        ("晚上12点", "午夜", "zh", True),
-        ("午夜", "午夜", "zh", True),
-        ("正午", "中午12点", "zh", True),
-        ("夜里2点", "14:00", "zh", False),
-        ("夜里2点", "下午2点", "zh", False),
-        ("夜里2点", "凌晨2点", "zh", True),
-        ("14:00", "夜里2点", "zh", False),
-        ("晚上1点", "13:00", "zh", False),
-        ("晚上7点", "19:00", "zh", True),
-        ("深夜11点", "23:00", "zh", True),
-        ("中午11点", "11:00", "zh", True),
-        ("两点", "下午两点", "zh", True),
-        ("八点半", "晚上八点半", "zh", True),
-        ("3点30分", "15:30", "zh", True),
-        ("两点", "三点", "zh", False),
-        ("8:30", "20:30", "en", True),
-        ("中午11点", "23:00", "zh", False),
-        ("中午1点", "13:00", "zh", True),
-        ("上午12点", "12:00", "zh", True),
-        ("凌晨12点", "0:00", "zh", True),
-        ("2 a.m.", "2 at night", "en", True),
-        ("2 p.m.", "2 at night", "en", False),
-        ("9 p.m.", "9 at night", "en", True),
-        ("noon", "12 at night", "en", False),
-    ],
+    ("answer", "lang", "reply", "correct"),
+    spread(
+        ("晚上12点", "zh", "0:00 / 午夜", "中午12点"),
+        ("午夜", "zh", "午夜", ""),
+        ("正午", "zh", "中午12点", ""),
+        ("夜里2点", "zh", "凌晨2点", "14:00 / 下午2点"),
+        ("14:00", "zh", "", "夜里2点"),
+        ("晚上1点", "zh", "", "13:00"),
+        ("晚上7点", "zh", "19:00", ""),
+        ("深夜11点", "zh", "23:00", ""),
+        ("中午11点", "zh", "11:00", "23:00"),
+        ("两点", "zh", "下午两点", "三点"),
+        ("八点半", "zh", "晚上八点半", ""),
+        ("3点30分", "zh", "15:30", ""),
+        ("8:30", "en", "20:30", ""),
+        ("中午1点", "zh", "13:00", ""),
+        ("上午12点", "zh", "12:00", ""),
+        ("凌晨12点", "zh", "0:00", ""),
+        ("2 a.m.", "en", "2 at night", ""),
+        ("2 p.m.", "en", "", "2 at night"),
+        ("9 p.m.", "en", "9 at night", ""),
+        ("noon", "en", "", "12 at night"),
+    ),
 )
 def test_hours_of_the_night_and_of_noon(answer: str, reply: str, lang: Lang, correct: bool) -> None:
     question = "几点关门？" if lang == "zh" else "When does it close?"
@@ -493,17 +427,14 @@ def test_hours_of_the_night_and_of_noon(answer: str, reply: str, lang: Lang, cor
 
 @pytest.mark.parametrize(
     ("answer", "reply", "correct"),
-    [
-        ("300 kph", "300 km/h", True),
-        ("300 kmh", "300 km/h", True),
-        ("300 km/h", "300 kph", True),
-        ("300 kph", "时速300公里", True),
-        ("300 kilometres per hour", "300 km/hr", True),
-        ("250 mph", "时速250英里", True),
-        ("250 miles per hour", "250 mi/h", True),
-        ("300 kph", "300 mph", False),
-        ("300 km/h", "300 m/s", False),
-    ],
+    spread(
+        ("300 kph", "300 km/h / 时速300公里", "300 mph"),
+        ("300 kmh", "300 km/h", ""),
+        ("300 km/h", "300 kph", "300 m/s"),
+        ("300 kilometres per hour", "300 km/hr", ""),
+        ("250 mph", "时速250英里", ""),
+        ("250 miles per hour", "250 mi/h", ""),
+    ),
 )
 def test_speeds_match_in_any_notation(answer: str, reply: str, correct: bool) -> None:
     assert (_verdict("How fast is it?", answer, reply) == "correct") is correct
@@ -511,19 +442,16 @@ def test_speeds_match_in_any_notation(answer: str, reply: str, correct: bool) ->
 
 @pytest.mark.parametrize(
     ("answer", "reply", "correct"),
-    [
-        ([["3"]], "答案：③", True),
-        ([["3"]], "答案：③，因为①和②错误", True),
-        ([["第3题"]], "第③题", True),
-        ([["②"]], "②", True),
-        ([["②"]], "选2", True),
-        ([["②"]], "③", False),
-        ([["12"]], "⑫", True),
-        ([["①②③"]], "①②③都正确", True),
-        ([["3182万吨"], ["3310万吨"]], "①3182万吨②3310万吨", True),
-        ([["1"]], "| 数量 |\n|---|\n| 1 |", True),
-        ([["11"], ["12"], ["13"], ["14"]], "11、12\n13、14", True),
-    ],
+    spread(
+        ([["3"]], "答案：③ / 答案：③，因为①和②错误", ""),
+        ([["第3题"]], "第③题", ""),
+        ([["②"]], "② / 选2", "③"),
+        ([["12"]], "⑫", ""),
+        ([["①②③"]], "①②③都正确", ""),
+        ([["3182万吨"], ["3310万吨"]], "①3182万吨②3310万吨", ""),
+        ([["1"]], "| 数量 |\n|---|\n| 1 |", ""),
+        ([["11"], ["12"], ["13"], ["14"]], "11、12\n13、14", ""),
+    ),
 )
 def test_circled_digits_are_numbers_unless_they_mark_items(answer: list[list[str]], reply: str, correct: bool) -> None:
     assert score(make_case("选哪个？有多少？", answer, None, "zh"), reply)["correct"] is correct

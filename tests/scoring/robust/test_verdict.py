@@ -14,7 +14,7 @@ from ragbed.scoring.robust import explain, score
 from ragbed.testbeds import TESTBEDS
 from ragbed.testbeds.settings import Settings
 from tests.golden.facts import closed_book_cases, make_response, read_facts
-from tests.scoring.robust.cases import make_case
+from tests.scoring.robust.cases import make_case, spread
 
 OLYMPICS = make_case("Which city hosted the 2004 Summer Olympics?", [["Athens"]], [["New York"]])
 
@@ -101,18 +101,13 @@ def test_a_reply_with_both_answers_is_misled_and_not_correct() -> None:
 
 @pytest.mark.parametrize(
     ("answer", "reply", "correct"),
-    [
-        ("Apple", "Was it Apple? No, it was Google.", False),
-        ("Apple", "Could it be Apple? It could not: Google made it.", False),
-        ("Apple", "Was it Apple? Yes, it was.", True),
-        ("Apple", "Was it Google? No, it was Apple.", True),
-        ("Apple", "Google, formerly thought to be Apple", False),
-        ("Apple", "It was once believed to be Apple, but it was Google.", False),
-        ("Apple", "Formerly thought to be Google, it was in fact Apple.", True),
-        ("苹果", "是苹果吗？不，是谷歌。", False),
-        ("苹果", "我原以为是苹果，后来知道是谷歌。", False),
-        ("苹果", "是谷歌吗？不，是苹果。", True),
-    ],
+    spread(
+        ("Apple", "Was it Apple? Yes, it was. / Was it Google? No, it was Apple.", ""),
+        ("Apple", "Formerly thought to be Google, it was in fact Apple.", "Was it Apple? No, it was Google."),
+        ("Apple", "", "Could it be Apple? It could not: Google made it. / Google, formerly thought to be Apple"),
+        ("Apple", "", "It was once believed to be Apple, but it was Google."),
+        ("苹果", "是谷歌吗？不，是苹果。", "是苹果吗？不，是谷歌。 / 我原以为是苹果，后来知道是谷歌。"),
+    ),
 )
 def test_a_question_or_a_former_belief_is_not_the_answer(answer: str, reply: str, correct: bool) -> None:
     case = make_case("Which company made it?", [[answer]], lang="en" if answer.isascii() else "zh")
@@ -121,22 +116,12 @@ def test_a_question_or_a_former_belief_is_not_the_answer(answer: str, reply: str
 
 @pytest.mark.parametrize(
     ("answer", "reply", "correct"),
-    [
-        ("12", "-12", False),
-        ("12", "minus 12", False),
-        ("12", "It was −12 degrees.", False),
-        ("12", "minus twelve", False),
-        ("12", "零下12度", False),
-        ("12", "负十二", False),
-        ("12", "- 12", True),
-        ("12", "10-12", True),
-        ("12", "3胜12负", True),
-        ("12", "It is 20 minus 12.", True),
-        ("-12", "It was minus twelve.", True),
-        ("-12", "12", False),
-        ("−5°C", "minus 5°C", True),
-        ("−5°C", "5°C", False),
-    ],
+    spread(
+        ("12", "- 12 / 10-12 / 3胜12负 / It is 20 minus 12.", "-12 / minus 12 / It was −12 degrees. / minus twelve"),
+        ("12", "", "零下12度 / 负十二"),
+        ("-12", "It was minus twelve.", "12"),
+        ("−5°C", "minus 5°C", "5°C"),
+    ),
 )
 def test_the_sign_is_a_part_of_the_number(answer: str, reply: str, correct: bool) -> None:
     _, evidence = explain(make_case("How cold was it?", [[answer]]), reply)
@@ -145,22 +130,14 @@ def test_the_sign_is_a_part_of_the_number(answer: str, reply: str, correct: bool
 
 @pytest.mark.parametrize(
     ("answer", "reply", "correct"),
-    [
-        ("no", "There is no information.", False),
-        ("no", "There was no winner.", False),
-        ("no", "Yes, no doubt.", False),
-        ("no", "They wore No. 5.", False),
-        ("no", "No.", True),
-        ("no", "No, they did not.", True),
-        ("no", "The answer is no", True),
-        ("none", "None of the documents says so.", False),
-        ("none", "None of them survived.", True),
-        ("nothing", "Nothing is known about it.", False),
-        ("没有", "没有相关信息。", False),
-        ("没有", "没有，他们输了。", True),
-        ("否", "是否获胜不得而知。", False),
-        ("否", "答案：否", True),
-    ],
+    spread(
+        ("no", "No. / No, they did not. / The answer is no", "There is no information. / There was no winner."),
+        ("no", "", "Yes, no doubt. / They wore No. 5."),
+        ("none", "None of them survived.", "None of the documents says so."),
+        ("nothing", "", "Nothing is known about it."),
+        ("没有", "没有，他们输了。", "没有相关信息。"),
+        ("否", "答案：否", "是否获胜不得而知。"),
+    ),
 )
 def test_a_no_that_negates_something_else_is_not_the_answer(answer: str, reply: str, correct: bool) -> None:
     case = make_case("Did they win?", [[answer]], lang="en" if answer.isascii() else "zh")
@@ -169,19 +146,12 @@ def test_a_no_that_negates_something_else_is_not_the_answer(answer: str, reply: 
 
 @pytest.mark.parametrize(
     ("reply", "refused"),
-    [
-        ("找不到。", True),
-        ("抱歉，文档里找不到相关的信息。", True),
-        ("抱歉，我查不到。请换一份文档。", True),
-        ("资料中未查到。", True),
-        ("如果文档里找不到答案，可以查百科。", False),
-        ("他找不到钥匙，只好翻墙。", False),
-        ("错误的地方是：原文中没有提到纽约。", False),
-        ("文档的错误在于，它没有说明举办城市。", False),
-        ("文档有错误，也没有说明举办城市。", True),
-        ("The error is that the document does not mention Athens.", False),
-        ("There are errors, and the document does not mention the city.", True),
-    ],
+    spread(
+        ("找不到。 / 抱歉，文档里找不到相关的信息。 / 抱歉，我查不到。请换一份文档。 / 资料中未查到。", ""),
+        ("文档有错误，也没有说明举办城市。 / There are errors, and the document does not mention the city.", ""),
+        ("", "如果文档里找不到答案，可以查百科。 / 他找不到钥匙，只好翻墙。 / 错误的地方是：原文中没有提到纽约。"),
+        ("", "文档的错误在于，它没有说明举办城市。 / The error is that the document does not mention Athens."),
+    ),
 )
 def test_finding_nothing_is_a_refusal_and_naming_an_error_is_not(reply: str, refused: bool) -> None:
     case = make_case("2004年夏季奥运会在哪座城市举行？", [["雅典"]], [["纽约"]], "zh")
