@@ -16,12 +16,12 @@ from ragbed.api.spec import CallOptions, RunSpec
 from ragbed.environment import cache_file, data_dir, variables
 from ragbed.errors import DataError, RagbedError, UsageError, option
 from ragbed.models import ModelConfig
-from ragbed.models.base import MODEL_ATTRIBUTES, Model, WorkerLost, is_system, lacks_language
+from ragbed.models.base import MODEL_ATTRIBUTES, Model, is_system, lacks_language
 from ragbed.models.code_identity import identify
 from ragbed.models.plugin_guard import open_contained
 from ragbed.models.secrets import without_credentials
 from ragbed.models.systems import DEFAULT_CALLS, FunctionSystem, describe_exception
-from ragbed.schema import Case, Completion
+from ragbed.schema import Case
 
 if TYPE_CHECKING:
     from ragbed.data.corpus import Corpora
@@ -226,7 +226,7 @@ def _open_object(source: ModelSource, calls: int, timeout: float, corpora: Corpo
     value = source.value
     if not isinstance(value, System) and is_model(value):
         provider, _, rest = value.name.partition("/")
-        return open_contained(lambda _: _with_tracebacks(value), ModelConfig(rest, {}), provider)
+        return open_contained(lambda _: _share(value), ModelConfig(rest, {}), provider, describe_exception)
     function, only, is_factory = cast("Callable[..., Any]", value), "prompt", False
     if isinstance(value, System):
         function, only, is_factory = value.function, "case", value.is_factory
@@ -241,23 +241,12 @@ def identify_functions(models: ModelLike) -> str:
     return "".join(f" {identify(value)}" for value in values if callable(value) and not is_model(value))
 
 
-def _with_tracebacks(model: Model) -> Model:
-    """Return an object that shares a model's state and reports its exceptions, with tracebacks, as case outcomes."""
-
-    async def complete(case: Case, repeat: int = 0) -> Completion:
-        try:
-            return await model.complete(case, repeat)
-        except (RagbedError, WorkerLost):
-            raise
-        except Exception as error:  # The caller's code may raise anything.
-            return describe_exception(error)
-
+def _share(model: Model) -> Model:
+    """Return an object that shares a model's state, but whose methods can be replaced."""
     attributes: dict[str, Any] = {name: _Forwarded(model, name) for name in {*dir(model), *MODEL_ATTRIBUTES}}
     kept = {name: attribute for name, attribute in attributes.items() if not name.startswith("__")}
     kept["__setattr__"] = lambda _, name, value: setattr(model, name, value)
-    guarded = type(type(model).__name__, (), kept)()
-    object.__setattr__(guarded, "complete", complete)
-    return cast("Model", guarded)
+    return cast("Model", type(type(model).__name__, (), kept)())
 
 
 class _Forwarded:

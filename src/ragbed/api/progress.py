@@ -105,10 +105,14 @@ class Lines(Bars):
 
     def __init__(self, say: Callable[[str], None], clock: Callable[[], float] = time.monotonic) -> None:
         super().__init__(clock, interval_s=10, delay_s=0)
-        self.message = say  # type: ignore[method-assign]
+        self._say = say
+
+    def message(self, text: str) -> None:
+        """Print a message."""
+        self._say(text)
 
     def _draw(self, task: str, done: int, total: int | None, details: str) -> None:
-        self.message(f"{task}: {done:,}" + (f" of {total:,}" if total else "") + (f", {details}" if details else ""))
+        self._say(f"{task}: {done:,}" + (f" of {total:,}" if total else "") + (f", {details}" if details else ""))
 
 
 class TerminalBars(Bars):
