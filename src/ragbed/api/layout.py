@@ -18,14 +18,14 @@ from ragbed.testbeds.prompts.strategies import STRATEGIES, profile_name
 from ragbed.testbeds.settings import ARMS, DEFAULT_DOCS, PROFILES, Settings, parse_ratio
 
 if TYPE_CHECKING:
-    from ragbed.api.spec import LayoutOptions, MixOptions
+    from ragbed.api.spec import LayoutOptions
 
 NameT = TypeVar("NameT", bound=str)
 _MOST_DOCS = 10_000  # Maximum number of documents per prompt, so that a typo does not lead to days of planning.
 _WHOLE = re.compile(r"0*[1-9][0-9]{0,17}")
 
 
-def read_mix(spec: MixOptions) -> Settings:
+def _read_mix(spec: LayoutOptions) -> Settings:
     """Return settings with the given document options, and default values for all other options."""
     docs = None if spec.num_docs is None else _numbers(spec.num_docs)
     if spec.supporting is not None and spec.noise is not None:
@@ -52,7 +52,7 @@ def read_layout(spec: LayoutOptions) -> tuple[list[str] | None, Settings]:
     if profile not in PROFILES:
         raise UnknownName("profile", profile, PROFILES)
     settings = replace(
-        read_mix(spec),
+        _read_mix(spec),
         distractors=tuple(
             _one_of("distractor condition", name, ARMS) for name in split(spec.distractors, "distractors")
         ),

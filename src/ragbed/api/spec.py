@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from ragbed.api.request_options import (
     check_effort,
-    check_extra_body,
     check_header,
     check_max_tokens,
     check_temperature,
     check_thinking,
-    read_request_options,
+    read_extra_body,
 )
 from ragbed.api.specification import (
     LocalFile,
@@ -39,8 +38,8 @@ else:
 DEFAULT_MODEL = "bundled/smollm2"
 
 
-class MixOptions(Spec):
-    """Options that select the documents for a case."""
+class LayoutOptions(Spec):
+    """Options that select the test cases and their documents."""
 
     noise: Values | None = context(
         "Noise ratios (fraction of documents that are distractors), e.g. 0,0.2,2/3.",
@@ -67,11 +66,6 @@ class MixOptions(Spec):
         is_rare=True,
         default="0",
     )
-
-
-class LayoutOptions(MixOptions):
-    """Options that select the test cases."""
-
     testbeds: Values | None = what(
         "Testbeds to run: noise, rejection, integration, counterfactual, closed-book, conflict, length, "
         "no-documents, search (the model calls a search tool), own-rag (for systems with their own documents; the "
@@ -185,7 +179,7 @@ class CallOptions(Spec):
         "Additional fields for the request body, e.g. '{\"top_k\": 20}'.",
         "JSON",
         in_python="Also a dictionary.",
-        read=check_extra_body,
+        read=read_extra_body,
         is_rare=True,
         default=None,
     )
@@ -214,7 +208,6 @@ class CallOptions(Spec):
                     f"remove {option('cluster')}."
                 )
             object.__setattr__(self, "cluster", None)  # the variable is set for other commands
-        read_request_options(self)
         if self.price:
             read_own_prices(self.price, ())
 
