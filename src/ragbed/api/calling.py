@@ -47,17 +47,8 @@ def open_engine(spec: CallOptions, message: Callable[[str], None]) -> LocalEngin
     """Open the engine selected by the options. The caller must close it.
 
     Raises:
-        UsageError: An option needs a cluster, but the engine is local; Ray is not installed, or the cluster does not
-            exist.
+        UsageError: Ray is not installed, or the cluster does not exist.
     """
-    names = ("replicas", "gpus_per_replica", "cpus_per_replica")
-    share = {name: value for name in names if (value := getattr(spec, name, None)) is not None}
-    if spec.engine == "local" and share:
-        name = next(iter(share))
-        raise UsageError(
-            f"{option(name, share[name])} requires a Ray cluster. Add {option('engine', 'ray')}, or remove "
-            f"{option(name)}."
-        )
     if spec.engine == "local":
         from ragbed.runs.engines.local import LocalEngine
 
@@ -65,10 +56,8 @@ def open_engine(spec: CallOptions, message: Callable[[str], None]) -> LocalEngin
     from ragbed.runs.engines import ReplicaSpec
     from ragbed.runs.engines.ray import RayEngine
 
-    replicas = ReplicaSpec(
-        share.get("replicas", 1), share.get("cpus_per_replica", 1.0), share.get("gpus_per_replica", 0.0)
-    )
-    return RayEngine(spec.cluster, replicas, message)
+    cpus = 1.0 if spec.cpus_per_replica is None else spec.cpus_per_replica
+    return RayEngine(spec.cluster, ReplicaSpec(spec.replicas or 1, cpus, spec.gpus_per_replica or 0.0), message)
 
 
 def with_request_options(sampling: Sampling, spec: CallOptions) -> Sampling:

@@ -68,18 +68,16 @@ def read_layout(spec: LayoutOptions) -> tuple[list[str] | None, Settings]:
     ):
         raise UsageError(
             f"{option('profile', profile)} reproduces the original code, which has one distractor condition, one "
-            "document "
-            f"order and a fixed random seed. To use {option('distractors')}, {option('positions')} or "
-            f"{option('seed')}, choose "
-            f"{option('profile', 'robust')}."
+            f"document order and a fixed random seed. To use {option('distractors')}, {option('positions')} or "
+            f"{option('seed')}, choose {option('profile', 'robust')}."
         )
     if settings.distractors == ("fixed",) and any(
         value is not None for value in (spec.noise, spec.num_docs, spec.supporting)
     ):
         raise UsageError(
             f"{option('distractors', 'fixed')} uses 1, 2, 3, 5 and 10 documents, so it cannot be combined with "
-            f"{option('noise')}, {option('num_docs')} or "
-            f"{option('supporting')}. Remove these options, or use {option('distractors', 'related')}."
+            f"{option('noise')}, {option('num_docs')} or {option('supporting')}. Remove these options, or use "
+            f"{option('distractors', 'related')}."
         )
     if spec.noise is spec.num_docs is spec.supporting is None and settings.correct == Settings.correct:
         settings = replace(
@@ -163,7 +161,6 @@ def _limit(value: str | float | None) -> int | Fraction | None:
     if not 0 < share < 1:
         raise UsageError(
             f"{option('limit', repr(value))} is neither a positive number of items nor a fraction between 0 and 1. Use "
-            "a value such "
-            "as 50 or 0.1."
+            "a value such as 50 or 0.1."
         )
     return share
