@@ -82,8 +82,7 @@ class CompareSpec(Spec, function="analysis.compare"):
         "Smallest drop that is reported as a decline, e.g. 0.03 or 3%.", "SHARE", read=read_share, default=0.03
     )
     fail_if_worse: float | str | None = opt(
-        "Margin of a gate that fails (exit code 4) if B is significantly worse than A by more than this value. It "
-        "also replaces the smallest drop to report.",
+        "Fail (exit code 4) if B is significantly worse than A by more than this value; also sets --min-drop.",
         "SHARE",
         read=read_share,
         default=None,
@@ -174,7 +173,9 @@ class StatusSpec(Spec, function="run_status.status"):
 class PageOptions(Spec):
     """The options of a local page."""
 
-    rater: str | None = opt("Name to store with your entries.", "NAME", shown="your user name", default=None)
+    rater: str | None = opt(
+        "Name to store with your entries.", "NAME", shown="that of the review, or your user name", default=None
+    )
     port: int | None = opt("Local port to listen on.", shown="7717, or any free port", low=0, high=65_535, default=None)
     open_: bool = opt("Open the page in the browser.", default=False)
 
@@ -334,11 +335,7 @@ class PowerSpec(Spec):
 
 
 class DatasetsSpec(Spec, function="datasets.datasets"):
-    """List datasets and small models with their licences and folders.
-
-    Examples:
-      ragbed data list
-    """
+    """List datasets and small models with their licences and folders."""
 
 
 class DownloadSpec(Spec, function="datasets.download", keeps_parts=True):
@@ -396,8 +393,7 @@ class SynthesisSpec(Spec, function="datasets.synthesize"):
     """Generate a dataset of fictional news.
 
     No model has seen these texts, and the ground truth is known exactly. DIR receives {lang}_base.jsonl,
-    {lang}_int.jsonl and {lang}_fact.jsonl, and a manifest.json with the seed, the versions and a
-    checksum of each file.
+    {lang}_int.jsonl, {lang}_fact.jsonl and manifest.json.
 
     Examples:
       ragbed synth --seed 7 --items 300 -o news
@@ -411,23 +407,17 @@ class SynthesisSpec(Spec, function="datasets.synthesize"):
         "Number of integration items per language.", low=0, shown="a third of the base items", default=None
     )
     counterfactual: int | None = opt(
-        "Number of counterfactual items per language.",
-        low=0,
-        shown="a third of the base items, at most one per fact",
-        default=None,
+        "Number of counterfactual items per language.", low=0, shown="a third, at most one per fact", default=None
     )
     lang: Values = opt("Languages in which to generate items.", "LANGS", default="en,zh")
     num_docs: int = opt("Number of documents per base item.", low=2, high=200, default=20)
     supporting: int | None = opt(
-        "Number of documents per base item that contain the answer; the others are distractors on a similar topic.",
-        shown="half",
-        default=None,
+        "Number of documents per base item that contain the answer.", shown="half", default=None
     )
     parts: int = opt("Maximum number of sub-answers per integration item.", low=2, high=5, default=3)
     tokens: int = opt("Approximate document length in tokens.", low=80, high=1500, default=85)
     perturbations: Values = opt(
-        "Perturbations to add: none, mix (all types, in 20% of the items), or a list of names. With a list, base "
-        "items are generated in minimal pairs, with and without the perturbation.",
+        "Perturbations to add: none, mix (all types, in 20% of the items), or names, each in minimal pairs.",
         "NAMES",
         default="mix",
     )
@@ -488,9 +478,8 @@ class BuildQaSpec(Spec, function="data_objects.build_qa"):
 class BuildSpec(CallOptions, function="building.build", keeps_parts=True):
     """Build a benchmark from a recipe.
 
-    DIR receives the files {lang}_base.jsonl, {lang}_int.jsonl and {lang}_fact.jsonl; a build.lock with the hashes of
-    all inputs; quality.json; and, in steps/, the output and the rejected records of every step, with
-    reasons.
+    DIR receives the files {lang}_base.jsonl, {lang}_int.jsonl and {lang}_fact.jsonl, and in steps/ the output and the
+    rejected records of every step.
 
     Rerun the command to resume a build that was stopped: pages, responses and finished steps are reused. If you change
     the recipe or a file in steps/, the steps that depend on it run again.
@@ -605,12 +594,7 @@ class ImportSpec(LayoutOptions, function="sharing.import_results"):
         is_data=True,
         default=None,
     )
-    model: str | None = opt(
-        "For jsonl: name of the model that generated the answers.",
-        "MODEL",
-        short="-m",
-        default=None,
-    )
+    model: str | None = opt("For jsonl: name of the model that gave the answers.", "MODEL", short="-m", default=None)
 
 
 class MergeSpec(RunsSpec, function="sharing.merge"):

@@ -84,12 +84,10 @@ def read_layout(spec: LayoutOptions) -> tuple[list[str] | None, Settings]:
             settings, fits_defaults=settings.original is None and settings.distractors == Settings.distractors
         )
     names = None if spec.testbeds is None else split(spec.testbeds, "testbeds")
-    return names, settings if spec.corpus is None else replace(settings, corpora=read_corpora(spec.corpus))
-
-
-def read_corpora(values: Values) -> tuple[str, ...]:
-    """Return the variants of the documents given by `corpus`."""
-    return tuple(dict.fromkeys(parse_corpus(text).name for text in split(values, "corpus")))
+    if spec.corpus is not None:
+        corpora = dict.fromkeys(parse_corpus(text).name for text in split(spec.corpus, "corpus"))
+        settings = replace(settings, corpora=tuple(corpora))
+    return names, settings
 
 
 def read_langs(values: Values) -> tuple[Lang, ...]:
