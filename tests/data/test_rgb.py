@@ -188,14 +188,7 @@ _RAW_ANSWER = _ALIAS | st.lists(_ALIAS | st.lists(_ALIAS, min_size=1, max_size=3
 def test_any_counterfactual_record_survives_the_round_trip(
     number: int | str, query: str, answer: object, fake: object, positive: list[str], negative: list[str]
 ) -> None:
-    record = {
-        "id": number,
-        "query": query,
-        "answer": answer,
-        "fakeanswer": fake,
-        "positive_wrong": positive[::-1],
-        "positive": positive,
-        "negative": negative,
-    }
+    record = _FACT | {"id": number, "query": query, "answer": answer, "fakeanswer": fake}
+    record |= {"positive_wrong": positive[::-1], "positive": positive, "negative": negative}
     item = native.read_item(Path("n"), 1, native.to_line(_read(record)))
     assert rgb.to_line(item) == _line(record)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sqlite3
 from datetime import UTC, datetime
 from pathlib import Path
@@ -12,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as some
 
 from ragbed.errors import RagbedError
-from ragbed.runs.cache import key_of, look, open_cache, prune
+from ragbed.runs.cache import key_of, look, prune
 from ragbed.runs.database import seal_of
 from ragbed.runs.execution import run
 from ragbed.runs.status import read_status
@@ -156,15 +155,6 @@ def test_incomplete_responses_are_never_cached(partial: Completion, tmp_path: Pa
     assert look(tmp_path / "cache").entries == 0
 
 
-def test_a_cache_that_cannot_be_opened_is_reported_once(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("in the way")
-    told: list[str] = []
-    assert len(_ask(tmp_path / "a", tmp_path / "file" / "cache", TalkingModel(agree), told)) == 100
-    assert len(told) == 1
-    assert "cannot be used" in told[0]
-    assert "continues without the cache" in told[0]
-
-
 def test_a_cache_that_fails_later_is_reported_once(tmp_path: Path) -> None:
     def sabotage(case: Case) -> Completion:
         if case.item == "0":
@@ -200,15 +190,3 @@ def test_twelve_processes_start_one_cache_and_none_is_locked_out(tmp_path: Path)
     for turn in range(2):
         assert fill_together(tmp_path / f"c{turn}", processes=12, entries=200) == [0] * 12
         assert look(tmp_path / f"c{turn}").entries == 12 * 200
-
-
-@pytest.mark.parametrize("kind", ["link", "pipe"])
-def test_a_lock_that_is_a_link_or_a_pipe_is_not_opened(tmp_path: Path, kind: str) -> None:
-    lock = tmp_path / "responses.sqlite.lock"
-    if kind == "link":
-        lock.symlink_to(tmp_path / "other")
-    else:
-        os.mkfifo(lock)
-    with pytest.raises(RagbedError, match=r"\.lock is a (symbolic link|named pipe), not a regular file"):
-        open_cache(tmp_path / "responses.sqlite")
-    assert not (tmp_path / "other").exists()

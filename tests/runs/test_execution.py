@@ -144,17 +144,6 @@ def _one_dollar(usage: TokenUsage) -> Decimal:
     return Decimal(min(usage.get("in", 0), 1))
 
 
-def test_a_budget_is_not_exceeded_by_calls_in_flight_and_counts_earlier_sessions(tmp_path: Path) -> None:
-    """Send as many requests as the budget covers; before, up to eight more that were in flight were sent."""
-    paid = Completion(outcome="ok", reply="yes", usage={"in": 1, "out": 0})
-    for limit in (10.0, 20.0):
-        budget = Budget(limit, {"test/talking": _one_dollar})
-        with pytest.raises(BudgetSpent):
-            run(make_job(tmp_path, 500, TalkingModel(lambda _: paid), budget=budget), ask_nobody)
-        assert len(replies(tmp_path)) == limit
-        assert read_status(tmp_path).maybe_paid_twice == 0
-
-
 def test_a_new_run_that_fails_keeps_its_responses(tmp_path: Path) -> None:
     def say(case: Case) -> Completion:
         return agree(case) if int(case.item) < 5 else Completion(outcome="error", error="auth: HTTP 401")

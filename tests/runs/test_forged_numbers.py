@@ -10,7 +10,7 @@ import pytest
 from ragbed.runs.database import seal_of
 from ragbed.runs.execution import run
 from tests.cli.typed import type_command
-from tests.runs.harness import TalkingModel, agree, ask_nobody, make_job
+from tests.runs.harness import TalkingModel, agree, ask_nobody, change_file, make_job
 
 _READING = (("status",), ("report",), ("diagnose",))
 
@@ -19,14 +19,6 @@ _READING = (("status",), ("report",), ("diagnose",))
 def folder(tmp_path: Path) -> Path:
     run(make_job(tmp_path / "run", 3, TalkingModel(agree)), ask_nobody)
     return tmp_path / "run"
-
-
-def _forge(folder: Path, *changes: str) -> None:
-    connection = sqlite3.connect(folder / "run.sqlite")
-    for change in changes:
-        connection.execute(change)
-    connection.commit()
-    connection.close()
 
 
 def _assert_refused(folder: Path, *commands: tuple[str, ...]) -> None:
@@ -38,13 +30,13 @@ def _assert_refused(folder: Path, *commands: tuple[str, ...]) -> None:
 @pytest.mark.parametrize("value", ["nan", "-5", "1e3", "", str(10**30), "9" * 5_000])
 @pytest.mark.parametrize("key", ["set.repeats", "session"])
 def test_a_number_that_is_none_is_damage(folder: Path, key: str, value: str) -> None:
-    _forge(folder, f"INSERT OR REPLACE INTO meta VALUES ('{key}', '{value}')")
+    change_file(folder, f"INSERT OR REPLACE INTO meta VALUES ('{key}', '{value}')")
     _assert_refused(folder, ("status",), *[("report", "-f", form) for form in ("text", "html") if key == "set.repeats"])
 
 
 @pytest.mark.parametrize("change", ["DELETE FROM ledger", "UPDATE ledger SET rows = 'many'"])
 def test_an_empty_or_odd_ledger_is_refused(folder: Path, change: str) -> None:
-    _forge(folder, change)
+    change_file(folder, change)
     _assert_refused(folder, *_READING)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from itertools import islice
 from math import ceil
 from typing import NamedTuple
@@ -103,10 +104,6 @@ class Ability(Struct, frozen=True):
 
     def cases(self, dataset: Dataset, settings: Settings) -> Iterator[Case]:
         """Yield a case for every condition and every item of the kind that the testbed uses."""
-        return (case for _, case in self.cases_with_items(dataset, settings))
-
-    def cases_with_items(self, dataset: Dataset, settings: Settings) -> Iterator[tuple[Item, Case]]:
-        """Yield the cases, each with its item."""
         conditions = self.conditions(settings)
         for item, around, turns in self._items(dataset, settings, conditions):
             ordered = order_item(item, settings.seed)
@@ -116,7 +113,7 @@ class Ability(Struct, frozen=True):
                     plan = plan_ours(ordered, bank, condition, self.draw, turns[condition.docs])
                 else:
                     plan = plan_original(item, condition, self.choose_original, settings.original)
-                yield item, self._case(dataset.name, item, condition, plan, settings)
+                yield self.build_case(dataset.name, item, condition, plan, settings)
 
     def _items(
         self, dataset: Dataset, settings: Settings, conditions: tuple[CaseCondition, ...]
@@ -155,7 +152,10 @@ class Ability(Struct, frozen=True):
         bearing = stances.count("contradicts" if self.takes == "counterfactual" else "supports")
         return Supply(bearing, max(1, len(parts)), distracting)
 
-    def _case(self, data: str, item: Item, condition: CaseCondition, plan: DocumentPlan, settings: Settings) -> Case:
+    def build_case(
+        self, data: str, item: Item, condition: CaseCondition, plan: DocumentPlan, settings: Settings
+    ) -> Case:
+        """Return an item's case with the planned documents."""
         feasible = plan.reason is None
         texts = [document.text for document in plan.documents]
         return make_case(
@@ -180,10 +180,7 @@ class Ability(Struct, frozen=True):
 
     def fit(self, default: Sequence[CaseCondition], supplies: Sequence[Supply]) -> list[CaseCondition]:
         """Return the default conditions, or replacements if most of them are infeasible for most items."""
-
-        def share(condition: CaseCondition) -> float:
-            return feasible_share(condition, supplies)
-
+        share = partial(feasible_share, supplies=supplies)
         if not supplies or 2 * sum(share(one) >= _MIN_FEASIBLE_DEFAULT for one in default) >= len(default):
             return list(default)
         if len({condition.noise for condition in default}) == 1:  # keep the same noise ratio with fewer documents

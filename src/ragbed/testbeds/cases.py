@@ -8,11 +8,10 @@ from itertools import islice
 from typing import Any, NamedTuple
 from urllib.parse import unquote
 
-from msgspec import structs
-
 from ragbed.data import Dataset
 from ragbed.data.rgb import spelled_answer
 from ragbed.schema import Case, Item, Message
+from ragbed.testbeds.prompts.requests import plain_case
 from ragbed.testbeds.settings import Settings
 
 _RESERVED = re.compile(r"[%/@,\x00-\x20\x7f]")
@@ -48,33 +47,24 @@ def make_case(
         messages: The messages to send.
         fields: Other fields that differ from those of a feasible case without documents.
     """
-    case = Case(
+    return plain_case(
         case=name_case(data, item.id, testbed, f"{condition},{settings.label}" if condition else settings.label),
         data=data,
         item=item.id,
         lang=item.lang,
         testbed=testbed,
         question=item.question,
-        noise=None,
-        noise_real=None,
-        k=0,
-        true_ratio=0.0,
-        arm="related",
         profile=settings.full_profile,
         seed=settings.seed,
-        feasible=True,
-        documents=(),
-        slots=(),
         messages=messages,
         answer=item.answer,
         fake=item.fake,
-        expect="answer",
         event=item.event,
         dial=item.dial,
         twin=item.twin,
         rgb_answer=spelled_answer(item),
+        **fields,
     )
-    return structs.replace(case, **fields) if fields else case
 
 
 def count_parts(item: Item) -> int | None:

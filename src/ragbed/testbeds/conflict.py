@@ -6,15 +6,14 @@ is measured by `closed-book` cases on the same questions, which are therefore in
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from fractions import Fraction
 
 from msgspec import structs
 
-from ragbed.data import Dataset
 from ragbed.schema import Case, Item
 from ragbed.testbeds.ability import Ability
 from ragbed.testbeds.counterfactual import COUNTERFACTUAL
+from ragbed.testbeds.document_plan import DocumentPlan
 from ragbed.testbeds.settings import CaseCondition, Settings
 
 # In synthetic items, these labels state how much a false answer differs from the true one.
@@ -40,18 +39,17 @@ class Conflict(Ability, frozen=True):
             return []
         return [CaseCondition(Fraction(0), docs, share) for docs in settings.num_docs or self.docs for share in shares]
 
-    def cases_with_items(self, dataset: Dataset, settings: Settings) -> Iterator[tuple[Item, Case]]:
-        """Yield the cases, each with its item."""
-        for item, case in super().cases_with_items(dataset, settings):
-            documents = tuple(
-                structs.replace(
-                    document, kind=str((item.passages[document.source].dials or {}).get("strength", "related"))
-                )
-                if document.stance == "contradicts"
-                else document
-                for document in case.documents
-            )
-            yield item, structs.replace(case, documents=documents)
+    def build_case(
+        self, data: str, item: Item, condition: CaseCondition, plan: DocumentPlan, settings: Settings
+    ) -> Case:
+        """Return an item's case with the planned documents, of which the false ones state their strength."""
+        documents = tuple(
+            structs.replace(document, kind=str((item.passages[document.source].dials or {}).get("strength", "related")))
+            if document.stance == "contradicts"
+            else document
+            for document in plan.documents
+        )
+        return super().build_case(data, item, condition, structs.replace(plan, documents=documents), settings)
 
 
 CONFLICT = Conflict(**structs.asdict(COUNTERFACTUAL) | {"name": "conflict", "secondary": ()})

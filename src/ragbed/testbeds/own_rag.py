@@ -15,6 +15,7 @@ import threading
 import weakref
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property, lru_cache
 from pathlib import Path, PurePosixPath
@@ -24,7 +25,7 @@ from msgspec import Struct
 
 from ragbed.data import Dataset
 from ragbed.data.corpus import Named, passage_id
-from ragbed.data.evidence import DocumentFolder, DocumentNames, find_sentence, fold, replace_answer, states
+from ragbed.data.evidence import DocumentNames, find_sentence, fold, replace_answer, states
 from ragbed.errors import UnknownName, UsageError, option
 from ragbed.schema import Answer, Case, Expectation, Item, Lang, Message, Passage, Retrieved, ScoreName, Stance
 from ragbed.testbeds.cases import count_parts, make_case, selected_items
@@ -36,6 +37,7 @@ CLEAN, WITHHELD, NOISY, FALSE = "clean", "withheld", "noisy", "false"
 _FOLDS = 5  # number of folders for `withheld`; a folder lacks about a fifth of the evidence
 _OVERLAP = 0.6  # minimum share of the words of the evidence's sentence in a text that contains the sentence
 _MAX_COPIES = 9  # maximum number of edited copies per document
+_WRITING = threading.Lock()  # held while a variant is written to a folder
 _MAX_PATH = 4_096  # maximum length of a path
 _MAX_NAME = 80  # maximum length of the stored ID of a text from outside the corpus
 
@@ -54,8 +56,7 @@ class CorpusCondition(Struct, frozen=True):
     @property
     def name(self) -> str:
         """Its name in case names and tables."""
-        is_usual = self.kind != FALSE or self.share == Fraction(1, 2)
-        return self.kind if is_usual else f"{FALSE}={show_ratio(self.share)}"
+        return self.kind if self.share == Fraction(1, 2) else f"{self.kind}={show_ratio(self.share)}"
 
     @property
     def expect(self) -> Expectation:
@@ -116,7 +117,10 @@ class RagCorpora:
             kept = (passage for item in self.items.values() for passage in item.passages)
             self.documents = {_file_of(passage): passage.text for passage in kept if passage.stance != "contradicts"}
         self._names = DocumentNames(self.documents)
-        self.evidence = {name: self._find_evidence(self.items[name]) for name in self.asked}
+        alike: dict[str, list[Item]] = defaultdict(list)
+        for item in self.items.values():
+            alike[item.event or item.question].append(item)
+        self.evidence = {name: self._find_evidence(self.items[name], alike) for name in self.asked}
         self._fold_of: dict[str, str] = {}
         self.variants = {
             variant.name: variant
@@ -124,10 +128,10 @@ class RagCorpora:
             for variant in self._make_variants(condition)
         }
 
-    def _find_evidence(self, item: Item) -> tuple[_Evidence, ...]:
-        """Return the statements of an item's answers, also those in items about the same event."""
+    def _find_evidence(self, item: Item, alike: Mapping[str, Sequence[Item]]) -> tuple[_Evidence, ...]:
+        """Return the statements of an item's answers, then those in other items about the same event."""
         found = []
-        for other in self._alike(item):
+        for other in sorted(alike[item.event or item.question], key=lambda other: other.id != item.id):
             for passage in other.passages:
                 answer = item.answer if passage.stance == "supports" else item.fake or ()
                 is_own = other.id == item.id
@@ -142,17 +146,6 @@ class RagCorpora:
                     found.append(_Evidence(document, passage.stance, part, slots, terms))
         return tuple(found)
 
-    def _alike(self, item: Item) -> list[Item]:
-        key = item.event or item.question
-        return [item, *(other for other in self._groups.get(key, ()) if other.id != item.id)]
-
-    @cached_property
-    def _groups(self) -> dict[str, list[Item]]:
-        groups: dict[str, list[Item]] = defaultdict(list)
-        for item in self.items.values():
-            groups[item.event or item.question].append(item)
-        return groups
-
     def _document_of(self, passage: Passage) -> str | None:
         """Return the document that contains a passage; an edited passage belongs to the document it was made from."""
         if self.source is None or passage.url is None:
@@ -165,11 +158,11 @@ class RagCorpora:
 
     def _make_variants(self, condition: CorpusCondition) -> list[RagVariant]:
         if condition.kind == CLEAN:
-            return [RagVariant(self, CLEAN, condition)]
+            return [RagVariant(self, CLEAN)]
         if condition.kind == NOISY:
-            return [RagVariant(self, NOISY, condition, added=dict(self._noise()))]
+            return [RagVariant(self, NOISY, added=dict(self._noise()))]
         if condition.kind == WITHHELD:
-            return self._make_folds(condition)
+            return self._make_folds()
         edited = dict(self._edits(condition.share))
         if not edited:
             raise UsageError(
@@ -177,9 +170,9 @@ class RagCorpora:
                 "column `false_answer` to the questions, or choose another corpus."
             )
         removed = {name for name, _ in self._originals()} if condition.share == 1 else set()
-        return [RagVariant(self, condition.name, condition, frozenset(removed), edited)]
+        return [RagVariant(self, condition.name, frozenset(removed), edited)]
 
-    def _make_folds(self, condition: CorpusCondition) -> list[RagVariant]:
+    def _make_folds(self) -> list[RagVariant]:
         """Assign each question to a fold, in file order, so that every fold keeps some of the documents."""
         removed: list[set[str]] = []
         for name in self.asked:
@@ -198,8 +191,7 @@ class RagCorpora:
                 removed[fold] |= own
             self._fold_of[name] = f"{WITHHELD}-{fold + 1}"
         return [
-            RagVariant(self, f"{WITHHELD}-{number}", condition, frozenset(without))
-            for number, without in enumerate(removed, 1)
+            RagVariant(self, f"{WITHHELD}-{number}", frozenset(without)) for number, without in enumerate(removed, 1)
         ]
 
     def _noise(self) -> Iterator[tuple[str, str]]:
@@ -261,51 +253,41 @@ class RagCorpora:
         return self._fold_of.get(item) if condition.kind == WITHHELD else condition.name
 
 
+@dataclass(eq=False)
 class RagVariant:
     """A variant of the documents, as a folder and as labels for the passages that a system returns.
 
-    Args:
+    Attributes:
         corpora: The documents and the evidence.
         name: Its name in requests, e.g. `withheld-2`.
-        condition: The condition.
         removed: Names of documents that it lacks.
         added: Texts of documents that it has in addition, by name.
     """
 
-    def __init__(
-        self,
-        corpora: RagCorpora,
-        name: str,
-        condition: CorpusCondition,
-        removed: frozenset[str] = frozenset(),
-        added: Mapping[str, str] | None = None,
-    ) -> None:
-        self.name, self.condition = name, condition
-        self._corpora, self._removed, self._added = corpora, removed, added or {}
-        self._lock = threading.Lock()
-        self._folder: Path | None = None
+    corpora: RagCorpora
+    name: str
+    removed: frozenset[str] = frozenset()
+    added: Mapping[str, str] = field(default_factory=dict)
+    _folder: Path | None = field(default=None, init=False)
 
     def __getstate__(self) -> dict[str, object]:
-        return vars(self) | {"_lock": None, "_folder": None}  # another process writes its own folder
-
-    def __setstate__(self, state: dict[str, object]) -> None:
-        vars(self).update(state, _lock=threading.Lock())
+        return vars(self) | {"_folder": None}  # another process writes its own folder
 
     @cached_property
     def texts(self) -> dict[str, str]:
         """The documents by name."""
-        kept = {name: text for name, text in self._corpora.documents.items() if name not in self._removed}
-        return kept | dict(self._added)
+        kept = {name: text for name, text in self.corpora.documents.items() if name not in self.removed}
+        return kept | dict(self.added)
 
     def relevant(self, item: str) -> int:
         """Return the number of documents that state an item's answer."""
-        found = {one.document for one in self._corpora.evidence[item] if one.stance == "supports"}
-        return len(found - self._removed)
+        found = {one.document for one in self.corpora.evidence[item] if one.stance == "supports"}
+        return len(found - self.removed)
 
     def folder(self) -> Path:
         """Return the folder with the documents, which is written on the first call and deleted with this object."""
-        with self._lock:
-            source = self._corpora.source
+        with _WRITING:
+            source = self.corpora.source
             if self._folder is None and self.name == CLEAN and source is not None:
                 self._folder = source.path
             if self._folder is None:
@@ -317,11 +299,11 @@ class RagVariant:
 
     def write(self, folder: Path) -> int:
         """Write the documents to a folder, and return their number. Unchanged files are copied with their format."""
-        source = self._corpora.source
+        source = self.corpora.source
         for name, text in self.texts.items():
             path = folder / name
             path.parent.mkdir(parents=True, exist_ok=True)
-            if source is not None and name not in self._added:
+            if source is not None and name not in self.added:
                 shutil.copyfile(source.path / name, path)
             else:
                 path.write_text(text, "utf-8", "surrogatepass")
@@ -341,7 +323,7 @@ class RagVariant:
             return Retrieved(id=shown)
         folded = fold(text)
         for stance in ("supports", "contradicts"):
-            for one in self._corpora.evidence.get(case.item, ()):
+            for one in self.corpora.evidence.get(case.item, ()):
                 is_stated = one.stance == stance and all(states(folded, forms, case.lang) for forms in one.slots)
                 if is_stated and _overlap(one.terms, folded) >= _OVERLAP:
                     return Retrieved(id=shown, stance=stance, part=one.part, text=text)
@@ -395,11 +377,11 @@ class OwnRag(Struct, frozen=True):
 def open_rag(dataset: Dataset, settings: Settings) -> RagCorpora:
     """Return the documents and variants of a dataset, which are the same objects if they were needed before."""
     used = Settings(corpora=settings.corpora, limit=settings.limit, langs=settings.langs)
-    return _open_rag(dataset, dataset.sha256(), dataset.folder, used)
+    return _open_rag(dataset, dataset.sha256(), used)
 
 
 @lru_cache(maxsize=4)
-def _open_rag(dataset: Dataset, _sha256: str, _folder: DocumentFolder | None, settings: Settings) -> RagCorpora:
+def _open_rag(dataset: Dataset, _sha256: str, settings: Settings) -> RagCorpora:
     return RagCorpora(dataset, settings)
 
 

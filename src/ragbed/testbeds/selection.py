@@ -176,12 +176,8 @@ def _describe_supply(datasets: Sequence[Dataset]) -> str:
 
 
 def _item_kinds(testbeds: Sequence[Testbed]) -> str:
-    return " or ".join(dict.fromkeys(map(_item_kind, testbeds)))
-
-
-def _item_kind(testbed: Testbed) -> str:
-    kind = getattr(testbed, "takes", None)
-    return "item" if kind is None else f"{kind} item"
+    kinds = dict.fromkeys(getattr(testbed, "takes", None) for testbed in testbeds)
+    return " or ".join("item" if kind is None else f"{kind} item" for kind in kinds)
 
 
 def _where(settings: Settings) -> str:

@@ -106,7 +106,7 @@ def test_found_passages_have_their_labels_for_the_question(tmp_path: Path) -> No
         ("turns=1e3", "turns=1e3"),
         ("calls=9999999999999", "from 1 to 1,000"),
         ("sizes=5000000", "from 1 to 1,000,000"),
-        ("sizes=a+b", "sizes=a+b"),
+        ("sizes=a+b", "sizes=a: expected a whole number from 1"),
         ("false=2", "out of range"),
         ("protocol=xml", "'xml'"),
         ("", None),

@@ -4,8 +4,29 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
+from typing import Any
 
 from ragbed.schema import Answer, Case, Lang, Message
+
+_WITHOUT_DOCUMENTS: dict[str, Any] = {
+    "noise": None,
+    "noise_real": None,
+    "k": 0,
+    "true_ratio": 0.0,
+    "arm": "related",
+    "seed": 0,
+    "feasible": True,
+    "documents": (),
+    "slots": (),
+    "answer": (),
+    "fake": None,
+    "expect": "answer",
+}
+
+
+def plain_case(**fields: Any) -> Case:  # noqa: ANN401 - fields of `Case`
+    """Return a feasible case without documents and distractors, except for the given fields."""
+    return Case(**_WITHOUT_DOCUMENTS | fields)
 
 
 def case_of(
@@ -22,27 +43,16 @@ def case_of(
         answer: The correct answer, for scoring.
     """
     digest = hash_messages(messages)[:32]
-    return Case(
+    return plain_case(
         case=f"{task}/{digest}",
         data=task,
         item=digest,
         lang=lang,
         testbed=kind,
         question=question,
-        noise=None,
-        noise_real=None,
-        k=0,
-        true_ratio=0.0,
-        arm="related",
         profile=kind,
-        seed=0,
-        feasible=True,
-        documents=(),
-        slots=(),
         messages=messages,
         answer=answer,
-        fake=None,
-        expect="answer",
     )
 
 

@@ -16,8 +16,8 @@ DEFAULT_K, MAX_K = 5, 20  # default and maximum number of documents per search
 MAX_QUERY_CHARS = 1_000
 MAX_INVALID_IN_TURN = 16  # number of invalid searches in one response after which an episode ends
 MAX_INVALID = 3  # number of consecutive responses without a valid search after which an episode ends
-_MAX_SIZE = 1_000_000  # maximum number of passages in a corpus (time and memory: docs/project/benchmarks.md)
-_LARGEST = {"turns": 100, "calls": 1_000}
+# The largest value of each limit; for the size of a corpus, docs/project/benchmarks.md states the time and memory.
+_LARGEST = {"turns": 100, "calls": 1_000, "sizes": 1_000_000}
 
 
 class SearchSettings(Struct, frozen=True):
@@ -80,20 +80,13 @@ def _shares(_: str, value: str) -> tuple[Fraction, ...]:
     return tuple(dict.fromkeys(parse_ratio(part, "search") for part in value.split("+")))
 
 
-def _sizes(_: str, value: str) -> tuple[int, ...]:
-    parts = value.split("+") if value else []
-    if not all(
-        part.isascii() and part.isdecimal() and len(part) < 12 and 1 <= int(part) <= _MAX_SIZE for part in parts
-    ):
-        raise UsageError(
-            f"{option('search', f'sizes={value}')}: expected passage counts from 1 to {_MAX_SIZE:,}, joined by +, e.g. "
-            "1000+10000."
-        )
-    return tuple(dict.fromkeys(map(int, parts)))
+def _sizes(name: str, value: str) -> tuple[int, ...]:
+    return tuple(dict.fromkeys(_limit(name, part) for part in value.split("+") if value))
 
 
 _READERS: dict[str, Callable[[str, str], object]] = {
-    **dict.fromkeys(_LARGEST, _limit),
+    "turns": _limit,
+    "calls": _limit,
     "protocol": _choice,
     "false": _shares,
     "sizes": _sizes,
