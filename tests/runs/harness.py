@@ -37,28 +37,13 @@ RUN = ("run", "-m", "openai-api/t/m", *WORDS)
 def make_case(number: int, *, feasible: bool = True, filler: str = "") -> Case:
     """Return a case with a unique prompt."""
     return Case(
-        case=f"made/{number}/noise@noise=0,k=1,arm=related,profile=robust,seed=0",
-        data="made",
-        item=str(number),
-        lang="en",
-        testbed="noise",
-        question=f"Question {number}?",
-        noise=0.0,
-        noise_real=0.0,
-        k=1,
-        true_ratio=0.0,
-        arm="related",
-        profile="robust",
-        seed=0,
-        feasible=feasible,
-        documents=(Document(text=f"It is gold-{number}.", stance="supports", kind="related", source=0),),
-        slots=(0,),
-        messages=(Message(role="user", content=f"{filler}Question {number}?"),),
-        answer=((f"gold-{number}",),),
-        fake=None,
-        expect="answer",
-        reason=None if feasible else "made so",
-    )
+        case=f"made/{number}/noise@noise=0,k=1,arm=related,profile=robust,seed=0", data="made", item=str(number),
+        lang="en", testbed="noise", question=f"Question {number}?", noise=0.0, noise_real=0.0, k=1, true_ratio=0.0,
+        arm="related", profile="robust", seed=0, feasible=feasible,
+        documents=(Document(text=f"It is gold-{number}.", stance="supports", kind="related", source=0),), slots=(0,),
+        messages=(Message(role="user", content=f"{filler}Question {number}?"),), answer=((f"gold-{number}",),),
+        fake=None, expect="answer", reason=None if feasible else "made so",
+    )  # fmt: skip
 
 
 def make_job(folder: Path, count: int, *models: Model, **changes: object) -> Job:

@@ -9,6 +9,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import msgspec
@@ -28,19 +29,34 @@ from tests.models.weights import SOUND, write_gguf
 from tests.runs.harness import ask_nobody, completions, make_case, make_job
 
 
+@contextmanager
+def one_core() -> Iterator[None]:
+    allowed = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {min(allowed)})
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, allowed)
+
+
 def opened(
     spec: str = "bundled/smollm2", sampling: Sampling | None = None, patience: RetryPolicy | None = None
 ) -> LlamaModel:
     """Open a model with one thread, because the other tests keep all cores busy."""
-    allowed = os.sched_getaffinity(0)
-    os.sched_setaffinity(0, {min(allowed)})
-    try:
+    with one_core():
         config = (sampling or Sampling(max_tokens=8), patience or RetryPolicy())
         model = open_model(spec, lambda name: ModelConfig(name, os.environ, *config))
-    finally:
-        os.sched_setaffinity(0, allowed)
     assert isinstance(model, LlamaModel)
     return model
+
+
+@contextmanager
+def opening(
+    loop: asyncio.Runner, sampling: Sampling | None = None, patience: RetryPolicy | None = None
+) -> Iterator[LlamaModel]:
+    model = opened(sampling=sampling, patience=patience)
+    yield model
+    loop.run(model.close())
 
 
 def case_of(text: str) -> Case:
@@ -56,9 +72,8 @@ def loop() -> Iterator[asyncio.Runner]:
 
 @pytest.fixture(scope="module")
 def model(loop: asyncio.Runner) -> Iterator[LlamaModel]:
-    model = opened()
-    yield model
-    loop.run(model.close())
+    with opening(loop) as model:
+        yield model
 
 
 def test_a_question_is_answered_with_usage_and_latency(model: LlamaModel, loop: asyncio.Runner) -> None:
@@ -109,21 +124,14 @@ def test_the_identity_has_the_weights_and_the_engine(model: LlamaModel, loop: as
 
 
 def test_every_seed_gives_the_same_response_again(loop: asyncio.Runner) -> None:
-    drawn = opened(sampling=Sampling(temperature=1.5, max_tokens=8, seed=-1))
-    try:
+    with opening(loop, Sampling(temperature=1.5, max_tokens=8, seed=-1)) as drawn:
         assert len({loop.run(drawn.complete(case_of("Tell me a story."))).reply for _ in range(3)}) == 1
-    finally:
-        loop.run(drawn.close())
 
 
 def test_a_model_can_be_restricted_to_choices(loop: asyncio.Runner) -> None:
     choices = ("supported", 'not "supported"', "can't\nsay")
-    judge = opened(sampling=Sampling(max_tokens=16, choices=choices))
-    try:
-        verdict = loop.run(judge.complete(case_of("Tell me a story.")))
-    finally:
-        loop.run(judge.close())
-    assert verdict.reply in choices
+    with opening(loop, Sampling(max_tokens=16, choices=choices)) as judge:
+        assert loop.run(judge.complete(case_of("Tell me a story."))).reply in choices
 
 
 def test_the_engine_is_restarted_after_a_crash(loop: asyncio.Runner) -> None:
@@ -154,11 +162,8 @@ def test_the_engine_is_restarted_after_a_crash(loop: asyncio.Runner) -> None:
 
 
 def test_a_case_that_takes_too_long_times_out(loop: asyncio.Runner) -> None:
-    model = opened(patience=RetryPolicy(item_s=0.2))
-    try:
+    with opening(loop, patience=RetryPolicy(item_s=0.2)) as model:
         reply = loop.run(model.complete(case_of("word " * 4000)))
-    finally:
-        loop.run(model.close())
     assert reply.error == "timeout: no response within 0.2 s; increase the timeout"
 
 
@@ -197,13 +202,9 @@ def test_a_file_that_cannot_be_loaded_is_named_with_the_reason(tmp_path: Path, a
 
 
 def test_there_are_as_many_threads_as_allowed_cores() -> None:
-    allowed = os.sched_getaffinity(0)
-    assert 1 <= count_cores() <= len(allowed)
-    os.sched_setaffinity(0, {min(allowed)})
-    try:
+    assert 1 <= count_cores() <= len(os.sched_getaffinity(0))
+    with one_core():
         assert count_cores() == 1
-    finally:
-        os.sched_setaffinity(0, allowed)
 
 
 @pytest.mark.slow
