@@ -66,7 +66,7 @@ class Scenario(NamedTuple):
 def one_trial(held_out: bool) -> Iterator[tuple[str, int, float, bool]]:
     """Yield the exact coverage of rates with one trial per question, from the interval for every number of hits."""
     for n in SIZES[held_out]:
-        found = [clustered_wilson([1, 0], [1, 1], counts=[hits, n - hits]) for hits in range(n + 1)]
+        found = [clustered_wilson([1] * hits + [0] * (n - hits), [1] * n) for hits in range(n + 1)]
         low, high = np.array([one.low for one in found]), np.array([one.high for one in found])
         for share in SHARES[held_out]:
             covered = probabilities(n, share)[(low <= share) & (share <= high)].sum()

@@ -22,7 +22,7 @@ _WHERE = ComparedCondition("d", "en", "noise", 0.4, 0.0, 5, "related")
 
 
 def _cell(hits: int, n: int, noise: float = 0.8, lang: str = "en") -> Cell:
-    value, low, high = clustered_wilson([1, 0], [1, 1], counts=[hits, n - hits])
+    value, low, high = clustered_wilson([1] * hits + [0] * (n - hits), [1] * n)
     estimate = Estimate(
         metric="accuracy", value=value, low=low, high=high, n=n, asked=n, questions=n, errors=0, infeasible=0
     )

@@ -66,18 +66,6 @@ def test_what_the_user_chooses_is_not_replaced(tmp_path: Path) -> None:
     )
 
 
-def test_an_export_without_output_shows_why_cases_are_infeasible(tmp_path: Path) -> None:
-    items = [base_item(number, supports=1, distracts=4) for number in range(2)]
-    data = str(as_dataset(tmp_path, *items).path)
-    words = ("--num-docs", "5", "--noise", "0,0.8", "--testbeds", "noise")
-    shown = type_command("export", data, "--to", "jsonl", *words)
-    assert shown.code == 0
-    assert "requires 5 supporting documents, but the item has only 1 (×2)" in shown.out
-    lines = [line.split() for line in shown.out.partition("Infeasible cases")[0].splitlines()]
-    assert lines[1][-2:] == ["feasible", "infeasible"]
-    assert [cells[-2:] for cells in lines if cells[:1] == ["noise"]] == [["0", "2"], ["2", "0"]]
-
-
 def test_one_infeasible_case_is_counted_in_the_singular(tmp_path: Path) -> None:
     items = [base_item(0, supports=5, distracts=4), base_item(1, supports=5, distracts=5)]
     done = _run(tmp_path, *items, words=("--testbeds", "rejection"))

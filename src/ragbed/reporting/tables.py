@@ -448,7 +448,7 @@ def _arrange_by_condition(name: str, cells: Sequence[Cell], known: Sequence[Tabl
     judges = short_names(cell.scorer.removeprefix(JUDGED) for cell in cells if cell.scorer.startswith(JUDGED))
     found: dict[_RowKey, dict[str, Estimate]] = {}
     for cell in cells:
-        row = found.setdefault((cell.key, cell.place.get("k") or None, _condition_of(cell, judges)), {})
+        row = found.setdefault((cell.key, cell.place.get("k"), _condition_of(cell, judges)), {})
         row[cell.estimate.metric] = cell.estimate
     columns = tuple(column for column in known if any(column.metric in row for row in found.values()))
     rows = []

@@ -48,12 +48,6 @@ def test_an_archive_restores_the_same_run(archive: Path, tmp_path: Path) -> None
     assert _export(tmp_path / "again", tmp_path / "second.zip").read_bytes() == archive.read_bytes()
 
 
-def test_trials_without_a_response_are_listed(archive: Path, tmp_path: Path) -> None:
-    done = type_command("export", str(tmp_path / "run"), "--to", "archive", "-o", str(archive))
-    assert "Trials without a response: 2. They were exported with their outcome" in done.err
-    assert "test/talking on made/1/" in done.err
-
-
 def test_reports_of_a_restored_run_are_identical(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     words = ("-d", "ragbed-mini-en_fact", "-d", "ragbed-mini-zh_fact", "--limit", "5", "--cache", "off")
     tables = []

@@ -13,6 +13,7 @@ from ragbed.models.providers.anthropic import parse_message
 from ragbed.models.providers.openai import parse_chat
 from ragbed.models.providers.usage import read_usage
 from ragbed.runs.prices import cost_of, find_price
+from ragbed.schema import Completion
 
 _DAY = datetime(2026, 10, 20, 12, tzinfo=UTC)  # the time of the prices below, which are those of genai-prices
 _MILLION = Decimal(1_000_000)
@@ -135,6 +136,7 @@ def test_a_reported_cost_is_exact() -> None:
     completion = parse_chat(json.dumps(body).encode())
     assert completion.usage == {"in": 194, "out": 2, "cost": 30_600_000}
     assert cost_of(completion, None) == Decimal("0.0000306")
+    assert cost_of(Completion(outcome="ok", reply="x", usage={"in": 1, "out": 1}), None) is None
     assert read_usage({"prompt_tokens": 1, "cost": {"total_cost": 0.005}}) == {"in": 1, "cost": 5_000_000_000}
 
 

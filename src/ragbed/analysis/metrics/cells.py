@@ -210,7 +210,7 @@ class CellBuilder:
             return UNDEFINED
         if self.alpha is None:
             return clustered_wilson(sums.totals.tolist(), sums.sizes.tolist(), is_graded=is_graded)
-        return rate_sequence(sums.totals, sums.sizes, None, self.alpha, largest)
+        return rate_sequence(sums.totals, sums.sizes, self.alpha, largest)
 
     def difference(self, metric: str, first: Mask, second: Mask, values: Floats) -> Iterator[Cell]:
         """Yield the mean of `second` minus `first` over the questions with both values, if there are any.

@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ragbed.analysis.statistics.rates import (
-    LEVEL,
     UNDEFINED,
     Interval,
     clustered_wilson,
@@ -33,13 +32,7 @@ class Agreement(NamedTuple):
     specificity: Interval | None
 
 
-def agreement(
-    judged: ArrayLike,
-    labels: ArrayLike,
-    clusters: ArrayLike,
-    weights: ArrayLike | None = None,
-    level: float = LEVEL,
-) -> Agreement:
+def agreement(judged: ArrayLike, labels: ArrayLike, clusters: ArrayLike, weights: ArrayLike | None = None) -> Agreement:
     """Compare a judge's yes-or-no verdicts with human labels.
 
     Args:
@@ -47,7 +40,6 @@ def agreement(
         labels: The human label of each trial, 0 or 1.
         clusters: The question of each trial, numbered from 0.
         weights: Number of trials that each labelled trial represents if labelling probabilities differ; default: equal.
-        level: Confidence level.
 
     Raises:
         ValueError: The weights add up to 0.
@@ -63,7 +55,7 @@ def agreement(
     both_no, judge_yes, people_yes, both_yes = table.T
     sizes, agreeing = table.sum(axis=1), both_no + both_yes
     n = sizes.sum()
-    agreed = clustered_wilson(agreeing.tolist(), sizes.tolist(), level)
+    agreed = clustered_wilson(agreeing.tolist(), sizes.tolist())
     by_judge, by_people = ((one + both_yes).sum() / n for one in (judge_yes, people_yes))
     moved = [one + both_yes - share * sizes for one, share in ((judge_yes, by_judge), (people_yes, by_people))]
     residuals = agreeing - agreed.value * sizes
@@ -75,14 +67,13 @@ def agreement(
             by_judge * by_people + (1 - by_judge) * (1 - by_people),
             residuals,
             (2 * by_people - 1) * moved[0] + (2 * by_judge - 1) * moved[1],
-            level,
         ),
-        sensitivity=_rate(both_yes, people_yes + both_yes, level),
-        specificity=_rate(both_no, both_no + judge_yes, level),
+        sensitivity=_rate(both_yes, people_yes + both_yes),
+        specificity=_rate(both_no, both_no + judge_yes),
     )
 
 
-def _beyond_chance(agreed: Interval, chance: float, residuals: Floats, moved: Floats, level: float) -> Interval:
+def _beyond_chance(agreed: Interval, chance: float, residuals: Floats, moved: Floats) -> Interval:
     """Return the agreement beyond chance with its interval.
 
     The bounds are those that the raw agreement implies, for as many independent trials as give the variance of the
@@ -93,21 +84,20 @@ def _beyond_chance(agreed: Interval, chance: float, residuals: Floats, moved: Fl
         chance: The agreement that is expected by chance. If it is 1, all labels are equal and there is no coefficient.
         residuals: For each question, its influence on the raw agreement.
         moved: For each question, its influence on the chance agreement.
-        level: Confidence level.
     """
     if chance >= 1:
         return UNDEFINED
     own = float(residuals @ residuals)
     if own > 0:
         total = residuals - (1 - agreed.value) / (1 - chance) * moved
-        trials = trials_behind(agreed, len(moved), level) * own / max(own, float(total @ total))
-        agreed = share_interval(agreed.value, trials, len(moved), level)
+        trials = trials_behind(agreed, len(moved)) * own / max(own, float(total @ total))
+        agreed = share_interval(agreed.value, trials, len(moved))
     value, low, high = (float((bound - chance) / (1 - chance)) for bound in agreed)
     return Interval(value, max(-1.0, low), high)
 
 
-def _rate(hits: Floats, trials: Floats, level: float) -> Interval | None:
-    return clustered_wilson(hits.tolist(), trials.tolist(), level) if trials.any() else None
+def _rate(hits: Floats, trials: Floats) -> Interval | None:
+    return clustered_wilson(hits.tolist(), trials.tolist()) if trials.any() else None
 
 
 # Number of disagreements to add to the observed ones, because a judge that agrees with a hundred labels may still have
@@ -125,11 +115,7 @@ class Corrected(NamedTuple):
 
 
 def prediction_powered(
-    judged: ArrayLike,
-    labels: ArrayLike,
-    clusters: ArrayLike,
-    inclusion: ArrayLike | None = None,
-    level: float = LEVEL,
+    judged: ArrayLike, labels: ArrayLike, clusters: ArrayLike, inclusion: ArrayLike | None = None
 ) -> Corrected:
     """Estimate the rate over all trials from the judge's verdicts on all trials and human labels for some of them.
 
@@ -142,7 +128,6 @@ def prediction_powered(
         labels: The human label of each trial, or NaN if it has none.
         clusters: The question of each trial, numbered from 0.
         inclusion: The probability that each trial was chosen for labelling; equal by default.
-        level: Confidence level.
 
     Raises:
         ValueError: Fewer than two questions have labels, or a labelled trial has a probability of 0.
@@ -169,7 +154,7 @@ def prediction_powered(
     # Use Wilson's interval with the number of trials that would give this variance, but with at least the effective
     # number of labels. This minimum matters for rates near 0 and 1.
     effective = max(rate * (1 - rate) / variance, min(as_many, questions))
-    return Corrected(wilson(rate * effective, effective, level), power, int(known.sum()))
+    return Corrected(wilson(rate * effective, effective), power, int(known.sum()))
 
 
 def _clip(share: float) -> float:

@@ -172,7 +172,6 @@ def clustered_wilson(
     hits: Sequence[float],
     trials: Sequence[float],
     level: float = LEVEL,
-    counts: Sequence[int] | None = None,
     *,
     is_graded: bool = False,
 ) -> Interval:
@@ -187,19 +186,13 @@ def clustered_wilson(
         hits: Sum of the scores in each cluster; at most its number of trials.
         trials: Number of trials in each cluster, or the sum of their weights; clusters without trials are ignored.
         level: Confidence level.
-        counts: Number of clusters that each entry represents; 1 by default.
         is_graded: Whether the scores can vary less than verdicts of independent trials, because they are fractions or
             because the trials of a cluster belong to different conditions.
 
     Raises:
         ValueError: There are no trials.
     """
-    clusters = Counter[tuple[float, float]]()
-    if counts is None:
-        clusters.update(zip(hits, trials, strict=True))
-    else:
-        for hit, trial, count in zip(hits, trials, counts, strict=True):
-            clusters[hit, trial] += count
+    clusters = Counter(zip(hits, trials, strict=True))
     parts = [_powers(hit, trial, count) for (hit, trial), count in clusters.items() if trial]
     sums = _ClusterSums(*map(math.fsum, zip(*parts, strict=True))) if parts else _ClusterSums(*[0.0] * 8)
     check_rate(sums.hits, sums.trials)
@@ -287,7 +280,7 @@ def _deviation(parts: Sequence[float], correlation: float) -> float:
     return math.sqrt(max(0.0, squares))
 
 
-def ratio_interval(totals: Sequence[float], counts: Sequence[float], level: float = LEVEL) -> Interval:
+def ratio_interval(totals: Sequence[float], counts: Sequence[float]) -> Interval:
     """Return the ratio of two sums over clusters, e.g. tokens per correct answer, with its t interval.
 
     The interval is symmetric on a logarithmic scale, or on a linear one if any total is negative. It does not exist if
@@ -298,7 +291,6 @@ def ratio_interval(totals: Sequence[float], counts: Sequence[float], level: floa
     Args:
         totals: Sum for each cluster.
         counts: Number of trials in each cluster, or another sum.
-        level: Confidence level.
     """
     clusters, total, count = len(counts), math.fsum(totals), math.fsum(counts)
     ratio = total / count
@@ -308,7 +300,7 @@ def ratio_interval(totals: Sequence[float], counts: Sequence[float], level: floa
         return Interval(ratio, math.nan, math.nan)
     excess = max(0.0, clusters * math.fsum(square**2 for square in squares) / spread**2 - 1)  # κ − 1
     freedom = min(clusters - 1.0, max(1.0, clusters / excess)) if excess else clusters - 1.0
-    reach = student(level, freedom) * math.sqrt(spread * clusters / (clusters - 1))
+    reach = student(LEVEL, freedom) * math.sqrt(spread * clusters / (clusters - 1))
     if min(totals) < 0:
         return Interval(ratio, ratio - reach / count, ratio + reach / count)
     reach /= total

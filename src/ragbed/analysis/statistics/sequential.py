@@ -23,35 +23,31 @@ _STEPS = 40  # number of bisection steps, enough to compute the bounds with an e
 _MOST = 10_000_000  # maximum number of questions to consider
 
 
-def rate_sequence(
-    hits: ArrayLike, trials: ArrayLike, counts: ArrayLike | None = None, alpha: float = ALPHA, largest: float = 0
-) -> Interval:
+def rate_sequence(hits: ArrayLike, trials: ArrayLike, alpha: float = ALPHA, largest: float = 0) -> Interval:
     """Return the rate over clustered trials with an interval that is valid at any stopping time.
 
     Args:
         hits: Sum of the scores in each cluster, in a planned order that does not depend on the scores.
         trials: Number of trials in each cluster.
-        counts: Number of clusters that each entry represents; 1 by default.
         alpha: Probability that any interval in the sequence misses the rate.
         largest: Number of trials in the largest planned cluster. The bets are scaled by it, so it must not depend on
             how many clusters were evaluated. If it is 0, the largest cluster so far is used, which gives the same
             result if all clusters have the same size.
     """
     sums, sizes = np.asarray(hits, np.float64), np.asarray(trials, np.float64)
-    times = np.ones(len(sums)) if counts is None else np.asarray(counts, np.float64)
     if len(sums) == 0 or not sizes.any():
         return UNDEFINED
-    rows, which = np.unique(np.stack([sums, sizes]) / max(largest, sizes.max()), axis=1, return_inverse=True)
-    weights: Floats = np.bincount(which.reshape(-1), weights=times).astype(np.float64)
+    rows, counts = np.unique(np.stack([sums, sizes]) / max(largest, sizes.max()), axis=1, return_counts=True)
+    weights: Floats = counts.astype(np.float64)
     low = _lower_bound(rows[0], rows[1], weights, alpha)
     high = 1 - _lower_bound(rows[1] - rows[0], rows[1], weights, alpha)
     return Interval(float((rows[0] @ weights) / (rows[1] @ weights)), low, high)
 
 
-def difference_sequence(differences: ArrayLike, counts: ArrayLike | None = None, alpha: float = ALPHA) -> Interval:
+def difference_sequence(differences: ArrayLike) -> Interval:
     """Return the mean of paired differences, each from −1 to 1, with an interval that is valid at any stopping time."""
     moved = np.asarray(differences, np.float64)
-    return Interval(*(2 * bound - 1 for bound in rate_sequence((moved + 1) / 2, np.ones(len(moved)), counts, alpha)))
+    return Interval(*(2 * bound - 1 for bound in rate_sequence((moved + 1) / 2, np.ones(len(moved)))))
 
 
 def decline_p(differences: ArrayLike, min_drop: float) -> float:

@@ -14,27 +14,27 @@ from ragbed.analysis.statistics.rates import LEVEL, check_rate
 Floats = NDArray[np.float64]
 
 
-def upper_bound(hits: int, n: int, level: float = LEVEL) -> float:
+def upper_bound(hits: int, n: int) -> float:
     """Return the one-sided Clopper-Pearson upper bound for a rate, e.g. 0.0495 for 0 hits in 59 trials.
 
     Raises:
         ValueError: The counts do not form a valid rate.
     """
     check_rate(hits, n)
-    return 1.0 if hits == n else float(scipy.special.betaincinv(hits + 1, n - hits, level))
+    return 1.0 if hits == n else float(scipy.special.betaincinv(hits + 1, n - hits, LEVEL))
 
 
-def trials_for_bound(hits: int, share: float, level: float = LEVEL) -> int:
+def trials_for_bound(hits: int, share: float) -> int:
     """Return the minimum number of trials for an upper confidence bound of at most `share`.
 
     For example, 0 hits and a share of 0.05 require 59 trials.
     """
     low, high = hits, 2 * hits + 2
-    while upper_bound(hits, high, level) > share:
+    while upper_bound(hits, high) > share:
         low, high = high, 2 * high
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (low, middle) if upper_bound(hits, middle, level) <= share else (middle, high)
+        low, high = (low, middle) if upper_bound(hits, middle) <= share else (middle, high)
     return high
 
 
