@@ -20,34 +20,16 @@ def hosts(port: int) -> list[str]:
         *(f"127.0.0.2:{port}", f"127.1:{port}", f"2130706433:{port}", f"0x7f000001:{port}", f"0.0.0.0:{port}"),
         *(f"[::1]:{port}", f"[::ffff:127.0.0.1]:{port}", f"10.0.0.1:{port}", f"169.254.169.254:{port}"),
         *(f"127.0.0.1:{port}:{port}", f"127.0.0.1:{port}@{EVIL_HOST}", f"user@127.0.0.1:{port}", f"127.0.0.1:0{port}"),
-        *(
-            f"127.0.0.1:{port}/",
-            f"127.0.0.1:{port},{EVIL_HOST}",
-            f"LOCALHOST.:{port}",
-            "*",
-            "null",
-            f"http://127.0.0.1:{port}",
-        ),
+        *(f"127.0.0.1:{port}/", f"127.0.0.1:{port},{EVIL_HOST}", f"LOCALHOST.:{port}", f"http://127.0.0.1:{port}"),
+        *("*", "null"),
     ]
 
 
 def traversals() -> list[str]:
-    ups = (
-        "../",
-        "..\\",
-        "%2e%2e/",
-        "..%2f",
-        "%2e%2e%2f",
-        "..%5c",
-        "%252e%252e%252f",
-        "....//",
-        "..;/",
-        "%c0%ae%c0%ae/",
-        ".%00./",
-        "\u2025/",
-    )
+    ups = ("../", "..\\", "....//", "..;/", ".%00./", "\u2025/")
+    encoded = ("%2e%2e/", "..%2f", "%2e%2e%2f", "..%5c", "%252e%252e%252f", "%c0%ae%c0%ae/")
     targets = ("secret.txt", "run.sqlite", "etc/passwd", "secret.txt%00.js")
-    return [f"{up * depth}{target}" for up, target, depth in product(ups, targets, (1, 2, 3, 8, 20))]
+    return [f"{up * depth}{target}" for up, target, depth in product(ups + encoded, targets, (1, 2, 3, 8, 20))]
 
 
 class _Elsewhere(BaseHTTPRequestHandler):

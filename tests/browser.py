@@ -7,6 +7,7 @@ import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 _NAMES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")  # the first needs the least time
 _PATIENCE_MS = 20_000
 """A busy machine may be slow; what never comes fails all the same."""
+CONTRAST = Path(__file__).with_name("contrast.js").read_text("utf-8")
+"""Lists the texts that stand out from their ground by less than WCAG AA asks for."""
 EVIL_HOST = "evil.test"
 """A name of another site that leads to this machine, as in an attack by rebinding."""
 

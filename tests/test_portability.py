@@ -47,19 +47,8 @@ def test_a_run_is_stored_reported_and_viewed_as_elsewhere(tmp_path: Path) -> Non
 def test_ctrl_c_ends_a_run_that_can_be_resumed(tmp_path: Path) -> None:
     with mock_model(Behaviour(latency_s=0.05, slots=2)) as url:
         environ = _environ(TEST_BASE_URL=url, TEST_API_KEY="k")
-        words = [
-            *RAGBED,
-            "run",
-            "-m",
-            "openai-api/test/m",
-            *DATA,
-            "--out",
-            "run",
-            "--cache",
-            "off",
-            "--max-connections",
-            "2",
-        ]
+        options = ("--out", "run", "--cache", "off", "--max-connections", "2")
+        words = [*RAGBED, "run", "-m", "openai-api/test/m", *DATA, *options]
         with subprocess.Popen(words, cwd=tmp_path, env=environ, stderr=subprocess.PIPE, text=True) as run:
             deadline = time.monotonic() + 60
             while not (tmp_path / "run" / "run.sqlite-wal").exists() and time.monotonic() < deadline:

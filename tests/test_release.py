@@ -125,16 +125,9 @@ def _evaluate(
     baseline: str = "",
     strict: str = "false",
 ) -> subprocess.CompletedProcess[str]:
-    return _run_step(
-        "Evaluate",
-        folder,
-        ACTION_MODEL=model,
-        ACTION_DATA=data,
-        ACTION_OPTIONS="--testbeds noise,rejection --noise 0.4,1",
-        ACTION_FAIL_UNDER=gates,
-        ACTION_BASELINE=baseline,
-        ACTION_STRICT=strict,
-    )
+    inputs = {"MODEL": model, "DATA": data, "OPTIONS": "--testbeds noise,rejection --noise 0.4,1"}
+    inputs |= {"FAIL_UNDER": gates, "BASELINE": baseline, "STRICT": strict}
+    return _run_step("Evaluate", folder, **{f"ACTION_{name}": value for name, value in inputs.items()})
 
 
 def test_the_first_step_of_the_action_installs_the_wheel(tmp_path: Path, wheels: list[Path]) -> None:

@@ -46,6 +46,7 @@ class _Scoring(LiveTable):
 
 def test_scoring_during_the_run_gives_the_same_table_as_afterwards(tmp_path: Path) -> None:
     live = _Scoring(tmp_path / "run")
+    live.load()  # on a busy machine, the imports may take longer than the run
     run(make_job(tmp_path / "run", 60, TalkingModel(_answer, takes_s=0.03), follower=live), ask_nobody)
     assert live.scored
     rows = live.finish()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -67,14 +68,8 @@ def test_a_build_calls_its_generator_at_the_chosen_temperature(tmp_path: Path, m
     with function_model(respond) as url:
         monkeypatch.setenv("T_BASE_URL", url)
         for temperature in (None, "none", 0.5, 0):
-            ragbed.build(
-                recipe["path"],
-                out=tmp_path / "built",
-                temperature=temperature,
-                from_="articles",
-                progress=False,
-                cache="off",
-            )
+            options: dict[str, Any] = {"from_": "articles", "progress": False, "cache": "off"}
+            ragbed.build(recipe["path"], out=tmp_path / "built", temperature=temperature, **options)
     assert list(dict.fromkeys(received)) == [0, None, 0.5]
     assert received[-1] == 0.5  # the last build finds the responses of the first
     assert len([*(tmp_path / "built/kept/asked").iterdir()]) == 3

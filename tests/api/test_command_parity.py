@@ -12,29 +12,9 @@ import pytest
 import ragbed
 from ragbed.cli import app
 
-FUNCTIONS = {
-    "build init": "build_init",
-    "build qa": "build_qa",
-    "build quality": "build_quality",
-    "build run": "build",
-    "compare": "compare",
-    "data get": "download",
-    "data list": "datasets",
-    "demo": "demo",
-    "diagnose": "diagnose",
-    "doctor": "doctor",
-    "export": "export",
-    "import": "import_results",
-    "judge": "judge",
-    "lint": "lint",
-    "merge": "merge",
-    "rank": "rank",
-    "report": "report",
-    "review": "review",
-    "status": "status",
-    "synth": "synthesize",
-    "view": "view",
-}
+RENAMED = {"build run": "build", "data get": "download", "data list": "datasets", "import": "import_results"}
+RENAMED |= {"synth": "synthesize"}
+"""Commands whose function has another name."""
 ELSEWHERE = {"run": ("run", "arun", "forecast")}
 """A command with several functions."""
 PRINTING = {"json"}
@@ -62,6 +42,7 @@ def _commands(command: click.Group, prefix: str = "") -> Iterator[Found]:
 
 
 COMMANDS = {found.name: found.command for found in _commands(app)}
+FUNCTIONS = {name: RENAMED.get(name, name.replace(" ", "_")) for name in COMMANDS if name not in ELSEWHERE}
 
 
 def _long_name(parameter: click.Parameter) -> str:
@@ -76,8 +57,7 @@ def _options(name: str) -> set[str]:
 
 
 def test_every_command_has_a_function() -> None:
-    assert set(COMMANDS) == FUNCTIONS.keys() | ELSEWHERE.keys()
-    assert set(FUNCTIONS.values()) <= set(ragbed.__all__)
+    assert {*FUNCTIONS.values(), *ELSEWHERE["run"]} <= set(ragbed.__all__)
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)

@@ -98,16 +98,9 @@ def test_options_become_the_parameters_of_the_provider(provider: str, monkeypatc
     with function_model(respond) as url:
         monkeypatch.setenv(f"{provider.upper()}_BASE_URL", url)
         monkeypatch.setenv(f"{provider.upper()}_API_KEY", "key-of-the-test-0001")
-        chosen: dict[str, Any] = {"testbeds": "noise", "noise": 0, "limit": 1, "temperature": "none"}
-        run = ragbed.run(
-            f"{provider}/m",
-            "ragbed-mini-en_base",
-            progress=False,
-            cache="off",
-            header="X-Team: rag",
-            **chosen,
-            **options,
-        )
+        chosen: dict[str, Any] = {"testbeds": "noise", "noise": 0, "limit": 1, "temperature": "none", "cache": "off"}
+        chosen |= {"progress": False, "header": "X-Team: rag"}
+        run = ragbed.run(f"{provider}/m", "ragbed-mini-en_base", **chosen, **options)
     body = received[0].body
     assert {name: body[name] for name in body if name not in ("messages", "model", "max_tokens", "top_p")} == expected
     assert received[0].headers["X-Team"] == "rag"

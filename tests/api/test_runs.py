@@ -170,14 +170,9 @@ def test_an_interrupt_in_a_notebook_ends_the_run(tmp_path: Path) -> None:
     (tmp_path / "slow.py").write_text(_SLOW)
     (tmp_path / "cell.py").write_text(_CELL)
     path = os.pathsep.join([str(tmp_path), str(Path(ragbed.__file__).parents[1])])
-    program = subprocess.Popen(
-        [sys.executable, "cell.py"],
-        cwd=tmp_path,
-        env=os.environ | {"PYTHONPATH": path},
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    with program:
+    environ = os.environ | {"PYTHONPATH": path}
+    words = (sys.executable, "cell.py")
+    with subprocess.Popen(words, cwd=tmp_path, env=environ, stdout=subprocess.PIPE, text=True) as program:
         out, _ = program.communicate(timeout=120)
     asked, later, came = map(int, out.split())
     assert 3 <= came <= asked < 40

@@ -283,13 +283,8 @@ def test_a_generator_that_takes_no_key_loses_nothing(place: Path, shared: tuple[
     assert contents(place / "out") == before
 
 
-KILLED_AT = (
-    "steps/articles.jsonl",
-    "kept/asked/questions-*/run.sqlite",
-    "steps/hits.jsonl",
-    "steps/pages.jsonl",
-    "kept/asked/combinations-*/run.sqlite",
-)
+_ASKED = ("kept/asked/questions-*/run.sqlite", "kept/asked/combinations-*/run.sqlite")
+KILLED_AT = ("steps/articles.jsonl", "steps/hits.jsonl", "steps/pages.jsonl", *_ASKED)
 """The file whose appearance brings the blow."""
 
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from ragbed.api.progress import describe, format_duration
-from ragbed.cli.console_progress import ConsoleProgress
+from ragbed.api.progress import Lines, describe, format_duration
+from ragbed.cli.console import say
 from ragbed.runs.call_loop import CallProgress
 
 
 def test_a_slow_task_prints_a_line_from_time_to_time(capsys: pytest.CaptureFixture[str]) -> None:
     now = [0.0]
-    with ConsoleProgress(lambda: now[0]) as progress:
+    with Lines(say, lambda: now[0]) as progress:
         for second in range(25):
             now[0] = float(second)
             progress.count("pages", 100 * second, 5000)
@@ -33,7 +33,7 @@ def test_every_outcome_without_a_complete_response_is_counted_separately() -> No
 
 def test_a_slow_model_prints_its_remaining_time(capsys: pytest.CaptureFixture[str]) -> None:
     now = [0.0]
-    with ConsoleProgress(clock=lambda: now[0]) as shown:
+    with Lines(say, clock=lambda: now[0]) as shown:
         for done in (1, 2):
             now[0] = 30.0 * done
             shown.calls("slow", CallProgress(total=2, done=done, finished=done, seconds_left=3_000.0))

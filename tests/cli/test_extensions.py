@@ -64,15 +64,8 @@ def _run(*words: str, model: str = "scripted/first-doc") -> Done:
 
 def test_numbers_and_verdicts_of_a_function_are_shown_gated_reported_and_exported() -> None:
     scorers = "python/my_metrics:words,python/my_metrics:brief"
-    gates = (
-        "--fail-under",
-        "noise.words=20",
-        "--fail-under",
-        "noise.brief=0.9",
-        "--fail-under",
-        "rejection.words=9000",
-    )
-    done = _run("--scorer", scorers, *gates)
+    gates = ("noise.words=20", "noise.brief=0.9", "rejection.words=9000")
+    done = _run("--scorer", scorers, *(f"--fail-under={gate}" for gate in gates))
     assert done.code == 4
     assert "words" in done.out.splitlines()[1]
     assert "brief %" in done.out.splitlines()[1]
@@ -110,9 +103,8 @@ def test_a_dictionary_has_a_metric_for_each_key_and_negative_numbers_an_interval
 
 
 def test_a_failed_call_has_no_number_and_is_not_correct() -> None:
-    Path("broken.py").write_text(
-        "def ask(question, documents):\n    assert len(question) % 2\n    return question", encoding="utf-8"
-    )
+    code = "def ask(question, documents):\n    assert len(question) % 2\n    return question"
+    Path("broken.py").write_text(code, encoding="utf-8")
     done = _run("--scorer", "python/my_metrics:words,python/my_metrics:brief", "--json", model="python/broken:ask")
     own = json.loads(done.out.splitlines()[-1])["cells"][0]["own"]
     assert 0 < own["words"]["n"] < own["brief"]["n"] == 8
@@ -128,10 +120,7 @@ def test_a_failed_call_has_no_number_and_is_not_correct() -> None:
         (("--scorer", "python/my_metrics:none"), "my_metrics has no function 'none'. Use python/<module>:<function>."),
         (("--scorer", "python/no_metrics:x"), "no_metrics cannot be imported from this folder"),
         (("--scorer", "papr"), "unknown scorer 'papr'. Did you mean 'paper'?"),
-        (
-            ("--scorer", "python/my_metrics:words", "--fail-under", "noise.wrods=1"),
-            "The metrics of its cases are accuracy",
-        ),
+        (("--scorer", "python/my_metrics:words", "--fail-under", "noise.wrods=1"), "The metrics of its cases are acc"),
         (("--fail-under", "noise.words=1"), "unknown metric 'words'"),
         (("--strategies", "python/my_strategies:no_generator"), "makes no calls. A strategy yields each prompt"),
         (("--strategies", "qoute"), "unknown prompting strategy 'qoute'. Did you mean 'quote'?"),

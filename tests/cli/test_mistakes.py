@@ -156,8 +156,8 @@ report good -f docx => --format 'docx' is not one of text, md, html, csv, json, 
 report good --scorer robst => unknown scorer 'robst'. Did you mean 'robust'? Known: code, paper, robust.
 compare good => Error: Missing argument 'B'.
 compare good:gpt good => unknown model 'gpt'. Known: scripted/oracle.
-compare good good --fail-if-worse lots => --fail-if-worse 'lots' is not a fraction between 0 and 1. Use a value such
-    as 0.03 or 3%.
+compare good good --fail-if-worse lots => --fail-if-worse 'lots' is not a ratio. Use a number from 0 to 1, e.g. 0.4,
+    40% or 2/5.
 diagnose good --show E99 => unknown error type 'E99'. Did you mean 'E9'? Known: E1, E2, E3, E4, E5, E6, E8, E9, E11,
     E12, unclassified.
 judge good -m scripted/oracle --criteria refused => unknown criterion 'refused'. Did you mean 'refusal'? Known:

@@ -38,10 +38,8 @@ def test_a_name_is_shown_and_the_model_string_is_stored(run: Path) -> None:
     report = type_command("report", str(run)).out
     assert "\ngood: " in report
     assert "scripted/oracle" not in report
-    assert {cell["model"] for cell in json.loads(type_command("report", str(run), "-f", "json").out)} == {
-        "scripted/oracle",
-        "scripted/last-doc",
-    }
+    cells = json.loads(type_command("report", str(run), "-f", "json").out)
+    assert {cell["model"] for cell in cells} == {"scripted/oracle", "scripted/last-doc"}
 
 
 @pytest.mark.parametrize("first", ["good", "scripted/oracle"])

@@ -224,39 +224,30 @@ def test_false_copies_are_added_or_replace_the_evidence() -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("-d", "qa.csv", "-m", "factory/small_rag:make"), "qa.csv is a list of questions and answers, which needs"),
-        (("-d", "qa.csv", "-m", "factory/small_rag:make", "--docs", "nowhere"), "--docs nowhere does not exist."),
-        (("-d", "qa.csv", "-m", "factory/small_rag:make", "--docs", "empty"), "--docs empty contains no document that"),
-        (("-d", "qa.csv", "-m", "factory/small_rag:make", "--docs", "qa.csv"), "--docs qa.csv is a file, not a folder"),
+        ("factory/small_rag:make", "qa.csv is a list of questions and answers, which needs"),
+        ("factory/small_rag:make --docs nowhere", "--docs nowhere does not exist."),
+        ("factory/small_rag:make --docs empty", "--docs empty contains no document that"),
+        ("factory/small_rag:make --docs qa.csv", "--docs qa.csv is a file, not a folder"),
         (
-            ("-d", "qa.csv", "--docs", "docs", "-m", "python/small_rag:answer", "--corpus", "withheld"),
+            "python/small_rag:answer --docs docs --corpus withheld",
             "--corpus withheld: python/small_rag:answer cannot be used with changed documents",
         ),
+        ("factory/small_rag:make --docs docs --corpus noisi", "Did you mean 'noisy'?"),
+        ("factory/small_rag:make --docs docs --corpus false=0", "has no edited copies"),
+        ("scripted/oracle --docs docs --corpus clean", "--corpus has no effect here"),
         (
-            ("-d", "qa.csv", "--docs", "docs", "-m", "factory/small_rag:make", "--corpus", "noisi"),
-            "Did you mean 'noisy'?",
-        ),
-        (
-            ("-d", "qa.csv", "--docs", "docs", "-m", "factory/small_rag:make", "--corpus", "false=0"),
-            "has no edited copies",
-        ),
-        (
-            ("-d", "qa.csv", "--docs", "docs", "-m", "scripted/oracle", "--corpus", "clean"),
-            "--corpus has no effect here",
-        ),
-        (
-            ("-d", "qa.csv", "--docs", "docs", "-m", "scripted/oracle", "--testbeds", "own-rag"),
+            "scripted/oracle --docs docs --testbeds own-rag",
             "scripted/oracle is not a RAG system, which the own-rag testbed requires.",
         ),
         (
-            ("-d", "qa.csv", "--docs", "docs", "-m", "factory/small_rag:make", "--testbeds", "noise"),
+            "factory/small_rag:make --docs docs --testbeds noise",
             "is built for a folder of documents, which only the testbed own-rag provides.",
         ),
     ],
 )
-def test_wrong_options_are_refused_before_the_first_call(words: tuple[str, ...], message: str) -> None:
+def test_wrong_options_are_refused_before_the_first_call(words: str, message: str) -> None:
     Path("empty").mkdir()
-    done = type_command("run", *words, "-o", "r")
+    done = type_command("run", "-d", "qa.csv", "-o", "r", "-m", *words.split())
     assert (done.code, Path("r").exists()) == (2, False)
     assert message in done.err
 

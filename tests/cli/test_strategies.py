@@ -66,19 +66,10 @@ def test_a_system_gets_no_strategy(tmp_path: Path) -> None:
 
 
 def test_a_run_is_resumed_with_the_same_remedies_only(tmp_path: Path) -> None:
-    words = (
-        "run",
-        "-m",
-        "scripted/oracle",
-        "-d",
-        "ragbed-mini-en_base",
-        "--limit",
-        "2",
-        "--out",
-        str(tmp_path / "run"),
-    )
-    assert type_command(*words, "--strategies", "quote").code == 0
-    assert type_command(*words, "--strategies", "quote").code == 0
+    data = ("-d", "ragbed-mini-en_base", "--limit", "2")
+    words = ("run", "-m", "scripted/oracle", *data, "--out", str(tmp_path / "run"))
+    for _ in range(2):
+        assert type_command(*words, "--strategies", "quote").code == 0
     done = type_command(*words)
     assert done.code == 2
     assert "was created with --strategies quote, but this command uses no --strategies" in done.err

@@ -54,12 +54,8 @@ def test_a_reader_that_goes_away_ends_it_quietly(data: Path) -> None:
 
 def test_a_full_disk_behind_standard_output_is_said(data: Path) -> None:
     with open("/dev/full", "wb") as full:
-        done = subprocess.run(
-            [*_RAGBED, "export", str(data), "--to", "jsonl", "-o", "-"],
-            stdout=full,
-            stderr=subprocess.PIPE,
-            check=False,
-        )
+        words = [*_RAGBED, "export", str(data), "--to", "jsonl", "-o", "-"]
+        done = subprocess.run(words, stdout=full, stderr=subprocess.PIPE, check=False)
     assert done.returncode == 1
     assert b"No space left on device" in done.stderr
     assert b"Traceback" not in done.stderr

@@ -90,16 +90,6 @@ def test_the_kind_follows_from_the_fields(record: dict[str, object], kind: str) 
     assert kind_of(_read(record)) == kind
 
 
-@pytest.mark.parametrize(
-    ("name", "kind", "records"),
-    [("en_fact", "counterfactual", 100), ("zh_int", "integration", 100), ("zh_refine", "base", 300)],
-)
-def test_published_files_are_read_completely(rgb_dir: Path, name: str, kind: str, records: int) -> None:
-    items = list(Dataset(name, rgb_dir / f"{name}.json").items())
-    assert len(items) == records
-    assert {(kind_of(item), item.lang) for item in items} == {(kind, name[:2])}
-
-
 def test_a_counterfactual_item_with_parts_is_written_so_that_it_can_be_read_again() -> None:
     item = fact_item(0, pairs=2)
     parts = tuple(replace(one, part=0) if one.stance == "supports" else one for one in item.passages)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import random
 from pathlib import Path
 
@@ -11,7 +10,7 @@ from msgspec.structs import replace
 from yarl import URL
 
 from ragbed.errors import DownloadError
-from ragbed.io.downloads import DownloadRequest, download_all
+from ragbed.io.downloads import DownloadRequest
 from ragbed.io.http import next_hop
 from ragbed.io.retry import HttpFailure, RetryPolicy
 from tests.io.asking import CONTENT, PIN, QUICK, SIZE, Notes, bring, want
@@ -138,16 +137,6 @@ def test_an_announced_length_beyond_the_limit_ends_the_download(server: FaultSer
     notes = Notes()
     assert "the server sent more than 400,000 bytes" in str(bring(want(server, tmp_path), notes))
     assert notes.steps == []
-
-
-def test_one_failure_does_not_stop_the_others(server: FaultServer, tmp_path: Path) -> None:
-    names = [f"file-{number}" for number in range(8)]
-    server.files |= dict.fromkeys(names, CONTENT)
-    server.scripts["file-3"] = [status(404)]
-    wanted = [DownloadRequest(server.url(name), tmp_path / name, PIN) for name in names]
-    failures = asyncio.run(download_all(wanted, Notes(), QUICK))
-    assert list(failures) == [tmp_path / "file-3"]
-    assert sum(path.read_bytes() == CONTENT for path in tmp_path.iterdir()) == 7
 
 
 def test_a_server_without_tls_is_a_failure(server: FaultServer, tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ from ragbed.models.providers.transport import Transport
 from ragbed.runs.store import StoredResult, open_store
 from tests.cli.typed import Done, type_command
 from tests.items import base_item
+from tests.runs.harness import run_on
 from tests.servers.dialects import DIALECTS, FAILING, NEEDED, THINKING, THOUGHT, respond, usage_of
 from tests.servers.function_model import ModelRequest, function_model
 
@@ -202,16 +203,11 @@ def test_a_response_at_a_limit_of_the_server_is_found_in_the_cache(data: Path, t
 
 
 @pytest.mark.parametrize("limit", ["auto", "512"])
-def test_a_full_context_window_is_reported_without_the_advice_to_raise_the_limit(
-    limit: str, data: Path, tmp_path: Path
-) -> None:
+def test_a_full_context_window_is_reported_without_the_advice_to_raise_the_limit(limit: str, tmp_path: Path) -> None:
     def respond(_: ModelRequest) -> tuple[int, object]:
         return 200, {"choices": [{"message": {"content": "Par"}, "finish_reason": "model_length"}]}
 
-    words = ("run", "-m", "openai-api/t/m", "-d", str(data), "--testbeds", "noise", "--noise", "0", "--cache", "off")
-    with function_model(respond) as url:
-        more = ("--max-tokens", limit, "--limit", "4", "--out", str(tmp_path / "run"))
-        done = type_command(*words, *more, env={"T_BASE_URL": url})
+    done = run_on(respond, "--max-tokens", limit, "--limit", "4", "--out", str(tmp_path / "run"))
     status = type_command("status", str(tmp_path / "run"))
     assert done.code == 3
     for shown in (done.err, status.out + status.err):
@@ -229,11 +225,9 @@ def test_the_recorded_request_is_the_last_one(data: Path, tmp_path: Path) -> Non
     assert status.sent == {"body": last, "negotiated": ""}
 
 
-def test_the_advice_for_a_rejected_parameter_names_the_token_limit(data: Path, tmp_path: Path) -> None:
+def test_the_advice_for_a_rejected_parameter_names_the_token_limit(tmp_path: Path) -> None:
     error = {"message": "Invalid 'max_tokens': expected a value >= 1024", "param": "max_tokens"}
-    with function_model(lambda _: (400, {"error": error})) as url:
-        words = ("run", "-m", "openai-api/t/m", "-d", str(data), "--cache", "off", "--out", str(tmp_path / "run"))
-        done = type_command(*words, env={"T_BASE_URL": url})
+    done = run_on(lambda _: (400, {"error": error}), "--out", str(tmp_path / "run"))
     assert "--max-tokens sets the token limit." in done.err
 
 

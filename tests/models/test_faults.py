@@ -190,8 +190,6 @@ def test_a_decompression_bomb_does_not_fill_the_memory() -> None:
     ("header", "asked_s"),
     [
         ({"Retry_After": "0.3"}, 0.3),
-        ({"retry_after_ms": "300"}, 0.3),
-        ({"retry_after_ms": "300", "Retry_After": "9"}, 0.3),
         ({"Date": "Thu, 01 Jan 2026 00:00:00 GMT", "Retry_After": "Thu, 01 Jan 2026 00:00:01 GMT"}, 1.0),
     ],
 )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -164,23 +163,6 @@ def test_the_example_is_run_as_a_function_and_never_from_the_cache(here: Path, m
     sys.modules.pop("plain_rag")
     second = json.loads(type_command(*words, "--out", "b").out)
     assert {cell["rates"]["correct"] for cell in second["cells"]} == {0.0}
-
-
-def test_the_example_server_answers_like_the_function(here: Path) -> None:
-    with subprocess.Popen([sys.executable, str(EXAMPLES / "plain_server.py"), "0"], stdout=subprocess.PIPE) as server:
-        try:
-            assert server.stdout is not None
-            port = int(server.stdout.readline())
-            words = ("run", "-d", "ragbed-mini-en_base", "--testbeds", "noise", "--limit", "8", "--json")
-            (here / "plain_rag.py").write_text((EXAMPLES / "plain_rag.py").read_text("utf-8"))
-            outputs = [
-                json.loads(type_command(*words, "-m", model, "--out", name).out)["cells"]
-                for name, model in (("by-http", f"http/127.0.0.1:{port}/ask"), ("by-call", "python/plain_rag:answer"))
-            ]
-        finally:
-            server.kill()
-    assert [cell["rates"] for cell in outputs[0]] == [cell["rates"] for cell in outputs[1]]
-    assert sum(cell["asked"] for cell in outputs[0]) == 40
 
 
 @pytest.mark.parametrize(

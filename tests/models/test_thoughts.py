@@ -105,26 +105,22 @@ def test_an_answer_without_a_thought_is_unchanged(answer: str) -> None:
     assert split_response(answer) == (None, answer, True)
 
 
-def test_an_empty_thought_is_none() -> None:
-    assert split_response("<think>\n\n</think>\n\nParis") == (None, "Paris", True)
-
-
-def test_several_thoughts_are_all_kept_apart() -> None:
-    found = split_response("<think>a</think>One.\n<think>b</think>\nTwo.")
-    assert found == ("a\n\nb", "One.\n\nTwo.", True)
+@pytest.mark.parametrize(
+    ("text", "thought", "answer"),
+    [
+        ("<think>\n\n</think>\n\nParis", None, "Paris"),
+        ("<think>a</think>One.\n<think>b</think>\nTwo.", "a\n\nb", "One.\n\nTwo."),
+        ("<think>Hm</think><answer>Paris</answer>\nSource: 2", "Hm", "Paris\nSource: 2"),
+        ("Sure.\n<think>\nHm\n</think>\nParis", "Hm", "Sure.\n\nParis"),
+    ],
+)
+def test_text_around_thoughts_stays_in_the_answer(text: str, thought: str | None, answer: str) -> None:
+    assert split_response(text) == (thought, answer, True)
 
 
 @pytest.mark.parametrize("rest", ["<|endoftext|>", "</s>", "\n\nUser: Who won?", "assistant"])
 def test_what_follows_the_end_of_a_harmony_message_is_not_part_of_the_answer(rest: str) -> None:
     assert split_response(_HARMONY.format("Hm", "Paris") + rest) == ("Hm", "Paris", True)
-
-
-def test_text_after_an_answer_tag_stays_in_the_answer() -> None:
-    assert split_response("<think>Hm</think><answer>Paris</answer>\nSource: 2") == ("Hm", "Paris\nSource: 2", True)
-
-
-def test_a_preface_before_a_thought_stays_in_the_answer() -> None:
-    assert split_response("Sure.\n<think>\nHm\n</think>\nParis") == ("Hm", "Sure.\n\nParis", True)
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 
 import pytest
@@ -12,7 +13,7 @@ from ragbed.analysis.diagnosis.summary import read_diagnoses
 from ragbed.analysis.locale import read_words
 from ragbed.analysis.metrics import measure
 from ragbed.analysis.run_cells import read_report_cells
-from ragbed.analysis.trials.columns import SCORERS, Trial, TrialOutcome, group_rows
+from ragbed.analysis.trials.columns import SCORERS, Trial, TrialGroup, TrialOutcome, group_rows
 from ragbed.errors import DataError
 from ragbed.reporting.figures import draw_error_types, make_figures
 from ragbed.schema import Completion
@@ -58,20 +59,8 @@ def test_figures_have_known_values(run: Path) -> None:
 
 
 def test_figures_of_one_dataset_in_two_languages_have_titles_of_their_own(tmp_path: Path) -> None:
-    words = (
-        "run",
-        "-m",
-        "scripted/oracle",
-        "-d",
-        "figure1",
-        "--num-docs",
-        "2",
-        "--cache",
-        "off",
-        "--out",
-        str(tmp_path / "run"),
-    )
-    assert type_command(*words).code == 0
+    words = ("run", "-m", "scripted/oracle", "-d", "figure1", "--num-docs", "2", "--cache", "off")
+    assert type_command(*words, "--out", str(tmp_path / "run")).code == 0
     cells = read_report_cells([tmp_path / "run"], ("robust",))
     titles = [chart.title for chart in make_figures(cells, "robust", read_words("en"))]
     assert len(set(titles)) == len(titles)
@@ -80,23 +69,10 @@ def test_figures_of_one_dataset_in_two_languages_have_titles_of_their_own(tmp_pa
 
 def test_a_curve_without_two_points_is_not_drawn(tmp_path: Path) -> None:
     """One noise ratio is no curve, and a mix that no item can supply is refused."""
-    for name, more in (
-        ("one", ["--noise", "0", "--num-docs", "5"]),
-        ("none", ["--noise", "0,0.5", "--num-docs", "400"]),
-    ):
-        words = [
-            "run",
-            "-m",
-            "scripted/oracle",
-            "-d",
-            "ragbed-mini-en_base",
-            "--testbeds",
-            "noise",
-            "--limit",
-            "2",
-            *more,
-        ]
-        done = type_command(*words, "--cache", "off", "--out", str(tmp_path / name))
+    conditions = {"one": ("--noise", "0", "--num-docs", "5"), "none": ("--noise", "0,0.5", "--num-docs", "400")}
+    for name, more in conditions.items():
+        words = ("run", "-m", "scripted/oracle", "-d", "ragbed-mini-en_base", "--testbeds", "noise", "--limit", "2")
+        done = type_command(*words, *more, "--cache", "off", "--out", str(tmp_path / name))
         assert done.code == (0 if name == "one" else 2), done.err
     assert make_figures(read_report_cells([tmp_path / "one"], ("robust",)), "robust", read_words("en")) == []
 
@@ -146,18 +122,10 @@ def _trial(
     item: str, testbed: str, noise: float | None, outcome: TrialOutcome = "ok", *, correct: bool = False
 ) -> Trial:
     scores: dict[str, Value] = {"correct": correct, "refused": False, "flagged": False}
-    return Trial(
-        model="m",
-        data="d",
-        item=item,
-        lang="en",
-        testbed=testbed,
-        profile="robust",
-        noise=noise,
-        k=0 if noise is None else 5,
-        outcome=outcome,
-        scores=scores if outcome == "ok" else None,
-    )
+    group = TrialGroup("m", "d", "en", "robust")._asdict()
+    told = scores if outcome == "ok" else None
+    k = 0 if noise is None else 5
+    return Trial(item=item, testbed=testbed, noise=noise, k=k, outcome=outcome, scores=told, **group)
 
 
 def _rows(trials: list[Trial], kind: str) -> list[tuple[str, ...]]:
@@ -174,10 +142,8 @@ def test_conditions_without_results_are_not_drawn() -> None:
 
 
 def test_filtered_calls_are_drawn_as_cases_without_a_complete_response(tmp_path: Path) -> None:
-    cases = [
-        replace(make_case(number), testbed="rejection", noise=1.0, noise_real=1.0, expect="refuse")
-        for number in range(4)
-    ]
+    rejection: dict[str, Any] = {"testbed": "rejection", "noise": 1.0, "noise_real": 1.0, "expect": "refuse"}
+    cases = [replace(make_case(number), **rejection) for number in range(4)]
     write_run(tmp_path / "run", cases, {"made/up": [Completion(outcome="filtered"), *[said("no idea")] * 3]})
     (chart,) = make_figures(read_report_cells([tmp_path / "run"], ["robust"]), "robust", read_words("en"))
     (row,) = chart.grid.rows

@@ -34,7 +34,6 @@ class RecallPool:
 class Recall:
     """Means over the questions."""
 
-    questions: int
     at_30: float
     """Share of the supporting passages among the first 30; where there are more than 30, out of 30."""
     at_10: float
@@ -42,8 +41,6 @@ class Recall:
     """1 / rank of the first supporting passage."""
     own: float
     """Among the item's own passages: the share of supporting ones in as many first positions as there are."""
-    own_chance: float
-    """The same share for a random order."""
 
 
 def pool_items(items: Iterable[Item]) -> RecallPool:
@@ -65,10 +62,10 @@ def measure_recall(pool: RecallPool, score: Callable[[str], Matrix]) -> Recall:
     """Return the mean recall of a function that scores the whole pool for a question."""
     rows = [_measure_one(sought, best(score(sought.question), len(pool.passages))) for sought in pool.sought]
     means = [sum(column) / len(rows) for column in zip(*rows, strict=True)]
-    return Recall(len(rows), *means)
+    return Recall(*means)
 
 
-def _measure_one(sought: Sought, order: list[int]) -> tuple[float, float, float, float, float]:
+def _measure_one(sought: Sought, order: list[int]) -> tuple[float, float, float, float]:
     wanted = sought.supports
     first = next(rank for rank, place in enumerate(order, 1) if place in wanted)
     own = [place for place in order if place in wanted or place in sought.distracts]
@@ -77,7 +74,6 @@ def _measure_one(sought: Sought, order: list[int]) -> tuple[float, float, float,
         _share_found(wanted, order, 10),
         1 / first,
         _share_found(wanted, own, len(wanted)),
-        len(wanted) / len(own),
     )
 
 

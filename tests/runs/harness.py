@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import multiprocessing
+import sqlite3
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from multiprocessing.process import BaseProcess
 from pathlib import Path
@@ -23,6 +24,8 @@ from ragbed.runs.store import open_store
 from ragbed.runs.trials import trial_line
 from ragbed.schema import Case, Completion, Document, Message
 from ragbed.scoring import score
+from tests.cli.typed import Done, type_command
+from tests.servers.function_model import Respond, function_model
 from tests.servers.mock_model import Behaviour, mock_model
 
 SLOTS = 16
@@ -34,28 +37,13 @@ RUN = ("run", "-m", "openai-api/t/m", *WORDS)
 def make_case(number: int, *, feasible: bool = True, filler: str = "") -> Case:
     """Return a case with a unique prompt."""
     return Case(
-        case=f"made/{number}/noise@noise=0,k=1,arm=related,profile=robust,seed=0",
-        data="made",
-        item=str(number),
-        lang="en",
-        testbed="noise",
-        question=f"Question {number}?",
-        noise=0.0,
-        noise_real=0.0,
-        k=1,
-        true_ratio=0.0,
-        arm="related",
-        profile="robust",
-        seed=0,
-        feasible=feasible,
-        documents=(Document(text=f"It is gold-{number}.", stance="supports", kind="related", source=0),),
-        slots=(0,),
-        messages=(Message(role="user", content=f"{filler}Question {number}?"),),
-        answer=((f"gold-{number}",),),
-        fake=None,
-        expect="answer",
-        reason=None if feasible else "made so",
-    )
+        case=f"made/{number}/noise@noise=0,k=1,arm=related,profile=robust,seed=0", data="made", item=str(number),
+        lang="en", testbed="noise", question=f"Question {number}?", noise=0.0, noise_real=0.0, k=1, true_ratio=0.0,
+        arm="related", profile="robust", seed=0, feasible=feasible,
+        documents=(Document(text=f"It is gold-{number}.", stance="supports", kind="related", source=0),), slots=(0,),
+        messages=(Message(role="user", content=f"{filler}Question {number}?"),), answer=((f"gold-{number}",),),
+        fake=None, expect="answer", reason=None if feasible else "made so",
+    )  # fmt: skip
 
 
 def make_job(folder: Path, count: int, *models: Model, **changes: object) -> Job:
@@ -187,6 +175,25 @@ def canonical(folder: Path) -> bytes:
     with open_store(folder, create=False) as store:
         results = store.results(by_name=True)
         return b"".join(trial_line(result, score_result(result, score), canonical=True) for result in results)
+
+
+def completions(folder: Path) -> list[Completion]:
+    """Return the stored outcomes, in the order of the cases."""
+    with open_store(folder, create=False) as store:
+        return [result.completion for result in store.results()]
+
+
+def change_file(folder: Path, *statements: str) -> None:
+    """Change the file of a run as another program does."""
+    with closing(sqlite3.connect(folder / "run.sqlite")) as connection, connection:
+        for statement in statements:
+            connection.execute(statement)
+
+
+def run_on(respond: Respond, *words: str) -> Done:
+    """Type `RUN` and more words; a function computes the responses."""
+    with function_model(respond) as url:
+        return type_command(*RUN, *words, env={"T_BASE_URL": url, "T_API_KEY": "key-of-the-test-0001"})
 
 
 def replies(folder: Path) -> dict[str, str | None]:

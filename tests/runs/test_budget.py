@@ -12,8 +12,8 @@ import pytest
 from ragbed.runs.prices import TokenUsage
 from ragbed.runs.status import read_status
 from tests.cli.typed import type_command
-from tests.runs.harness import RUN
-from tests.servers.function_model import ModelRequest, Respond, function_model
+from tests.runs.harness import RUN, run_on
+from tests.servers.function_model import ModelRequest, Respond
 from tests.servers.mock_model import Behaviour, mock_model
 
 
@@ -61,15 +61,12 @@ def _truncated(sent: list[ModelRequest], lock: threading.Lock) -> Respond:
 def test_repeated_requests_do_not_exceed_the_budget_and_are_paid_once(tmp_path: Path) -> None:
     """Reserve 4,096 tokens for the repeated request; before, the budget of 0.1 dollars was exceeded."""
     sent: list[ModelRequest] = []
-    with function_model(_truncated(sent, threading.Lock())) as url:
-        words = (*RUN, "--limit", "40", "--out", str(tmp_path / "run"), "--budget")
-        first = type_command(*words, "0.1", env={"T_BASE_URL": url})
-        paid = sum(
-            (_price({"in": 700, "out": 256 if one.body["max_tokens"] < 1_000 else 300}) for one in sent), Decimal(0)
-        )
-        assert (first.code, "budget of $0.1 " in first.err) == (1, True)
-        assert _spent(tmp_path / "run") == paid <= Decimal("0.1")
-        again = type_command(*words, "1", env={"T_BASE_URL": url})
+    respond, words = _truncated(sent, threading.Lock()), ("--limit", "40", "--out", str(tmp_path / "run"), "--budget")
+    first = run_on(respond, *words, "0.1")
+    paid = sum((_price({"in": 700, "out": 256 if one.body["max_tokens"] < 1_000 else 300}) for one in sent), Decimal(0))
+    assert (first.code, "budget of $0.1 " in first.err) == (1, True)
+    assert _spent(tmp_path / "run") == paid <= Decimal("0.1")
+    again = run_on(respond, *words, "1")
     assert again.code == 0, again.err
     assert read_status(tmp_path / "run").models[0].ok == 40
     assert "may have been billed" not in again.err
@@ -81,11 +78,10 @@ def test_a_response_without_usage_counts_with_its_highest_cost(tmp_path: Path) -
     def respond(_: ModelRequest) -> tuple[int, object]:
         return 200, {"choices": [{"index": 0, "message": {"content": "Paris"}, "finish_reason": "stop"}]}
 
-    with function_model(respond) as url:
-        words = ("--limit", "40", "--max-tokens", "100", "--budget", "0.01", "--out", str(tmp_path / "run"))
-        done = type_command(*RUN, *words, env={"T_BASE_URL": url})
+    words = ("--limit", "40", "--max-tokens", "100", "--budget", "0.01", "--out", str(tmp_path / "run"))
+    done = run_on(respond, *words)
     assert done.code == 1
-    assert "the budget counts the highest possible cost" in done.err.replace("\n", " ")
+    assert done.err.replace("\n", " ").count("the budget counts the highest possible cost") == 1
     assert 0 < read_status(tmp_path / "run").models[0].ok < 10
     assert msgspec.json.decode(type_command("status", str(tmp_path / "run"), "--json").out)["maybe_paid_twice"] == 0
 
@@ -118,16 +114,16 @@ def test_own_prices_are_used_by_the_budget_and_the_cost_table(unlisted: None, pr
 
 def test_a_run_sends_at_most_so_many_requests(unlisted: None, tmp_path: Path) -> None:
     sent: list[ModelRequest] = []
-    with function_model(_truncated(sent, threading.Lock())) as url:
-        words = (*RUN, "--limit", "40", "--max-connections", "4", "--out", str(tmp_path / "run"), "--max-calls")
-        first = type_command(*words, "30", env={"T_BASE_URL": url})
-        assert (first.code, len(sent)) == (1, 30)
-        assert read_status(tmp_path / "run").models[0].ok >= 13
-        assert "the limit of 30 requests has been reached" in first.err
-        assert "rerun the same command with a larger --max-calls" in first.err
-        second = type_command(*words, "45", env={"T_BASE_URL": url})
-        assert (second.code, len(sent)) == (1, 45)
-        assert type_command(*words, "200", env={"T_BASE_URL": url}).code == 0
+    respond = _truncated(sent, threading.Lock())
+    words = ("--limit", "40", "--max-connections", "4", "--out", str(tmp_path / "run"), "--max-calls")
+    first = run_on(respond, *words, "30")
+    assert (first.code, len(sent)) == (1, 30)
+    assert read_status(tmp_path / "run").models[0].ok >= 13
+    assert "the limit of 30 requests has been reached" in first.err
+    assert "rerun the same command with a larger --max-calls" in first.err
+    second = run_on(respond, *words, "45")
+    assert (second.code, len(sent)) == (1, 45)
+    assert run_on(respond, *words, "200").code == 0
     assert 80 <= len(sent) <= 80 + 2 * 4
     assert read_status(tmp_path / "run").models[0].ok == 40
 
@@ -142,8 +138,7 @@ def test_the_cost_table_says_at_least_if_usage_is_missing(unlisted: None, tmp_pa
         choice = {"index": 0, "message": {"content": "Paris"}, "finish_reason": "stop"}
         return 200, {"choices": [choice], **usage}
 
-    with function_model(respond) as url:
-        words = ("--limit", "10", "--max-connections", "1", "--price", "1,10", "--out", str(tmp_path / "run"))
-        assert type_command(*RUN, *words, env={"T_BASE_URL": url}).code == 0
+    words = ("--limit", "10", "--max-connections", "1", "--price", "1,10", "--out", str(tmp_path / "run"))
+    assert run_on(respond, *words).code == 0
     for form in ("text", "md"):
         assert "(at least)" in type_command("report", str(tmp_path / "run"), "-f", form).out

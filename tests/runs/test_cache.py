@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -79,17 +80,6 @@ def test_a_request_that_cannot_be_created_does_not_affect_the_cases_before_it(tm
     assert look(tmp_path / "cache").entries == 7
 
 
-def test_responses_from_a_model_without_an_identity_are_cached_only_on_request(tmp_path: Path) -> None:
-    def call(folder: str, **changes: object) -> int:
-        model = TalkingModel(agree, identity="")
-        run(make_job(tmp_path / folder, 100, model, cache=tmp_path / "cache", **changes), ask_nobody)
-        return len(model.asked)
-
-    assert [call("a"), call("b")] == [100, 100]
-    assert [call("c", reuses_all=True), call("d", reuses_all=True)] == [100, 0]
-    assert read_status(tmp_path / "d").models[0].cached == 100
-
-
 def test_run_status_and_report_say_how_many_responses_are_cached_and_how_old(tmp_path: Path) -> None:
     """Call a swapped model behind the same URL; before, the result was 100 % again, and no request was sent."""
     answers = iter(["Paris"] * 5 + ["I do not know"] * 5)
@@ -119,18 +109,14 @@ def test_run_status_and_report_say_how_many_responses_are_cached_and_how_old(tmp
 def test_the_age_of_cached_responses_is_that_of_the_oldest(tmp_path: Path) -> None:
     """Keep the time at which a response was received; before, a run did not say how old its responses are."""
     _ask(tmp_path / "a", tmp_path / "cache", TalkingModel(agree))
-    connection = sqlite3.connect(tmp_path / "cache")
-    rows = connection.execute("SELECT key, at, completion FROM responses").fetchall()
-    for key, at, completion in rows[:1]:
-        fields = (key, at - 86_400.0)
-        connection.execute(
-            "UPDATE responses SET at = ?, seal = ? WHERE key = ?", (fields[-1], seal_of(completion, *fields), key)
-        )
-    connection.commit()
-    connection.close()
+    with closing(sqlite3.connect(tmp_path / "cache")) as connection, connection:
+        key, at, completion = connection.execute("SELECT key, at, completion FROM responses").fetchone()
+        earlier = at - 86_400.0
+        changes = (earlier, seal_of(completion, key, earlier), key)
+        connection.execute("UPDATE responses SET at = ?, seal = ? WHERE key = ?", changes)
     _ask(tmp_path / "b", tmp_path / "cache", TalkingModel(agree))
     status = read_status(tmp_path / "b").models[0]
-    assert (status.cached, status.oldest_cached) == (100, int(rows[0][1] - 86_400.0))
+    assert (status.cached, status.oldest_cached) == (100, int(earlier))
     assert read_status(tmp_path / "a").models[0].oldest_cached is None
 
 
@@ -170,11 +156,9 @@ def test_a_cache_that_fails_later_is_reported_once(tmp_path: Path) -> None:
 
 def test_a_damaged_entry_is_called_again_and_replaced(tmp_path: Path) -> None:
     _ask(tmp_path / "a", tmp_path / "cache", TalkingModel(agree))
-    connection = sqlite3.connect(tmp_path / "cache")
-    connection.execute("UPDATE responses SET completion = replace(completion, 'gold', 'lead') WHERE key < '8'")
-    connection.commit()
-    (damaged,) = connection.execute("SELECT COUNT(*) FROM responses WHERE key < '8'").fetchone()
-    connection.close()
+    with closing(sqlite3.connect(tmp_path / "cache")) as connection, connection:
+        update = "UPDATE responses SET completion = replace(completion, 'gold', 'lead') WHERE key < '8'"
+        damaged = connection.execute(update).rowcount
     assert len(_ask(tmp_path / "b", tmp_path / "cache", TalkingModel(agree))) == damaged > 0
     assert not _ask(tmp_path / "c", tmp_path / "cache", TalkingModel(agree)), "the damaged entries are replaced"
 

@@ -28,7 +28,7 @@ from ragbed.schema import Case, Completion, ToolCall
 from ragbed.testbeds.search.episode import Episode
 from ragbed.testbeds.search.settings import SearchSettings
 from tests.models.asking import case
-from tests.runs.harness import ask_nobody, canonical
+from tests.runs.harness import ask_nobody, canonical, completions
 
 _TURNS = 8
 
@@ -65,11 +65,6 @@ def _job(folder: Path, agent: _Agent, shard: str | None = None, **changes: objec
     return structs.replace(job, **{"models": [agent], **changes})
 
 
-def _results(folder: Path) -> list[Completion]:
-    with open_store(folder, create=False) as store:
-        return [result.completion for result in store.results()]
-
-
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("whole")
@@ -79,7 +74,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_a_result_has_all_turns_and_their_totals(whole: Path) -> None:
-    done, *_ = _results(whole)
+    done, *_ = completions(whole)
     assert (done.outcome, done.finish, len(done.steps)) == ("truncated", "turn-limit", _TURNS)
     assert done.usage == {name: sum((step.usage or {})[name] for step in done.steps) for name in ("in", "out")}
     assert all(step.searches[0].found and step.protocol == "tools" for step in done.steps)
@@ -222,5 +217,5 @@ def test_cached_turns_are_not_sent_again(tmp_path: Path, monkeypatch: pytest.Mon
     first = ragbed.run("scripted/search-once", "ragbed-mini-en_base", out=tmp_path / "a", **options)
     again = ragbed.run("scripted/search-once", "ragbed-mini-en_base", out=tmp_path / "b", **options)
     assert first.outcomes == again.outcomes == {"ok": 4}
-    assert all(step.cached for done in _results(tmp_path / "b") for step in done.steps)
+    assert all(step.cached for done in completions(tmp_path / "b") for step in done.steps)
     assert canonical(tmp_path / "a") == canonical(tmp_path / "b")

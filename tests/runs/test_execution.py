@@ -13,7 +13,7 @@ from ragbed.errors import RagbedError, Stopped, UsageError
 from ragbed.models.base import WorkerLost
 from ragbed.runs.budget import Budget, BudgetSpent
 from ragbed.runs.execution import ShutdownHandler, run
-from ragbed.runs.lock import hold, holder
+from ragbed.runs.lock import hold
 from ragbed.runs.merging import merge
 from ragbed.runs.prices import TokenUsage
 from ragbed.runs.status import read_status
@@ -128,13 +128,6 @@ def test_an_identity_that_was_unknown_at_first_may_become_known(tmp_path: Path) 
     assert read_status(tmp_path).models[0].identity == "told"
 
 
-def test_a_second_process_is_refused_by_number(tmp_path: Path) -> None:
-    with hold(tmp_path), pytest.raises(RagbedError, match=f"in use by process {os.getpid()}\\."):
-        run(make_job(tmp_path, 2, TalkingModel(agree)), ask_nobody)
-    assert holder(tmp_path) is None
-    run(make_job(tmp_path, 2, TalkingModel(agree)), ask_nobody)
-
-
 def test_half_characters_in_a_reply_do_not_sink_the_run(tmp_path: Path) -> None:
     run(make_job(tmp_path, 1, TalkingModel(lambda _: Completion(outcome="ok", reply="a\ud800b"))), ask_nobody)
     assert list(replies(tmp_path).values()) == ["a\N{REPLACEMENT CHARACTER}b"]
@@ -187,14 +180,6 @@ def test_earlier_responses_without_a_price_count_0_in_the_budget_and_are_reporte
     run(make_job(tmp_path, 5, TalkingModel(lambda _: paid), budget=budget, tell=told.append), ask_nobody)
     assert told == ["the price of test/free is unknown; its earlier responses count as 0 in the budget."]
     assert [model.ok for model in read_status(tmp_path).models] == [5, 5]
-
-
-def test_responses_without_token_usage_are_reported_once_if_there_is_a_budget(tmp_path: Path) -> None:
-    silent = Completion(outcome="ok", reply="yes")
-    budget, told = Budget(6.0, {"test/talking": _one_dollar}), list[str]()
-    run(make_job(tmp_path, 5, TalkingModel(lambda _: silent), budget=budget, tell=told.append), ask_nobody)
-    assert len(told) == 1
-    assert "test/talking does not report its token usage" in told[0]
 
 
 @pytest.mark.parametrize("concurrency", [1, 8, 64])

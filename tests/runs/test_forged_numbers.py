@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ import pytest
 from ragbed.runs.database import seal_of
 from ragbed.runs.execution import run
 from tests.cli.typed import type_command
-from tests.runs.harness import TalkingModel, agree, ask_nobody, make_job
+from tests.runs.harness import TalkingModel, agree, ask_nobody, change_file, make_job
 
 _READING = (("status",), ("report",), ("diagnose",))
 
@@ -19,14 +20,6 @@ _READING = (("status",), ("report",), ("diagnose",))
 def folder(tmp_path: Path) -> Path:
     run(make_job(tmp_path / "run", 3, TalkingModel(agree)), ask_nobody)
     return tmp_path / "run"
-
-
-def _forge(folder: Path, *changes: str) -> None:
-    connection = sqlite3.connect(folder / "run.sqlite")
-    for change in changes:
-        connection.execute(change)
-    connection.commit()
-    connection.close()
 
 
 def _assert_refused(folder: Path, *commands: tuple[str, ...]) -> None:
@@ -38,13 +31,13 @@ def _assert_refused(folder: Path, *commands: tuple[str, ...]) -> None:
 @pytest.mark.parametrize("value", ["nan", "-5", "1e3", "", str(10**30), "9" * 5_000])
 @pytest.mark.parametrize("key", ["set.repeats", "session"])
 def test_a_number_that_is_none_is_damage(folder: Path, key: str, value: str) -> None:
-    _forge(folder, f"INSERT OR REPLACE INTO meta VALUES ('{key}', '{value}')")
+    change_file(folder, f"INSERT OR REPLACE INTO meta VALUES ('{key}', '{value}')")
     _assert_refused(folder, ("status",), *[("report", "-f", form) for form in ("text", "html") if key == "set.repeats"])
 
 
 @pytest.mark.parametrize("change", ["DELETE FROM ledger", "UPDATE ledger SET rows = 'many'"])
 def test_an_empty_or_odd_ledger_is_refused(folder: Path, change: str) -> None:
-    _forge(folder, change)
+    change_file(folder, change)
     _assert_refused(folder, *_READING)
 
 
@@ -59,14 +52,12 @@ def test_an_empty_or_odd_ledger_is_refused(folder: Path, change: str) -> None:
     ],
 )
 def test_a_case_with_a_number_that_cannot_be_is_refused(folder: Path, written: bytes, forged: bytes) -> None:
-    connection = sqlite3.connect(folder / "run.sqlite")
-    rows = connection.execute("SELECT id, name, feasible, line FROM cases").fetchall()
-    for number, name, feasible, line in rows:
-        assert written in line
-        changed = line.replace(written, forged)
-        seal = seal_of(changed, name, feasible)
-        connection.execute("UPDATE cases SET line = ?, seal = ? WHERE id = ?", (changed, seal, number))
-    connection.execute("UPDATE ledger SET seals = (SELECT SUM(seal) FROM cases) WHERE what = 'cases'")
-    connection.commit()
-    connection.close()
+    with closing(sqlite3.connect(folder / "run.sqlite")) as connection, connection:
+        rows = connection.execute("SELECT id, name, feasible, line FROM cases").fetchall()
+        for number, name, feasible, line in rows:
+            assert written in line
+            changed = line.replace(written, forged)
+            seal = seal_of(changed, name, feasible)
+            connection.execute("UPDATE cases SET line = ?, seal = ? WHERE id = ?", (changed, seal, number))
+        connection.execute("UPDATE ledger SET seals = (SELECT SUM(seal) FROM cases) WHERE what = 'cases'")
     _assert_refused(folder, ("report",), ("diagnose",))

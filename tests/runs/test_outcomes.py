@@ -23,8 +23,8 @@ from ragbed.runs.status import read_status
 from ragbed.runs.store import NOTE, open_store
 from ragbed.schema import Case, Completion, Served
 from tests.cli.typed import type_command
-from tests.runs.harness import RUN, TalkingModel, agree, ask_nobody, make_case, make_job
-from tests.servers.function_model import ModelRequest, function_model
+from tests.runs.harness import TalkingModel, agree, ask_nobody, make_case, make_job, run_on
+from tests.servers.function_model import ModelRequest
 
 
 def test_a_truncated_response_is_scored_by_the_original_scorers_only(tmp_path: Path) -> None:
@@ -78,9 +78,7 @@ def test_a_filtered_response_with_an_alias_is_no_change_of_the_served_model(tmp_
         return 200, {"model": "m-2026", "choices": [{"message": {"content": "Paris"}, "finish_reason": "stop"}]}
 
     out = tmp_path / "run"
-    with function_model(respond) as url:
-        words = ("--limit", "10", "--max-connections", "1", "--out", str(out))
-        done = type_command(*RUN, *words, env={"T_BASE_URL": url})
+    done = run_on(respond, "--limit", "10", "--max-connections", "1", "--out", str(out))
     assert (done.code, "now serves" in done.err) == (0, False)
     assert {(row.condition.model, row.asked, row.filtered) for row in tabulate_run(out)} == {("openai-api/t/m", 10, 2)}
 
@@ -88,9 +86,7 @@ def test_a_filtered_response_with_an_alias_is_no_change_of_the_served_model(tmp_
 def test_a_run_that_has_spent_its_budget_says_how_to_resume_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("ragbed.runs.prices.find_price", lambda *_: lambda _: Decimal(1))
     monkeypatch.chdir(tmp_path)
-    with function_model(lambda _: "Paris") as url:
-        words = ("--limit", "3", "--max-connections", "1", "--budget", "1")
-        done = type_command(*RUN, *words, env={"T_BASE_URL": url})
+    done = run_on(lambda _: "Paris", "--limit", "3", "--max-connections", "1", "--budget", "1")
     (folder,) = (tmp_path / "runs").iterdir()
     assert (done.code, done.err.splitlines()[-2:]) == (
         1,
@@ -169,9 +165,7 @@ def test_a_request_that_every_case_would_have_rejected_stops_the_run_with_the_fi
         error = {"message": f"Tenant not allowed (request {len(received)})", "type": "invalid_request_error"}
         return 400, {"error": error}
 
-    with function_model(respond) as url:
-        fixed = ("--max-connections", "1", "--out", str(tmp_path / "run"))
-        done = type_command(*RUN, *words, *fixed, env={"T_BASE_URL": url, "T_API_KEY": "k"})
+    done = run_on(respond, *words, "--max-connections", "1", "--out", str(tmp_path / "run"))
     assert (done.code, len(received)) == (code, count)
     assert "Tenant not allowed" in done.err
     assert "the same command would fail again. Check the key (T_API_KEY), the model name (m), the URL" in done.err
@@ -190,9 +184,7 @@ def test_a_request_that_every_case_would_have_rejected_stops_the_run_with_the_fi
 def test_errors_that_every_case_would_have_are_shown_with_the_fix_also_for_few_cases(
     words: tuple[str, ...], status: int, fix: str, tmp_path: Path
 ) -> None:
-    with function_model(lambda _: (status, {"error": {"message": "No"}})) as url:
-        env = {"T_BASE_URL": url, "T_API_KEY": "k"}
-        done = type_command(*RUN, *words, "--out", str(tmp_path / "run"), env=env)
+    done = run_on(lambda _: (status, {"error": {"message": "No"}}), *words, "--out", str(tmp_path / "run"))
     assert done.code == (1 if "--dry-run" in words else 3)
     assert done.err.count(fix) == 1, done.err
 
@@ -202,8 +194,7 @@ def test_a_dry_run_reports_parameters_that_the_server_does_not_accept() -> None:
         error = {"message": "Unknown", "param": "temperature", "code": "unsupported_parameter"}
         return (400, {"error": error}) if "temperature" in request.body else "Paris"
 
-    with function_model(respond) as url:
-        done = type_command(*RUN, "--dry-run", env={"T_BASE_URL": url})
+    done = run_on(respond, "--dry-run")
     message = "does not accept the default parameters. In all requests to it, temperature is omitted."
     assert (done.code, done.err) == (0, f"The server for openai-api/t/m {message}\n")
 
@@ -215,9 +206,7 @@ def test_rejections_that_arrive_before_the_first_response_do_not_stop_a_run(tmp_
             return "Paris"
         return 400, {"error": {"message": "Blocked", "type": "invalid_request_error"}}
 
-    with function_model(respond) as url:
-        words = ("--limit", "12", "--max-connections", "12", "--out", str(tmp_path / "run"))
-        done = type_command(*RUN, *words, env={"T_BASE_URL": url})
+    done = run_on(respond, "--limit", "12", "--max-connections", "12", "--out", str(tmp_path / "run"))
     assert done.code == 3
     assert ragbed.open_run(tmp_path / "run").outcomes == {"ok": 1, "error": 11}
     assert "rejects every request" not in done.err
@@ -236,9 +225,7 @@ def test_an_error_that_the_token_limit_is_used_up_is_a_truncated_response(
         )
         return 400, {"error": {"message": message, "type": "invalid_request_error", "param": None, "code": None}}
 
-    options = ("--limit", "8", "--max-tokens", limit, "--out", str(tmp_path / "run"))
-    with function_model(respond) as url:
-        assert type_command(*RUN, *options, env={"T_BASE_URL": url}).code == code
+    assert run_on(respond, "--limit", "8", "--max-tokens", limit, "--out", str(tmp_path / "run")).code == code
     assert ragbed.open_run(tmp_path / "run").outcomes == outcomes
 
 
@@ -246,9 +233,7 @@ def test_the_fix_for_rejected_requests_names_the_model_and_not_those_with_other_
     def respond(request: ModelRequest) -> tuple[int, object]:
         return 400 if request.body["model"] == "m" else 401, {"error": {"message": "Not allowed"}}
 
-    with function_model(respond) as url:
-        words = ("-m", "openai-api/t/other", "--limit", "2", "--out", str(tmp_path / "run"))
-        done = type_command(*RUN, *words, env={"T_BASE_URL": url})
+    done = run_on(respond, "-m", "openai-api/t/other", "--limit", "2", "--out", str(tmp_path / "run"))
     assert done.code == 3
     assert done.err.count("would fail again") == done.err.count("openai-api/t/m: The server rejects every request") == 1
 
@@ -283,9 +268,8 @@ def test_empty_responses_are_counted_and_reported(tmp_path: Path) -> None:
 
     note = "2 of 4 responses are empty and count as wrong. Check the model's chat template and stop sequences."
     words = ("--limit", "4", "--max-connections", "1", "--out", str(tmp_path / "run"))
-    with function_model(respond) as url:
-        done = type_command(*RUN, *words, env={"T_BASE_URL": url})
-        tried = type_command(*RUN, *words, "--dry-run", env={"T_BASE_URL": url})
+    done = run_on(respond, *words)
+    tried = run_on(respond, *words, "--dry-run")
     assert (done.code, note in done.err.replace("\n", " ")) == (0, True), done.err
     assert (tried.code, f"m: {note}" in tried.err.replace("\n", " ")) == (0, True), tried.err
     assert note in type_command("status", str(tmp_path / "run")).out.replace("\n", " ")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 import sqlite3
-from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -15,7 +14,7 @@ from ragbed.runs.execution import run
 from ragbed.runs.status import read_status
 from ragbed.runs.store import RECORD, CallRequest, open_store
 from ragbed.schema import Case, Completion
-from tests.runs.harness import TalkingModel, agree, ask_nobody, canonical, make_case, make_job
+from tests.runs.harness import TalkingModel, agree, ask_nobody, canonical, change_file, make_case, make_job
 
 
 @pytest.fixture
@@ -27,8 +26,7 @@ def folder(tmp_path: Path) -> Path:
 @pytest.mark.parametrize("change", [-1, 1])
 @pytest.mark.parametrize("create", [False, True])
 def test_a_run_with_another_schema_is_refused(folder: Path, change: int, create: bool) -> None:
-    with closing(sqlite3.connect(folder / "run.sqlite")) as connection:
-        connection.execute(f"PRAGMA user_version = {database.SCHEMA_VERSION + change}")
+    change_file(folder, f"PRAGMA user_version = {database.SCHEMA_VERSION + change}")
     with pytest.raises(RagbedError, match=r"run\.sqlite was written by another version of ragbed \(schema \d+ "):
         open_store(folder, create=create)
 
@@ -77,10 +75,8 @@ def test_a_result_that_replaces_an_error_has_the_next_number(tmp_path: Path) -> 
 
 
 def test_calls_without_a_response_are_listed_before_and_after_they_are_repeated(folder: Path) -> None:
-    with open_store(folder, create=True) as store, store.transaction() as connection:
-        connection.execute("DELETE FROM results WHERE item = 3")
-        recounted = "rows = (SELECT COUNT(*) FROM results), seals = (SELECT SUM(seal) FROM results)"
-        connection.execute(f"UPDATE ledger SET {recounted} WHERE what = 'results'")
+    recounted = "rows = (SELECT COUNT(*) FROM results), seals = (SELECT SUM(seal) FROM results)"
+    change_file(folder, "DELETE FROM results WHERE item = 3", f"UPDATE ledger SET {recounted} WHERE what = 'results'")
     for _ in range(2):
         status = read_status(folder)
         assert status.maybe_paid_twice == 1
@@ -111,10 +107,7 @@ def test_damage_is_refused_or_changes_nothing(folder: Path, tmp_path_factory: py
 
 
 def test_a_row_that_vanished_is_missed(folder: Path) -> None:
-    connection = sqlite3.connect(folder / "run.sqlite")
-    connection.execute("DELETE FROM results WHERE item = 5")
-    connection.commit()
-    connection.close()
+    change_file(folder, "DELETE FROM results WHERE item = 5")
     with pytest.raises(RagbedError, match="the list of results is damaged"):
         canonical(folder)
 

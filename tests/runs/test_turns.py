@@ -16,9 +16,8 @@ from ragbed.runs.budget import Budget, BudgetSpent
 from ragbed.runs.execution import run
 from ragbed.runs.forecast import forecast
 from ragbed.runs.status import read_status
-from ragbed.runs.store import open_store
 from ragbed.schema import Case, Completion, Document
-from tests.runs.harness import TalkingModel, ask_nobody, make_case, make_job
+from tests.runs.harness import TalkingModel, ask_nobody, completions, make_case, make_job
 
 _CALLS = 4
 """The calls of a case with three documents and the strategy `isolate`."""
@@ -66,14 +65,9 @@ def _ask(folder: Path, model: _Reader, cases: int, **changes: object) -> None:
     run(make_job(folder, cases, model, cases=lambda: made, **changes), ask_nobody)
 
 
-def _results(folder: Path) -> list[Completion]:
-    with open_store(folder, create=False) as store:
-        return [result.completion for result in store.results()]
-
-
 def test_tokens_seconds_and_attempts_are_sums_and_every_call_is_stored(tmp_path: Path) -> None:
     _ask(tmp_path, _Reader(), 1)
-    (done,) = _results(tmp_path)
+    (done,) = completions(tmp_path)
     assert (done.outcome, done.reply, done.finish) == ("ok", "note 4", "stop")
     assert (done.usage, done.latency_s, done.attempts) == ({"in": 40, "out": 4}, 2.0, 4)
     assert [step.reply for step in done.steps] == ["note 1", "note 2", "note 3", "note 4"]
@@ -88,13 +82,13 @@ def test_a_failed_call_is_the_outcome_of_its_case_and_the_next_session_continues
     """Without a cache, the next session made all four calls again."""
     store = None if cache is None else tmp_path / cache
     _ask(tmp_path / "run", _Reader(fails_at=2), 1, cache=store)
-    (done,) = _results(tmp_path / "run")
+    (done,) = completions(tmp_path / "run")
     assert (done.outcome, done.error, done.attempts, len(done.steps)) == ("error", "server: HTTP 500", 4, 3)
     assert done.usage == {"in": 23, "out": 2}
     again = _Reader()
     _ask(tmp_path / "run", again, 1, cache=store)
     assert len(again.sent) == 2
-    (done,) = _results(tmp_path / "run")
+    (done,) = completions(tmp_path / "run")
     assert (done.usage, done.latency_s, done.attempts) == ({"in": 40, "out": 4}, 2.0, 4)
     assert not any(step.cached for step in done.steps)
     assert read_status(tmp_path / "run").models[0].tokens_in == 43  # with the failed call
@@ -112,7 +106,7 @@ def test_a_run_that_ends_between_calls_continues_with_the_call_in_flight(cache: 
     _ask(folder, again, 3, cache=store)
     assert len(first.sent) + len(again.sent) == 3 * _CALLS
     assert not set(first.sent) & set(again.sent)
-    assert [(done.outcome, done.usage) for done in _results(folder)] == [("ok", {"in": 40, "out": 4})] * 3
+    assert [(done.outcome, done.usage) for done in completions(folder)] == [("ok", {"in": 40, "out": 4})] * 3
 
 
 def test_what_was_paid_for_a_case_that_was_ended_half_way_counts_in_the_budget(tmp_path: Path) -> None:

@@ -83,12 +83,10 @@ class OverlapReport(NamedTuple):
 
     Attributes:
         documents: How many were compared, each with each.
-        worst: The largest share of one document's grams found in another, or ENOUGH if none is larger.
         pairs: Those above ENOUGH, the worst first: share and both texts.
     """
 
     documents: int
-    worst: float
     pairs: tuple[tuple[float, str, str], ...]
 
 
@@ -121,8 +119,7 @@ def measure_overlap(items: Iterable[Item]) -> OverlapReport:
         for other, shared in _sharers(at, grams, index):
             if shared > ENOUGH and not _may_be_similar(origins[at], origins[other]):
                 pairs[frozenset((at, other))] = (shared, texts[at], texts[other])
-    found = sorted(pairs.values(), reverse=True)
-    return OverlapReport(len(texts), found[0][0] if found else ENOUGH, tuple(found))
+    return OverlapReport(len(texts), tuple(sorted(pairs.values(), reverse=True)))
 
 
 def _original(passage: Passage, at: int) -> int:

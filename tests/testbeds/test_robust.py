@@ -30,11 +30,13 @@ def _drawn(case: Case, stance: str) -> set[str]:
     return {document.text for document in case.documents if document.stance == stance}
 
 
-def test_document_sets_are_nested_across_ratios(tmp_path: Path) -> None:
-    cases = {case.noise: case for case in _cases(as_dataset(tmp_path, base_item()))}
-    for less, more in ((0.0, 0.2), (0.2, 0.4), (0.4, 0.6), (0.6, 0.8)):
-        assert _drawn(cases[more], "supports") < _drawn(cases[less], "supports")
-        assert _drawn(cases[less], "distracts") < _drawn(cases[more], "distracts")
+@pytest.mark.parametrize("arms", [("related",), ("random",)])
+def test_document_sets_are_nested_across_ratios(tmp_path: Path, arms: tuple[str, ...]) -> None:
+    cases = _cases(as_dataset(tmp_path, *(base_item(number) for number in range(12))), distractors=arms)
+    for less, more in pairwise(cases):
+        if less.item == more.item:
+            assert _drawn(more, "supports") < _drawn(less, "supports")
+            assert _drawn(less, "distracts") < _drawn(more, "distracts")
 
 
 def _places(case: Case) -> dict[tuple[str | None, int], int]:
@@ -59,9 +61,14 @@ def test_every_document_keeps_its_slot_when_the_ratio_changes(tmp_path: Path, ar
             assert [case.documents[slot].stance for slot in case.slots] == ["supports"] * len(case.slots)
 
 
-def test_every_document_keeps_its_slot_when_the_share_of_true_ones_changes(tmp_path: Path) -> None:
+def test_documents_are_nested_and_keep_their_slots_when_the_share_of_true_ones_changes(tmp_path: Path) -> None:
     shares = tuple(Fraction(fifths, 5) for fifths in range(6))
-    assert _moved(_cases(as_dataset(tmp_path, fact_item(0)), "counterfactual", correct=shares)) == 0
+    cases = _cases(as_dataset(tmp_path, fact_item(0)), "counterfactual", correct=shares)
+    assert _moved(cases) == 0
+    for less, more in pairwise(cases):
+        assert _drawn(less, "supports") < _drawn(more, "supports")
+        assert _drawn(more, "contradicts") < _drawn(less, "contradicts")
+    assert [case.expect for case in cases] == ["correct"] * 5 + ["answer"]
 
 
 def test_the_balance_is_kept_nearly_where_items_cannot_supply_all_mixes(rgb_dir: Path) -> None:
@@ -193,16 +200,6 @@ def test_a_mislabelled_document_is_drawn_last(tmp_path: Path) -> None:
     assert leak.text in {document.text for document in case.documents}
 
 
-def test_random_documents_are_nested_and_all_different(tmp_path: Path) -> None:
-    dataset = as_dataset(tmp_path, *(base_item(number) for number in range(12)))
-    by_item: dict[str, list[Case]] = {}
-    for case in _cases(dataset, distractors=("random",)):
-        by_item.setdefault(case.item, []).append(case)
-    for cases in by_item.values():
-        for less, more in pairwise(cases):
-            assert _drawn(less, "distracts") < _drawn(more, "distracts")
-
-
 def test_the_fixed_arm_keeps_one_supporting_document_and_its_control_the_length(tmp_path: Path) -> None:
     items = [base_item(number, distracts=10) for number in range(15)]
     fixed: dict[tuple[str, int], Case] = {}
@@ -265,20 +262,6 @@ def test_a_passage_is_never_used_with_its_own_edit(tmp_path: Path, correct: str)
         assert [case.documents[slot].stance for slot in case.slots] == ["contradicts"] * len(wrong) + [
             "supports"
         ] * len(true)
-
-
-def test_true_documents_are_nested_over_their_share(tmp_path: Path) -> None:
-    shares = tuple(Fraction(tenths, 5) for tenths in range(6))
-    cases = _cases(as_dataset(tmp_path, fact_item(0)), "counterfactual", correct=shares)
-    for less, more in pairwise(cases):
-        assert _drawn(less, "supports") < _drawn(more, "supports")
-        assert _drawn(more, "contradicts") < _drawn(less, "contradicts")
-
-
-def test_with_true_documents_only_an_answer_is_expected(tmp_path: Path) -> None:
-    shares = (Fraction(0), Fraction(4, 5), Fraction(1))
-    cases = _cases(as_dataset(tmp_path, fact_item(0)), "counterfactual", correct=shares)
-    assert [case.expect for case in cases] == ["correct", "correct", "answer"]
 
 
 def test_more_than_all_documents_is_infeasible(tmp_path: Path) -> None:

@@ -217,10 +217,8 @@ def diagnose(spec: DiagnoseSpec) -> Result:
     """
     from ragbed.analysis.causes import describe_run
     from ragbed.analysis.diagnosis.classify import diagnose_run
-    from ragbed.analysis.diagnosis.records import NAMES
-    from ragbed.analysis.diagnosis.summary import UNCLASSIFIED, write_diagnoses
+    from ragbed.analysis.diagnosis.summary import write_diagnoses
     from ragbed.analysis.run_cells import is_monitored
-    from ragbed.api.analysis import describe_counts, describe_diagnosis, tabulate_shares
     from ragbed.runs.display_names import read_names
 
     if spec.show is not None and spec.show not in (*NAMES, UNCLASSIFIED):

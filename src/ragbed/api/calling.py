@@ -16,12 +16,12 @@ from ragbed.api.spec import CallOptions, RunSpec
 from ragbed.environment import cache_file, data_dir, variables
 from ragbed.errors import DataError, RagbedError, UsageError, option
 from ragbed.models import ModelConfig
-from ragbed.models.base import MODEL_ATTRIBUTES, Model, WorkerLost, is_system, lacks_language
+from ragbed.models.base import MODEL_ATTRIBUTES, Model, is_system, lacks_language
 from ragbed.models.code_identity import identify
 from ragbed.models.plugin_guard import open_contained
 from ragbed.models.secrets import without_credentials
 from ragbed.models.systems import DEFAULT_CALLS, FunctionSystem, describe_exception
-from ragbed.schema import Case, Completion
+from ragbed.schema import Case
 
 if TYPE_CHECKING:
     from ragbed.data.corpus import Corpora
@@ -47,17 +47,8 @@ def open_engine(spec: CallOptions, message: Callable[[str], None]) -> LocalEngin
     """Open the engine selected by the options. The caller must close it.
 
     Raises:
-        UsageError: An option needs a cluster, but the engine is local; Ray is not installed, or the cluster does not
-            exist.
+        UsageError: Ray is not installed, or the cluster does not exist.
     """
-    names = ("replicas", "gpus_per_replica", "cpus_per_replica")
-    share = {name: value for name in names if (value := getattr(spec, name, None)) is not None}
-    if spec.engine == "local" and share:
-        name = next(iter(share))
-        raise UsageError(
-            f"{option(name, share[name])} requires a Ray cluster. Add {option('engine', 'ray')}, or remove "
-            f"{option(name)}."
-        )
     if spec.engine == "local":
         from ragbed.runs.engines.local import LocalEngine
 
@@ -65,10 +56,8 @@ def open_engine(spec: CallOptions, message: Callable[[str], None]) -> LocalEngin
     from ragbed.runs.engines import ReplicaSpec
     from ragbed.runs.engines.ray import RayEngine
 
-    replicas = ReplicaSpec(
-        share.get("replicas", 1), share.get("cpus_per_replica", 1.0), share.get("gpus_per_replica", 0.0)
-    )
-    return RayEngine(spec.cluster, replicas, message)
+    cpus = 1.0 if spec.cpus_per_replica is None else spec.cpus_per_replica
+    return RayEngine(spec.cluster, ReplicaSpec(spec.replicas or 1, cpus, spec.gpus_per_replica or 0.0), message)
 
 
 def with_request_options(sampling: Sampling, spec: CallOptions) -> Sampling:
@@ -226,7 +215,7 @@ def _open_object(source: ModelSource, calls: int, timeout: float, corpora: Corpo
     value = source.value
     if not isinstance(value, System) and is_model(value):
         provider, _, rest = value.name.partition("/")
-        return open_contained(lambda _: _with_tracebacks(value), ModelConfig(rest, {}), provider)
+        return open_contained(lambda _: _share(value), ModelConfig(rest, {}), provider, describe_exception)
     function, only, is_factory = cast("Callable[..., Any]", value), "prompt", False
     if isinstance(value, System):
         function, only, is_factory = value.function, "case", value.is_factory
@@ -241,23 +230,12 @@ def identify_functions(models: ModelLike) -> str:
     return "".join(f" {identify(value)}" for value in values if callable(value) and not is_model(value))
 
 
-def _with_tracebacks(model: Model) -> Model:
-    """Return an object that shares a model's state and reports its exceptions, with tracebacks, as case outcomes."""
-
-    async def complete(case: Case, repeat: int = 0) -> Completion:
-        try:
-            return await model.complete(case, repeat)
-        except (RagbedError, WorkerLost):
-            raise
-        except Exception as error:  # The caller's code may raise anything.
-            return describe_exception(error)
-
+def _share(model: Model) -> Model:
+    """Return an object that shares a model's state, but whose methods can be replaced."""
     attributes: dict[str, Any] = {name: _Forwarded(model, name) for name in {*dir(model), *MODEL_ATTRIBUTES}}
     kept = {name: attribute for name, attribute in attributes.items() if not name.startswith("__")}
     kept["__setattr__"] = lambda _, name, value: setattr(model, name, value)
-    guarded = type(type(model).__name__, (), kept)()
-    object.__setattr__(guarded, "complete", complete)
-    return cast("Model", guarded)
+    return cast("Model", type(type(model).__name__, (), kept)())
 
 
 class _Forwarded:

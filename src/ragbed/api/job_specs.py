@@ -41,13 +41,9 @@ class RunCommandSpec(RunSpec, function="runs.run_command"):
     Examples:
       ragbed run -m openai/gpt-4o-mini -d en_refine
       ragbed run -m llamacpp/models/qwen2.5-7b-instruct-q4_k_m.gguf -d zh_refine
-      ragbed run -m q4=llamacpp/models/qwen-q4_k_m.gguf -m q8=llamacpp/models/qwen-q8_0.gguf -d zh_refine
       ragbed run -m vllm/Qwen/Qwen2.5-7B-Instruct -d zh_refine --profile code-2024 -o runs/qwen
-      ragbed run -m hf/lmsys/vicuna-7b-v1.3@<revision> --preset vicuna-7b-v1.3 -d en --profile code-2023
       ragbed run -m ollama/qwen2.5:7b -d ragbed-mini-zh_base --strategies quote,isolate
-      ragbed run -m vllm/Qwen/Qwen2.5-7B-Instruct -d long/en_base.jsonl --testbeds length --num-docs 5,20,100
       ragbed run -m factory/my_rag:make -d qa.csv --docs handbook -o runs/today --fail-under accuracy=0.7
-      ragbed run -m factory/my_rag:make -d qa.csv --docs handbook --baseline runs/main --strict
       ragbed run -m openai/gpt-4o-mini -d en_refine --testbeds noise --noise 0.8 --until "noise.accuracy@0.8 ± 10"
       ragbed run -m hf/Qwen/Qwen2.5-7B-Instruct -d en_refine --engine ray --replicas 8 --gpus-per-replica 1
     """
@@ -76,7 +72,6 @@ class CompareSpec(Spec, function="analysis.compare"):
     Examples:
       ragbed compare runs/old runs/new
       ragbed compare runs/board:openai/gpt-4o-mini runs/board:vllm/qwen --flips
-      ragbed compare runs/paper runs/robust --scorer code --json
       ragbed compare runs/main runs/branch --fail-if-worse 5% --junit gates.xml
     """
 
@@ -87,8 +82,7 @@ class CompareSpec(Spec, function="analysis.compare"):
         "Smallest drop that is reported as a decline, e.g. 0.03 or 3%.", "SHARE", read=read_share, default=0.03
     )
     fail_if_worse: float | str | None = opt(
-        "Margin of a gate that fails (exit code 4) if B is significantly worse than A by more than this value. It "
-        "also replaces the smallest drop to report.",
+        "Fail (exit code 4) if B is significantly worse than A by more than this value; also sets --min-drop.",
         "SHARE",
         read=read_share,
         default=None,
@@ -104,14 +98,12 @@ class CompareSpec(Spec, function="analysis.compare"):
 class RankSpec(RunsSpec, function="analysis.rank"):
     """Rank the models in one or more runs, using paired tests.
 
-    Models are compared on the questions for which all of them have results under the
-    same conditions; each question counts once, with its mean score over the noise ratios. Two models share a rank
-    unless they differ significantly.
+    Models are compared on the questions for which all of them have results under the same conditions. Two models share
+    a rank unless they differ significantly.
 
     Examples:
       ragbed rank runs/candidates
       ragbed rank runs/gpt runs/qwen runs/llama --pairs
-      ragbed rank runs/candidates --json
     """
 
     scorer: str = opt(f"Scorer to rank by: {_SCORERS}", "NAME", default="robust")
@@ -125,16 +117,12 @@ class ReportSpec(RunsSpec, function="reports.report", prints_json=False):
     unless --rescore is given.
 
     Every rate is a share of all attempted cases, including errors, with n and a 95% interval clustered by question; *
-    marks n below 30.
-    † marks rows that are comparable with the paper (all questions of the same files, same documents and scoring); the
-    paper's rows are shown beside them. CSV and JSON contain every cell, one per line. The formats svg, png and pdf
-    write only the figures; html writes everything, including the cases, to one file; site writes a leaderboard of all
-    models, with an HTML report on each run, to a folder. The pages work offline and on any web server.
+    marks n below 30, and † rows that are comparable with the paper's, which are shown beside them. CSV and JSON contain
+    every cell, one per line. The formats svg, png and pdf write only the figures; html writes everything, including the
+    cases, to one file; site writes a leaderboard of all models, with an HTML report on each run, to a folder.
 
     Examples:
       ragbed report runs/qwen
-      ragbed report runs/qwen -f md --scorer code
-      ragbed report runs/* -f csv -o cells.csv
       ragbed report runs/qwen -f html -o report.html
       ragbed report runs/qwen -f pdf -o figures --locale zh
       ragbed report runs -f site -o site
@@ -173,24 +161,31 @@ class StatusSpec(Spec, function="run_status.status"):
     If RUN is a folder of runs, all of them are shown.
 
     Each attempted case is ok, truncated (at the token limit), filtered (by the provider's content filter) or an
-    error. If a run was killed, calls in flight may have been billed without a stored response; they are counted, and
-    the first few are listed. The command only reads files, so it can be used during a run.
+    error. The command only reads files, so it can be used during a run.
 
     Examples:
       ragbed status runs/qwen
-      ragbed status runs/qwen --json
     """
 
     run: RunLike = argument("A run, or a folder of runs.", "RUN", is_place=True, kw_only=False)
 
 
-class ViewSpec(Spec, function="serving.view", prints_json=False):
+class PageOptions(Spec):
+    """The options of a local page."""
+
+    rater: str | None = opt(
+        "Name to store with your entries.", "NAME", shown="that of the review, or your user name", default=None
+    )
+    port: int | None = opt("Local port to listen on.", shown="7717, or any free port", low=0, high=65_535, default=None)
+    open_: bool = opt("Open the page in the browser.", default=False)
+
+
+class ViewSpec(PageOptions, function="serving.view", prints_json=False):
     """View every case of one or more runs in the browser.
 
-    The page has filters and full-text search in English and Chinese, compares models side by side, and shows for each
-    case the prompt as sent, documents with relevance labels, marked answers, verdicts of all scorers with their
-    evidence, and judgements. Labels that you assign are stored in RUN/labels.jsonl, for `ragbed judge RUN --labels`.
-    The page follows runs in progress and shows new runs. Without a path, it shows the `runs` folder.
+    The page searches cases, compares models, and shows for each case the prompt, the documents, the response and its
+    verdicts with their evidence. Labels that you assign are stored in RUN/labels.jsonl, for
+    `ragbed judge RUN --labels`. The page follows runs in progress and shows new runs.
 
     Only this machine can open the page, and only with the printed URL.
 
@@ -208,34 +203,25 @@ class ViewSpec(Spec, function="serving.view", prints_json=False):
         default=None,
         kw_only=False,
     )
-    port: int | None = opt("Local port to listen on.", shown="7717, or any free port", low=0, high=65_535, default=None)
-    rater: str | None = opt("Name to store with your labels.", "NAME", shown="your user name", default=None)
-    open_: bool = opt("Open the page in the browser.", default=False)
 
 
-class ReviewSpec(Spec, function="serving.review"):
+class ReviewSpec(PageOptions, function="serving.review"):
     """Accept, fix or reject dataset items in the browser.
 
     DIR is a build folder, and FILE is any dataset. Flagged items come first; the rest are drawn at random, and the page
-    shows an upper bound on the fraction of wrong items and how many more items to review. You decide on each point of
-    an item (question, answer, relevance labels, false answer and edited passages), or on all of them with one key.
+    shows an upper bound on the fraction of wrong items and how many more items to review. Every decision is stored in
+    DIR/review/decisions.jsonl (NAME.review/ for a file), and can be undone. A review has one rater. Only this machine
+    can open the page, and only with the printed URL.
 
-    Every decision is stored in DIR/review/decisions.jsonl (NAME.review/ for a file) with its time, and can be undone. A
-    review has one rater. Only this machine can open the page, and only with the printed URL.
-
-    --apply also works while the page is open. It writes the dataset without rejected items and with all fixes;
-    DIR2/review/ lists every removal and change with its reason. Items without a decision are kept unchanged.
+    --apply writes the dataset without rejected items and with all fixes; DIR2/review/ lists every removal and change
+    with its reason.
 
     Examples:
       ragbed review builds/news
-      ragbed review builds/news --rater ada --open
       ragbed review builds/news --apply builds/news-reviewed
     """
 
     path: LocalFile = argument("A build's output folder, or a dataset.", "DIR|FILE", kw_only=False)
-    rater: str | None = opt(
-        "Name to store with your decisions.", "NAME", shown="the stored name, or your user name", default=None
-    )
     target: float | None = opt(
         "Review until the upper confidence bound on the share of incorrect items is below this value.",
         "SHARE",
@@ -244,8 +230,6 @@ class ReviewSpec(Spec, function="serving.review"):
         high=0.999,
         default=None,
     )
-    port: int | None = opt("Local port to listen on.", shown="7717, or any free port", low=0, high=65_535, default=None)
-    open_: bool = opt("Open the page in the browser.", default=False)
     apply: LocalFile | None = opt("Only write the reviewed dataset to this new folder.", "DIR2", default=None)
     progress: bool | Progress = True
 
@@ -253,9 +237,8 @@ class ReviewSpec(Spec, function="serving.review"):
 class JudgeSpec(CallOptions, function="analysis.judge", keeps_parts=True):
     """Use a model to judge the responses in a run.
 
-    The judge sees the question and the response, both delimited so that a response cannot give the judge instructions.
-    It answers with one word from a closed list; anything else counts as unparsed. Judgements are stored in the run's
-    folder. Rerun the command to resume judging or to judge new responses.
+    The judge answers with one word from a closed list; anything else counts as unparsed. Judgements are stored in the
+    run's folder. Rerun the command to resume judging or to judge new responses.
 
     To validate a judge, measure its agreement with human labels. --sample draws responses to label (fill in
     "label" and "rater"), and --labels reads the labels, reports the agreement by language and corrects the rates.
@@ -271,7 +254,6 @@ class JudgeSpec(CallOptions, function="analysis.judge", keeps_parts=True):
 
     Examples:
       ragbed judge runs/qwen -m openai/gpt-4o
-      ragbed judge runs/qwen -m openai/gpt-4o -m anthropic/claude-sonnet-4-5 --criteria refusal
       ragbed judge runs/qwen -m openai/gpt-4o --sample 200 -o runs/qwen/labels.jsonl
       ragbed judge runs/qwen -m openai/gpt-4o --labels runs/qwen/labels.jsonl
       ragbed judge runs/qwen -m openai/gpt-4o --criteria correct --unsure
@@ -353,12 +335,7 @@ class PowerSpec(Spec):
 
 
 class DatasetsSpec(Spec, function="datasets.datasets"):
-    """List datasets and small models with their licences and folders.
-
-    Examples:
-      ragbed data list
-      ragbed data list --json
-    """
+    """List datasets and small models with their licences and folders."""
 
 
 class DownloadSpec(Spec, function="datasets.download", keeps_parts=True):
@@ -396,8 +373,6 @@ class LintSpec(Spec, function="datasets.lint"):
 
     Examples:
       ragbed lint zh_refine.json
-      ragbed lint mine.jsonl --only record
-      ragbed lint en_fact.json --only near-duplicate --all
       ragbed lint zh_int.json --skip short-gold,key-phrases --json
     """
 
@@ -418,13 +393,11 @@ class SynthesisSpec(Spec, function="datasets.synthesize"):
     """Generate a dataset of fictional news.
 
     No model has seen these texts, and the ground truth is known exactly. DIR receives {lang}_base.jsonl,
-    {lang}_int.jsonl and {lang}_fact.jsonl, and a manifest.json with the seed, the versions and a
-    checksum of each file.
+    {lang}_int.jsonl, {lang}_fact.jsonl and manifest.json.
 
     Examples:
       ragbed synth --seed 7 --items 300 -o news
       ragbed synth --items 100 --lang en --perturbations sibling,hedge -o pairs
-      ragbed synth --items 1000000 --lang zh --num-docs 10 --tokens 80 --integration 0 --counterfactual 0 -o zh
     """
 
     out: LocalFile = opt("Output folder for the dataset files.", "DIR", short="-o", kw_only=False)
@@ -434,23 +407,17 @@ class SynthesisSpec(Spec, function="datasets.synthesize"):
         "Number of integration items per language.", low=0, shown="a third of the base items", default=None
     )
     counterfactual: int | None = opt(
-        "Number of counterfactual items per language.",
-        low=0,
-        shown="a third of the base items, at most one per fact",
-        default=None,
+        "Number of counterfactual items per language.", low=0, shown="a third, at most one per fact", default=None
     )
     lang: Values = opt("Languages in which to generate items.", "LANGS", default="en,zh")
     num_docs: int = opt("Number of documents per base item.", low=2, high=200, default=20)
     supporting: int | None = opt(
-        "Number of documents per base item that contain the answer; the others are distractors on a similar topic.",
-        shown="half",
-        default=None,
+        "Number of documents per base item that contain the answer.", shown="half", default=None
     )
     parts: int = opt("Maximum number of sub-answers per integration item.", low=2, high=5, default=3)
     tokens: int = opt("Approximate document length in tokens.", low=80, high=1500, default=85)
     perturbations: Values = opt(
-        "Perturbations to add: none, mix (all types, in 20% of the items), or a list of names. With a list, base "
-        "items are generated in minimal pairs, with and without the perturbation.",
+        "Perturbations to add: none, mix (all types, in 20% of the items), or names, each in minimal pairs.",
         "NAMES",
         default="mix",
     )
@@ -461,8 +428,7 @@ class SynthesisSpec(Spec, function="datasets.synthesize"):
 class BuildInitSpec(CallOptions, function="building.build_init"):
     """Examine your documents, try the model on five of them, and write a recipe.
 
-    DOCUMENTS is a folder, or a .jsonl or .txt file. The recipe requests as many items as the trial
-    suggests; edit it to change their number, kinds, languages or topic.
+    The recipe requests as many items as the trial suggests; edit it to change their number, kinds, languages or topic.
 
     Examples:
       ragbed build init docs/ -m openai/gpt-4o-mini
@@ -512,9 +478,8 @@ class BuildQaSpec(Spec, function="data_objects.build_qa"):
 class BuildSpec(CallOptions, function="building.build", keeps_parts=True):
     """Build a benchmark from a recipe.
 
-    DIR receives the files {lang}_base.jsonl, {lang}_int.jsonl and {lang}_fact.jsonl; a build.lock with the hashes of
-    all inputs; quality.json; and, in steps/, the output and the rejected records of every step, with
-    reasons.
+    DIR receives the files {lang}_base.jsonl, {lang}_int.jsonl and {lang}_fact.jsonl, and in steps/ the output and the
+    rejected records of every step.
 
     Rerun the command to resume a build that was stopped: pages, responses and finished steps are reused. If you change
     the recipe or a file in steps/, the steps that depend on it run again.
@@ -522,7 +487,6 @@ class BuildSpec(CallOptions, function="building.build", keeps_parts=True):
     Examples:
       ragbed build run handbook.toml
       ragbed build run news.toml --since 2026-11-01 -o builds/news-november
-      ragbed build run news.toml --from ranking
     """
 
     recipe: LocalFile = argument(
@@ -543,7 +507,6 @@ class QualitySpec(Spec, function="building.build_quality"):
 
     Examples:
       ragbed build quality en_fact
-      ragbed build quality builds/news --json
     """
 
     data: LocalFile = argument("A dataset, or a build's output folder.", "DATA", is_data=True, kw_only=False)
@@ -562,14 +525,10 @@ class ExportSpec(LayoutOptions, function="sharing.export"):
 
     Examples:
       ragbed export en_refine --to jsonl
-      ragbed export zh_int.json --testbeds integration --noise 0,0.4 --to jsonl -o cases.jsonl
-      ragbed export en_fact --to native -o en_fact.jsonl
       ragbed export qa.csv --docs handbook --corpus clean,withheld --to corpora -o corpora
       ragbed export ragbed-mini-en_base --testbeds noise --to inspect -o my_testbed
       ragbed export en_refine zh_refine --to hf -o rgb_frozen
-      ragbed export runs/qwen --to jsonl -o qwen.jsonl --canonical
       ragbed export runs/qwen --to archive -o qwen.zip
-      ragbed export runs/qwen --to rgb -o results
     """
 
     sources: Sources = argument(
@@ -635,12 +594,7 @@ class ImportSpec(LayoutOptions, function="sharing.import_results"):
         is_data=True,
         default=None,
     )
-    model: str | None = opt(
-        "For jsonl: name of the model that generated the answers.",
-        "MODEL",
-        short="-m",
-        default=None,
-    )
+    model: str | None = opt("For jsonl: name of the model that gave the answers.", "MODEL", short="-m", default=None)
 
 
 class MergeSpec(RunsSpec, function="sharing.merge"):
@@ -659,14 +613,12 @@ class MergeSpec(RunsSpec, function="sharing.merge"):
 class DemoSpec(Spec, function="demo.demo", prints_json=False, keeps_parts=True):
     """Evaluate a small model on this machine, without an API key.
 
-    A baseline, which returns the best-matching sentence, is evaluated on all bundled questions in seconds, and then the
-    model on about a hundred cases, which takes a few minutes. Rerun the command to resume an interrupted evaluation.
-    The results are explained, and an HTML report is written.
+    A baseline is evaluated on all bundled questions in seconds, and then the model on about a hundred cases, which
+    takes a few minutes. Rerun the command to resume an interrupted evaluation. DIR receives the runs and an HTML
+    report.
 
-    The default model requires the `llamacpp` extra; its weights (98 MB) are downloaded if missing.
-
-    The runs are written to DIR/baseline, DIR/en and DIR/zh. The default model reads only English, so in Chinese only
-    the baseline is evaluated.
+    The default model requires the `llamacpp` extra; its weights (98 MB) are downloaded if missing. It reads only
+    English, so in Chinese only the baseline is evaluated.
 
     Examples:
       ragbed demo

@@ -18,14 +18,14 @@ from ragbed.testbeds.prompts.strategies import STRATEGIES, profile_name
 from ragbed.testbeds.settings import ARMS, DEFAULT_DOCS, PROFILES, Settings, parse_ratio
 
 if TYPE_CHECKING:
-    from ragbed.api.spec import LayoutOptions, MixOptions
+    from ragbed.api.spec import LayoutOptions
 
 NameT = TypeVar("NameT", bound=str)
 _MOST_DOCS = 10_000  # Maximum number of documents per prompt, so that a typo does not lead to days of planning.
 _WHOLE = re.compile(r"0*[1-9][0-9]{0,17}")
 
 
-def read_mix(spec: MixOptions) -> Settings:
+def _read_mix(spec: LayoutOptions) -> Settings:
     """Return settings with the given document options, and default values for all other options."""
     docs = None if spec.num_docs is None else _numbers(spec.num_docs)
     if spec.supporting is not None and spec.noise is not None:
@@ -52,7 +52,7 @@ def read_layout(spec: LayoutOptions) -> tuple[list[str] | None, Settings]:
     if profile not in PROFILES:
         raise UnknownName("profile", profile, PROFILES)
     settings = replace(
-        read_mix(spec),
+        _read_mix(spec),
         distractors=tuple(
             _one_of("distractor condition", name, ARMS) for name in split(spec.distractors, "distractors")
         ),
@@ -68,30 +68,26 @@ def read_layout(spec: LayoutOptions) -> tuple[list[str] | None, Settings]:
     ):
         raise UsageError(
             f"{option('profile', profile)} reproduces the original code, which has one distractor condition, one "
-            "document "
-            f"order and a fixed random seed. To use {option('distractors')}, {option('positions')} or "
-            f"{option('seed')}, choose "
-            f"{option('profile', 'robust')}."
+            f"document order and a fixed random seed. To use {option('distractors')}, {option('positions')} or "
+            f"{option('seed')}, choose {option('profile', 'robust')}."
         )
     if settings.distractors == ("fixed",) and any(
         value is not None for value in (spec.noise, spec.num_docs, spec.supporting)
     ):
         raise UsageError(
             f"{option('distractors', 'fixed')} uses 1, 2, 3, 5 and 10 documents, so it cannot be combined with "
-            f"{option('noise')}, {option('num_docs')} or "
-            f"{option('supporting')}. Remove these options, or use {option('distractors', 'related')}."
+            f"{option('noise')}, {option('num_docs')} or {option('supporting')}. Remove these options, or use "
+            f"{option('distractors', 'related')}."
         )
     if spec.noise is spec.num_docs is spec.supporting is None and settings.correct == Settings.correct:
         settings = replace(
             settings, fits_defaults=settings.original is None and settings.distractors == Settings.distractors
         )
     names = None if spec.testbeds is None else split(spec.testbeds, "testbeds")
-    return names, settings if spec.corpus is None else replace(settings, corpora=read_corpora(spec.corpus))
-
-
-def read_corpora(values: Values) -> tuple[str, ...]:
-    """Return the variants of the documents given by `corpus`."""
-    return tuple(dict.fromkeys(parse_corpus(text).name for text in split(values, "corpus")))
+    if spec.corpus is not None:
+        corpora = dict.fromkeys(parse_corpus(text).name for text in split(spec.corpus, "corpus"))
+        settings = replace(settings, corpora=tuple(corpora))
+    return names, settings
 
 
 def read_langs(values: Values) -> tuple[Lang, ...]:
@@ -163,7 +159,6 @@ def _limit(value: str | float | None) -> int | Fraction | None:
     if not 0 < share < 1:
         raise UsageError(
             f"{option('limit', repr(value))} is neither a positive number of items nor a fraction between 0 and 1. Use "
-            "a value such "
-            "as 50 or 0.1."
+            "a value such as 50 or 0.1."
         )
     return share

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from ragbed.runs.call_loop import CallProgress
 
 _LOGGER = logging.getLogger("ragbed")
-_QUICK_S = 0.5  # Delay in seconds before a progress bar appears; shorter runs do not show a bar.
-_DRAW_EVERY_S = 0.1
 
 
 class Progress:
@@ -59,52 +57,89 @@ class Progress:
 
 
 class Bars(Progress, ABC):
-    """A display with one progress bar per model, shown only if a run takes longer than half a second.
+    """A display that shows each model's calls and the current task, unless they are finished in a moment.
 
     Args:
         clock: Function that returns monotonic time in seconds.
+        interval_s: Time between two updates.
+        delay_s: Time before the first update.
     """
 
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        self._clock, self._start, self._last = clock, clock(), clock()
-        self._interval = _DRAW_EVERY_S
+    def __init__(
+        self, clock: Callable[[], float] = time.monotonic, interval_s: float = 0.1, delay_s: float = 0.5
+    ) -> None:
+        self._clock, self._interval_s, self._delay_s = clock, interval_s, delay_s
+        self._start = self._last = clock()
+        self._task = ""
 
     def calls(self, model: str, state: CallProgress) -> None:
-        """Update a model's progress bar."""
-        if self._is_due(finished=state.done >= state.total) and self._last - self._start > _QUICK_S:
+        """Show how many of a model's calls are finished."""
+        if self._is_due(finished=state.done >= state.total):
             self._draw(model, state.done, state.total, describe(state))
 
     def count(self, task: str, done: int, total: int | None = None) -> None:
-        """Update a task's progress bar."""
-        if self._is_due(finished=done == total) and self._last - self._start > _QUICK_S:
+        """Show how many units of the current task are finished."""
+        if task != self._task:
+            self._end_task()
+            self._task, self._start = task, self._clock()
+            self._last = self._start
+        if self._is_due(finished=False):
             self._draw(task, done, total, "")
 
     def _is_due(self, *, finished: bool) -> bool:
         now = self._clock()
-        if now - self._last < self._interval and not finished:
+        if now - self._last < self._interval_s and not finished:
             return False
         self._last = now
-        return True
+        return now - self._start >= self._delay_s
+
+    def _end_task(self) -> None:
+        """Remove the current task from the display."""
 
     @abstractmethod
     def _draw(self, task: str, done: int, total: int | None, details: str) -> None: ...
 
 
-class TerminalBars(Bars):
-    """Terminal progress bars that are removed at the end of a run."""
+class Lines(Bars):
+    """Lines from time to time, for output that is not a terminal, e.g. the log of a CI job."""
 
-    def __init__(self, clock: Callable[[], float] = time.monotonic, console: Console | None = None) -> None:
+    def __init__(self, say: Callable[[str], None], clock: Callable[[], float] = time.monotonic) -> None:
+        super().__init__(clock, interval_s=10, delay_s=0)
+        self._say = say
+
+    def message(self, text: str) -> None:
+        """Print a message."""
+        self._say(text)
+
+    def _draw(self, task: str, done: int, total: int | None, details: str) -> None:
+        self._say(f"{task}: {done:,}" + (f" of {total:,}" if total else "") + (f", {details}" if details else ""))
+
+
+class TerminalBars(Bars):
+    """Terminal progress bars that are removed at the end of a run. `say` shows messages while there is no bar."""
+
+    def __init__(
+        self,
+        clock: Callable[[], float] = time.monotonic,
+        console: Console | None = None,
+        say: Callable[[str], None] = _LOGGER.warning,
+    ) -> None:
         super().__init__(clock)
-        self._console = console
+        self._console, self._say = console, say
         self._bars: RichProgress | None = None
         self._tasks: dict[str, TaskID] = {}
 
     def message(self, text: str) -> None:
-        """Print a message above the bars."""
+        """Remove the current task's bar, then print a message above the other bars."""
+        self._end_task()
         if self._bars is None:
-            super().message(text)
+            self._say(text)
         else:
             self._bars.print(text)
+
+    def _end_task(self) -> None:
+        if self._bars is not None and self._task in self._tasks:
+            self._bars.remove_task(self._tasks.pop(self._task))
 
     def _draw(self, task: str, done: int, total: int | None, details: str) -> None:
         if self._bars is None:

@@ -34,7 +34,7 @@ def read_request_options(spec: CallOptions) -> dict[str, Any]:
         "temperature": spec.temperature,
         "thinking": read_thinking(spec.thinking),
         "reasoning_effort": spec.reasoning_effort,
-        "extra_body": read_extra_body(spec.extra_body) or None,
+        "extra_body": spec.extra_body or None,
         "seed": spec.seed_model,
     }
     given = {name: value for name, value in fields.items() if value is not None}
@@ -43,8 +43,7 @@ def read_request_options(spec: CallOptions) -> dict[str, Any]:
 
 def settings_of(spec: CallOptions) -> dict[str, str]:
     """Return the settings to store for the request options that are set and change the responses."""
-    extra = read_extra_body(spec.extra_body)
-    body = msgspec.json.encode(extra, order="sorted").decode() if extra else None
+    body = msgspec.json.encode(spec.extra_body, order="sorted").decode() if spec.extra_body else None
     given = {name: body if name == "extra_body" else getattr(spec, name) for name in REQUEST_SETTINGS}
     return {name: str(value) for name, value in given.items() if value is not None}
 
@@ -77,19 +76,13 @@ def check_effort(name: str, value: object) -> str:
     return value
 
 
-def check_extra_body(_: str, value: object) -> object:
-    """Check extra request fields."""
-    read_extra_body(value)
-    return value
-
-
 def check_header(_: str, value: object) -> object:
     """Check additional headers."""
     read_headers(value)
     return value
 
 
-def read_extra_body(value: object) -> dict[str, Any]:
+def read_extra_body(_: str, value: object) -> dict[str, Any]:
     """Read extra request fields from a dictionary or from JSON.
 
     Raises:

@@ -118,7 +118,9 @@ class Run:
         from ragbed.analysis.run_cells import read_published, read_report_cells
         from ragbed.reporting.tables import make_report
         from ragbed.runs.display_names import read_row_names
+        from ragbed.scoring import open_scorers
 
+        open_scorers([scorer])
         names = read_row_names([self.folder])
         cells, published = read_report_cells([self.folder], [scorer]), read_published([self.folder], names.labels)
         return make_report([str(self.folder)], cells, scorer, names=names.shown, published=published)

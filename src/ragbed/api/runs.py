@@ -211,6 +211,7 @@ def evaluate(job: Job, shown: Progress, gates: Sequence[str] = (), scorers: Sequ
 def _describe(spec: RunCommandSpec, job: Job, cells: Sequence[ConditionRow]) -> Result:
     """Return the tables of a run, what to know about its responses, and the results of its gates."""
     from ragbed.analysis.causes import describe_run
+    from ragbed.api.analysis import describe_gates
     from ragbed.runs.status import read_rest
 
     parts, notes = describe_cells(cells, job.folder, [] if spec.scorer is None else split(spec.scorer, "scorer"))
@@ -242,7 +243,8 @@ def _describe(spec: RunCommandSpec, job: Job, cells: Sequence[ConditionRow]) -> 
     incomplete, has_errors = _describe_incomplete(job, cells)
     notes += incomplete
     try:
-        failed, lines = _check_gates(spec, job.folder)
+        gates = check_gates(spec, job.folder)
+        failed, lines = any(gate.state == "failed" for gate in gates), describe_gates(gates)
         code = 4 if failed else 0
     except UsageError as error:  # a gate has no value
         failed, lines, code = True, [str(error)], error.exit_code
@@ -250,16 +252,6 @@ def _describe(spec: RunCommandSpec, job: Job, cells: Sequence[ConditionRow]) -> 
         lines[-1] += " The errors may be the cause, so the exit code is 3."
     code = code if failed and not has_errors else 3 if incomplete else 0
     return Result([*parts, *more], [*notes, *lines], values, code)
-
-
-def _check_gates(spec: RunCommandSpec, folder: Path) -> tuple[bool, list[str]]:
-    """Return whether a gate failed, and a line for each gate."""
-    gates = check_gates(spec, folder)
-    if not gates:
-        return False, []
-    from ragbed.api.analysis import describe_gates
-
-    return any(gate.state == "failed" for gate in gates), describe_gates(gates)
 
 
 def describe_cells(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -48,30 +48,33 @@ def export(spec: ExportSpec) -> Result:
     spec = replace(spec, out=sys.stdout.buffer) if spec.out == "-" else spec
     folder = sources.folder if isinstance(sources, Run) else only_path(sources)
     if isinstance(sources, Run) or (folder is not None and (folder / "run.sqlite").is_file()):
-        for name in _given_layout(spec):
-            refuse_unused(name, "a run is always exported with its original settings")
+        _refuse(spec, fields_of(LayoutOptions), "a run is always exported with its original settings")
         place = _need_place(spec)
         made = export_run(folder or Path(), to, place, spec.model, spec.scorer, canonical=spec.canonical)
         return _describe(spec, made)
-    for name in ("canonical", "model", "scorer"):
-        if getattr(spec, name):
-            refuse_unused(name, f"{folder or 'this'} is not a run (it has no run.sqlite)")
+    _refuse(spec, ("canonical", "model", "scorer"), f"{folder or 'this'} is not a run (it has no run.sqlite)")
     with open_progress(spec.progress) as shown:
         datasets = read_data(sources, spec.data_lang, spec.docs, shown.message)
         if spec.out is None and to == "jsonl":
             return _count(count_cases(_read_cases(datasets, spec, shown)))
         place = _need_place(spec)
         if is_item_format(to):
-            given = [name for name in _given_layout(spec) if name != "docs"]
+            given = [name for name in _given(spec, fields_of(LayoutOptions)) if name != "docs"]
             return _describe(spec, export_items(datasets, to, place, given))
         if to == "corpora":
             spec = replace(spec, corpus=spec.corpus or "clean,withheld", testbeds="own-rag")
         return _describe(spec, export_cases(_read_cases(datasets, spec, shown), to, place))
 
 
-def _given_layout(spec: LayoutOptions) -> list[str]:
-    """Return the names of the options that select test cases and differ from their defaults."""
-    return [name for name, field in fields_of(LayoutOptions).items() if getattr(spec, name) != field.default]
+def _given(spec: LayoutOptions, names: Iterable[str]) -> list[str]:
+    """Return those of the named options that differ from their defaults."""
+    known = fields_of(type(spec))
+    return [name for name in names if getattr(spec, name) != known[name].default]
+
+
+def _refuse(spec: LayoutOptions, names: Iterable[str], reason: str) -> None:
+    for name in _given(spec, names):
+        refuse_unused(name, reason)
 
 
 def _need_place(spec: ExportSpec) -> Path | BinarySink:
@@ -160,6 +163,8 @@ def import_results(spec: ImportSpec) -> Result:
     paths, folder = [check_path("files", path) for path in several(spec.files, "files")], Path(spec.out)
     if spec.from_ == "archive":
         return _import_archive(spec, paths, folder)
+    if missing := next((path for path in paths if not path.exists()), None):
+        raise NoSuchFile(missing)
     if spec.from_ in TRACES:
         return _import_traces(spec, paths, folder)
     if spec.data is None or (isinstance(spec.data, Sequence) and not spec.data):
@@ -167,24 +172,16 @@ def import_results(spec: ImportSpec) -> Result:
             f"{option('from_', spec.from_)} requires the dataset that the answers belong to. Add "
             f"{option('data', 'DATA')}."
         )
-    for path in paths:
-        if not path.exists():
-            raise NoSuchFile(path)
     matched, settings = _match(AnswerFiles(paths, spec.from_, spec.model), spec)
     return _describe_import(asdict(import_answers(matched, settings, folder)), folder)
 
 
 def _import_traces(spec: ImportSpec, paths: Sequence[Path], folder: Path) -> Result:
     from ragbed.runs.importing import import_answers
-    from ragbed.runs.traces import TESTBED, open_traces
+    from ragbed.runs.traces import TESTBED, TraceFiles
 
-    for name in ("data", *_given_layout(spec)):
-        if getattr(spec, name):
-            refuse_unused(name, "traces contain their own questions and documents")
-    for path in paths:
-        if not path.exists():
-            raise NoSuchFile(path)
-    source = open_traces(paths, spec.model or "production", None if spec.from_ == "traces" else spec.from_)
+    _refuse(spec, ("data", *fields_of(LayoutOptions)), "traces contain their own questions and documents")
+    source = TraceFiles(paths, spec.model or "production", None if spec.from_ == "traces" else spec.from_)
     settings = {"imported": spec.from_, "repeats": "1", "testbeds": TESTBED, "max_tokens": "unknown"}
     return _describe_import(asdict(import_answers([source], settings, folder)), folder)
 
@@ -214,9 +211,8 @@ def _describe_import(counts: dict[str, Any], folder: Path) -> Result:
 def _import_archive(spec: ImportSpec, paths: Sequence[Path], folder: Path) -> Result:
     from ragbed.interop.exports.archive import restore_archive
 
-    for name in ("data", "model", *_given_layout(spec)):
-        if getattr(spec, name):
-            refuse_unused(name, "the archive already contains the cases and the models")
+    names = ("data", "model", *fields_of(LayoutOptions))
+    _refuse(spec, names, "the archive already contains the cases and the models")
     if len(paths) > 1:
         raise UsageError(
             f"{option('from_', 'archive')} accepts exactly one file. Import each archive into its own folder."
@@ -231,7 +227,7 @@ def _match(answers: AnswerFiles, spec: ImportSpec) -> tuple[Sequence[AnswerSourc
     from ragbed.interop.exports.frozen import is_frozen
     from ragbed.interop.importing import match_datasets, match_frozen
 
-    given = _given_layout(spec)
+    given = _given(spec, fields_of(LayoutOptions))
     is_original = answers.form == "rgb" and spec.profile is None
     names, settings = read_layout(replace(spec, profile="code-2024") if is_original else spec)
     folder = only_path(spec.data)

@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from ragbed.api.request_options import (
     check_effort,
-    check_extra_body,
     check_header,
     check_max_tokens,
     check_temperature,
     check_thinking,
-    read_request_options,
+    read_extra_body,
 )
 from ragbed.api.specification import (
     LocalFile,
@@ -39,39 +38,21 @@ else:
 DEFAULT_MODEL = "bundled/smollm2"
 
 
-class MixOptions(Spec):
-    """Options that select the documents for a case."""
+class LayoutOptions(Spec):
+    """Options that select the test cases and their documents."""
 
     noise: Values | None = context(
-        "Noise ratios (fraction of documents that are distractors), e.g. 0,0.2,2/3.",
-        "RATIOS",
-        shown="the paper's ratios",
-        default=None,
+        "Noise ratios (shares of distractors), e.g. 0,0.2,2/3.", "RATIOS", shown="the paper's ratios", default=None
     )
     num_docs: Values | None = context(
-        "Numbers of documents per question, e.g. 5,20,100.",
-        "NUMBERS",
-        shown="5, or fewer if DATA has too few",
-        default=None,
+        "Numbers of documents per question, e.g. 5,20,100.", "NUMBERS", shown="5, if DATA has enough", default=None
     )
     supporting: int | None = context(
-        "Number of supporting documents per question, instead of a noise ratio; the others are distractors.",
-        low=1,
-        is_rare=True,
-        default=None,
+        "Number of supporting documents, instead of a noise ratio.", low=1, is_rare=True, default=None
     )
     true_ratio: Values = context(
-        "True-document ratios (fraction of documents with the true answer) for the counterfactual and conflict "
-        "testbeds.",
-        "RATIOS",
-        is_rare=True,
-        default="0",
+        "Shares of true documents, for counterfactual and conflict.", "RATIOS", is_rare=True, default="0"
     )
-
-
-class LayoutOptions(MixOptions):
-    """Options that select the test cases."""
-
     testbeds: Values | None = what(
         "Testbeds to run: noise, rejection, integration, counterfactual, closed-book, conflict, length, "
         "no-documents, search (the model calls a search tool), own-rag (for systems with their own documents; the "
@@ -100,11 +81,7 @@ class LayoutOptions(MixOptions):
         "Number or fraction of items to use from the start of each dataset.", "N|0.x", default=None
     )
     data_lang: str | None = what(
-        "Language of items that do not state theirs: en or zh.",
-        "LANG",
-        shown="detected for each file",
-        is_rare=True,
-        default=None,
+        "Language of items that do not state theirs: en or zh.", "LANG", shown="detected", is_rare=True, default=None
     )
     profile: str | None = what(
         "Rules for building and scoring cases: robust, paper, code-2023 or code-2024.",
@@ -185,7 +162,7 @@ class CallOptions(Spec):
         "Additional fields for the request body, e.g. '{\"top_k\": 20}'.",
         "JSON",
         in_python="Also a dictionary.",
-        read=check_extra_body,
+        read=read_extra_body,
         is_rare=True,
         default=None,
     )
@@ -207,14 +184,13 @@ class CallOptions(Spec):
         from ragbed.runs.prices import read_own_prices
 
         super()._check()
-        if self.engine == "local" and self.cluster is not None:
-            if INTERFACE.get().is_given("cluster"):
+        for name in ("cluster", "replicas", "gpus_per_replica", "cpus_per_replica") if self.engine == "local" else ():
+            value = getattr(self, name)
+            if value is not None and (name != "cluster" or INTERFACE.get().is_given(name)):
                 raise UsageError(
-                    f"{option('cluster', self.cluster)} requires a Ray cluster. Add {option('engine', 'ray')}, or "
-                    f"remove {option('cluster')}."
+                    f"{option(name, value)} requires a Ray cluster. Add {option('engine', 'ray')}, or remove "
+                    f"{option(name)}."
                 )
-            object.__setattr__(self, "cluster", None)  # the variable is set for other commands
-        read_request_options(self)
         if self.price:
             read_own_prices(self.price, ())
 
@@ -288,9 +264,8 @@ class RunSpec(LayoutOptions, CallOptions, function="runs.run"):
         default=None,
     )
     max_tokens: int | str | None = sampling(
-        "Maximum number of tokens per response. 'auto' starts at 256 (4,096 once a response has contained "
-        "reasoning) and retries truncated responses once with a limit of up to 16,384 (local models: only after "
-        "reasoning).",
+        "Maximum number of tokens per response. 'auto' starts at 256 (4,096 for reasoning) and retries truncated "
+        "responses once with up to 16,384 (local models: only after reasoning).",
         "N|auto",
         shown="auto",
         read=check_max_tokens,
@@ -301,8 +276,7 @@ class RunSpec(LayoutOptions, CallOptions, function="runs.run"):
         "Nucleus sampling probability (top-p).", low=0, high=1, shown="1", is_rare=True, default=None
     )
     context_length: int | None = sampling(
-        "Context length of the models in tokens. Longer prompts are not sent; their cases are counted as "
-        "`too-long` errors.",
+        "Context length in tokens. Longer prompts are not sent, and count as `too-long` errors.",
         low=1,
         shown="that of the weights or the server",
         is_rare=True,
@@ -319,9 +293,8 @@ class RunSpec(LayoutOptions, CallOptions, function="runs.run"):
         default=(),
     )
     fail_under: Texts = output(
-        "Score and threshold, e.g. noise.accuracy@0.8:en=0.6, or for an own RAG system accuracy=0.7, "
-        "accuracy@noisy=0.6, refusal=0.8 or recall=0.9; the gate fails (exit code 4) if the score is significantly "
-        "below the threshold.",
+        "Score and threshold, e.g. noise.accuracy@0.8:en=0.6, or accuracy=0.7 for an own RAG system; the gate fails "
+        "(exit code 4) if the score is significantly below the threshold.",
         "GATE",
         is_repeatable=True,
         default=(),

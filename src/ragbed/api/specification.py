@@ -8,7 +8,6 @@ its environment variable (`ragbed.cli.options`), and the reference page.
 from __future__ import annotations
 
 import inspect
-import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields
@@ -281,22 +280,11 @@ def check_choice(name: str, value: str, known: Sequence[str]) -> str:
     return value
 
 
-def read_share(name: str, value: float | str) -> float:
-    """Parse a fraction between 0 and 1, given as a number or a string, e.g. `0.03` or `3%`.
+def read_share(name: str, value: object) -> float:
+    """Return a fraction between 0 and 1, given as a number or a string, e.g. `0.03` or `3%`."""
+    from ragbed.testbeds.settings import parse_ratio
 
-    Raises:
-        UsageError: The value is not a fraction between 0 and 1.
-    """
-    text = str(value).strip()
-    try:
-        share = float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
-    except ValueError:
-        share = math.nan
-    if not 0 <= share <= 1:
-        raise UsageError(
-            f"{option(name, repr(value))} is not a fraction between 0 and 1. Use a value such as 0.03 or 3%."
-        )
-    return share
+    return float(parse_ratio(str(value).strip(), name))
 
 
 class JobFunction(Protocol[P, R_co]):

@@ -15,6 +15,7 @@ from ragbed.text import printable
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from ragbed.api.progress import Progress
     from ragbed.api.serving import PageServer
     from ragbed.reporting.table import Result, Table
 
@@ -62,6 +63,13 @@ def console(*, to_stderr: bool = False) -> Console:
     from rich.console import Console
 
     return Console(stderr=to_stderr, highlight=False, emoji=False, markup=False)
+
+
+def open_console_progress() -> Progress:
+    """Return the display of progress on standard error: bars on a terminal, lines from time to time elsewhere."""
+    from ragbed.api.progress import Lines, TerminalBars
+
+    return TerminalBars(say=say) if sys.stderr.isatty() else Lines(say)
 
 
 def print_table(table: Table, *, to_stderr: bool = False) -> None:

@@ -148,14 +148,14 @@ class Command(click.Command):
         return [*map(_param, options), _config_option(), *_help_all(options)]
 
     def _call(self, **typed: Any) -> None:  # noqa: ANN401 - values as click returns them
-        from ragbed.cli.console import print_result, serve
-        from ragbed.cli.console_progress import ConsoleProgress
+        from ragbed.cli.console import open_console_progress, print_result, serve
         from ragbed.reporting.table import Result
 
-        options = fields_of(self._spec)
-        given = {name: _read(field, typed[name]) for name, field in options.items() if _is_set(field)}
+        source_of, unset = click.get_current_context().get_parameter_source, (None, ParameterSource.DEFAULT)
+        options = {name: field for name, field in fields_of(self._spec).items() if source_of(name) not in unset}
+        given = {name: _read(field, typed[name]) for name, field in options.items()}
         if "progress" in {field.name for field in fields(cast("Any", self._spec))}:
-            given["progress"] = ConsoleProgress()
+            given["progress"] = open_console_progress()
         spec, (module, _, name) = self._spec(**given), self._spec.function.partition(".")
         try:
             function = getattr(import_module(f"ragbed.api.{module}"), name)
@@ -218,12 +218,6 @@ def _param(field: OptionField) -> click.Parameter:
         required=field.is_required,
         metavar=f"{metavar}..." if field.opt.is_repeatable else metavar,
     )
-
-
-def _is_set(field: OptionField) -> bool:
-    """Return whether the user has set an option on the command line, in the environment or in a configuration file."""
-    source = click.get_current_context().get_parameter_source(field.name)
-    return source not in (None, ParameterSource.DEFAULT)
 
 
 def _read(field: OptionField, typed: Any) -> Any:  # noqa: ANN401 - a value as click returns it

@@ -18,8 +18,17 @@ if TYPE_CHECKING:
     from ragbed.models import ModelConfig
 
 
-def open_contained(open_provider: Callable[[ModelConfig], Model], config: ModelConfig, provider: str) -> Model:
-    """Open a plug-in's model; an exception in `complete` becomes the outcome of that case.
+def _describe(error: Exception) -> Completion:
+    return failed(Failure("server", f"{type(error).__name__}: {error}"))
+
+
+def open_contained(
+    open_provider: Callable[[ModelConfig], Model],
+    config: ModelConfig,
+    provider: str,
+    describe: Callable[[Exception], Completion] = _describe,
+) -> Model:
+    """Open a model of a plug-in or of the caller; an exception in `complete` becomes the outcome of that case.
 
     An exception in `request` or `identity` stops the run, because its responses could not be attributed to the model.
 
@@ -40,13 +49,15 @@ def open_contained(open_provider: Callable[[ModelConfig], Model], config: ModelC
             return str(await inner_identity())
 
     # The methods are replaced on the object itself, because a model may have additional methods.
-    methods = {"request": request, "identity": identity, "complete": _contained(model.complete)}
+    methods = {"request": request, "identity": identity, "complete": _contained(model.complete, describe)}
     for name, method in methods.items():
         object.__setattr__(model, name, method)
     return model
 
 
-def _contained(call: Callable[..., Awaitable[object]]) -> Callable[..., Awaitable[Completion]]:
+def _contained(
+    call: Callable[..., Awaitable[object]], describe: Callable[[Exception], Completion]
+) -> Callable[..., Awaitable[Completion]]:
     """Return a method that calls a model and returns an outcome even if the plug-in's own method fails."""
 
     async def contained(*arguments: object) -> Completion:
@@ -55,7 +66,7 @@ def _contained(call: Callable[..., Awaitable[object]]) -> Callable[..., Awaitabl
         except (RagbedError, WorkerLost):
             raise
         except Exception as error:  # a plug-in may raise anything
-            return failed(Failure("server", f"{type(error).__name__}: {error}"))
+            return describe(error)
         try:  # a struct does not check its fields when it is created, and a run with an invalid one cannot be read
             return msgspec.convert(msgspec.to_builtins(completion, enc_hook=_to_plain), Completion)
         except (TypeError, msgspec.ValidationError) as error:

@@ -20,7 +20,7 @@ from ragbed.analysis.comparison import (
 from ragbed.analysis.statistics.rates import ALPHA
 from ragbed.errors import option
 from ragbed.reporting.numbers import show_interval
-from ragbed.reporting.table import Cell, Table, compact
+from ragbed.reporting.table import Cell, Table, compact, group_by
 from ragbed.testbeds import headline_score
 from ragbed.text import counted
 
@@ -59,9 +59,7 @@ def summarise(first: Side, second: Side, rows: Sequence[Comparison], min_drop: f
         rows: Comparisons under the individual conditions.
         min_drop: Smallest drop that counts as a decline.
     """
-    groups: dict[ComparedCondition, list[Comparison]] = {}
-    for row in rows:
-        groups.setdefault(row.condition._replace(noise=None, correct=0.0), []).append(row)
+    groups = group_by(rows, lambda row: row.condition._replace(noise=None, correct=0.0))
     pooled = [
         compare_questions(
             condition,
@@ -101,8 +99,7 @@ def state(summaries: Sequence[Summary]) -> list[str]:
         else:
             same.append(f"{name} ({_numbers(one.comparison, with_p=False)})")
     if same:
-        listed = same[0] if len(same) == 1 else f"{', '.join(same[:-1])} or {same[-1]}"
-        sentences.append(f"No significant difference on {listed}.")
+        sentences.append(f"No significant difference on {_list(same, 'or')}.")
     return sentences
 
 
@@ -155,16 +152,15 @@ def _ratios(rows: Sequence[Comparison]) -> str:
     """Return the noise ratios and shares of true documents over which scores are averaged."""
     if headline_score(rows[0].condition.testbed, rows[0].condition.arm) == "refused":
         return ""
-    noises = sorted({row.condition.noise for row in rows if row.condition.noise is not None})
-    shares = sorted({row.condition.correct for row in rows})
-    parts = [f"noise {_listed(noises)}"] if noises else []
-    parts += [f"true documents {_listed(shares)}"] if any(shares) else []
+    noises = [f"{one:.3g}" for one in sorted({row.condition.noise for row in rows if row.condition.noise is not None})]
+    shares = [f"{one:.3g}" for one in sorted({row.condition.correct for row in rows})]
+    parts = [f"noise {_list(noises, 'and')}"] if noises else []
+    parts += [f"true documents {_list(shares, 'and')}"] if any(row.condition.correct for row in rows) else []
     return ("mean over " if len(rows) > 1 else "") + ", ".join(parts)
 
 
-def _listed(numbers: Sequence[float]) -> str:
-    shown = [f"{number:.3g}" for number in numbers]
-    return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}"
+def _list(texts: Sequence[str], conjunction: str) -> str:
+    return texts[0] if len(texts) == 1 else f"{', '.join(texts[:-1])} {conjunction} {texts[-1]}"
 
 
 def tabulate_comparison(rows: Sequence[Comparison], min_drop: float) -> Table:
@@ -220,11 +216,11 @@ def tabulate_flips(flips: Sequence[Flip], most: int | None = None) -> Table:
         flip.condition._asdict() | {"item": flip.item, "question": flip.question, "a": flip.first, "b": flip.second}
         for flip in flips
     ]
-    cells: list[dict[str, Cell]] = [
-        {"question": f"{flip.item}: {flip.question}", "A": f"{flip.first:.3g}", "B": f"{flip.second:.3g}"}
-        for flip in flips
+    shown = [
+        _place(flip.condition)
+        | {"question": f"{flip.item}: {flip.question}", "A": f"{flip.first:.3g}", "B": f"{flip.second:.3g}"}
+        for flip in flips[:most]
     ]
-    shown = [_place(flip.condition) | cell for flip, cell in zip(flips, cells, strict=True)][:most]
     common, shown = compact(shown, _place(flips[0].condition) if flips else ())
     conditions = len({flip.condition for flip in flips})
     title = f"{counted(len({(flip.condition.data, flip.item) for flip in flips}), 'item')} flipped"

@@ -13,6 +13,7 @@ from ragbed.analysis.metrics.knowledge import PRIORS
 from ragbed.reporting.pages.charts.curves import CurvePoint, Series, curves
 from ragbed.reporting.pages.charts.layout import Chart, ChartTexts, safe_name
 from ragbed.reporting.pages.charts.rows import ChartRow, StackSegment, heat, stacks
+from ragbed.reporting.table import group_by
 from ragbed.reporting.tables import tell_condition
 from ragbed.schema import Estimate
 
@@ -51,10 +52,8 @@ def make_figures(cells: Sequence[Cell], scorer: str, words: Locale) -> list[Char
 def draw_error_types(diagnoses: Sequence[RunDiagnosis], words: Locale) -> Iterator[Chart]:
     """Yield one chart per dataset with the share of each error type in each model's wrong answers."""
     names = words.section("errors")
-    datasets: dict[str, dict[str, list[RunDiagnosis]]] = {}
-    for one in diagnoses:
-        datasets.setdefault(one.case.data, {}).setdefault(one.label, []).append(one)
-    for data, models in datasets.items():
+    for data, of_data in group_by(diagnoses, lambda one: one.case.data).items():
+        models = group_by(of_data, lambda one: one.label)
         shares = [
             {
                 share.name: share.share.value
@@ -153,12 +152,12 @@ def _counterfactual(cells: Sequence[Cell], words: Locale) -> Iterator[Chart]:
 def _dose_response(cells: Sequence[Cell], words: Locale) -> Iterator[Chart]:
     """Plot accuracy against the share of true documents, with one curve per model and prior (right, wrong or none)."""
     for panel, models in _panels(cells, "conflict").items():
-        series = []
-        for model, own in models.items():
-            found = ((prior, _points(own, f"accuracy_prior_{prior}", "correct")) for prior in PRIORS)
-            series += [
-                Series(words(f"figures.conflict.{prior}", model=model), points) for prior, points in found if points
-            ]
+        series = [
+            Series(words(f"figures.conflict.{prior}", model=model), points)
+            for model, own in models.items()
+            for prior in PRIORS
+            if (points := _points(own, f"accuracy_prior_{prior}", "correct"))
+        ]
         if series:
             axes = {"across": words("figures.conflict.true_share"), "up": words("figures.accuracy")}
             yield curves(_name("conflict", panel), _texts(words, "conflict", panel, **axes), series)
@@ -176,10 +175,8 @@ def _length(cells: Sequence[Cell], words: Locale) -> Iterator[Chart]:
                 name = words("figures.length.condition", model=name, distractors=setting)
             panels.setdefault(panel, {}).setdefault(name, []).append(cell)
     for panel, conditions in panels.items():
-        series = []
-        for name, own in conditions.items():
-            points = _points(own, "accuracy", "k")
-            series += [Series(name, points)] if len(points) > 1 else []
+        found = {name: _points(own, "accuracy", "k") for name, own in conditions.items()}
+        series = [Series(name, points) for name, points in found.items() if len(points) > 1]
         if series:
             axes = {"across": words("figures.length.number"), "up": words("figures.accuracy")}
             yield curves(_name("length", panel), _texts(words, "length", panel, **axes), series, is_log=True)
@@ -222,12 +219,8 @@ def _known(cells: Iterable[Cell]) -> list[Cell]:
 
 
 def _by_noise(cells: Iterable[Cell]) -> dict[float, list[Cell]]:
-    found: dict[float, list[Cell]] = {}
-    for cell in cells:
-        ratio = cell.place.get("noise")
-        if ratio is not None:
-            found.setdefault(ratio, []).append(cell)
-    return dict(sorted(found.items()))
+    with_ratio = (cell for cell in cells if cell.place.get("noise") is not None)
+    return dict(sorted(group_by(with_ratio, lambda cell: cell.place["noise"] or 0.0).items()))
 
 
 def _texts(words: Locale, figure: str, panel: Panel, **axes: str) -> ChartTexts:

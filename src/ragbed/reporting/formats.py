@@ -34,7 +34,6 @@ def arrange(report: Report, words: Locale) -> Iterator[ReportText | Table]:
         for lang, texts in found.items():
             yield ReportText(" ".join(texts), f"{model} ({lang})" if lang else model)
     yield from (table.as_table(words) for table in report.tables)
-    yield ReportText(words("page.rates"), is_note=True)
     yield from (ReportText(words(f"page.{note}"), is_note=True) for note in report.table_notes)
     if report.errors:
         yield tabulate_errors(report.errors, words)

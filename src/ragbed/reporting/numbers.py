@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 # Suffixes of metrics that compare two conditions question by question.
 PAIRED = ("_gap", "_gain", "change", "gain_by_documents")
 # Metrics that combine several conditions; their n therefore differs from the n of the other rates in a row.
-_COMBINED = (*PAIRED, "auc", "refusal_f1", "balanced_accuracy")
+COMBINED = (*PAIRED, "auc", "refusal_f1", "balanced_accuracy")
 _COSTS = ("cost", "cost_per_case", "cost_per_correct")
 _LARGE = 100  # Numbers from this value upwards, e.g. token counts, are shown without decimals.
 FEW = 30  # Rates based on fewer questions than this are marked, because their confidence intervals are wide.
@@ -95,7 +95,7 @@ def count_cases(cells: Iterable[Estimate | None]) -> RowCounts:
     """
     present = [cell for cell in cells if cell is not None]
     known = [cell for cell in present if cell.n] or present
-    rates = [cell for cell in known if not cell.metric.endswith(_COMBINED)]
+    rates = [cell for cell in known if not cell.metric.endswith(COMBINED)]
     counts = [cell.n for cell in rates] or [cell.questions for cell in known] or [0]
     failures = (max((getattr(cell, name) for cell in rates or known), default=0) for name in RowCounts._fields[2:])
     return RowCounts(min(counts), max(counts), *failures)

@@ -6,7 +6,7 @@ from collections.abc import Collection, Container, Iterator, Mapping, Sequence
 
 from ragbed.analysis.overview import ConditionRow
 from ragbed.reporting.numbers import FEW, show, show_interval
-from ragbed.reporting.table import Cell, Table, compact
+from ragbed.reporting.table import Cell, Table, compact, group_by
 from ragbed.testbeds import WITHOUT_DOCUMENTS, headline_score
 
 _SCORES = {"correct": "accuracy", "refused": "refusal rate"}
@@ -29,9 +29,7 @@ def tabulate_overview(
         published: Names of the datasets that are RGB's files.
         scorers: Other built-in scorers whose scores are always shown. The metrics of the user's are always shown.
     """
-    groups: dict[tuple[str, str, str], list[ConditionRow]] = {}
-    for row in rows:
-        groups.setdefault((row.condition.model, row.condition.data, row.condition.profile), []).append(row)
+    groups = group_by(rows, lambda row: (row.condition.model, row.condition.data, row.condition.profile))
     tables = []
     for (model, data, profile), found in groups.items():
         is_original = data in published or profile.startswith(("code-", "paper"))
@@ -49,13 +47,11 @@ def _tabulate(title: str, rows: Sequence[ConditionRow], scorers: Sequence[str]) 
     shown = [dict(_cells(row, scorers, is_only=len(kinds) == 1)) for row in rows]
     if all(row.asked == row.planned == row.questions for row in rows):
         shown = [{name: cell for name, cell in row.items() if name != "n"} for row in shown]
-    if all(row["noise"] is None for row in shown):
-        shown = [{name: cell for name, cell in row.items() if name != "noise"} for row in shown]
     for name, usual in (("distractors", "related"), ("true", "0")):  # not worth mentioning
         if {row[name] for row in shown} <= {usual, None}:
             shown = [row | {name: None} for row in shown]
     common, shown = compact(
-        shown, ("lang", "corpus", "distractors", "docs", "true"), ("errors", "truncated", "filtered")
+        shown, ("lang", "corpus", "distractors", "docs", "true"), ("noise", "errors", "truncated", "filtered")
     )
     return Table([row.as_json() for row in rows], title + common, shown)
 

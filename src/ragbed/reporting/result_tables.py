@@ -20,10 +20,7 @@ def tabulate_decisions(conditions: Iterable[DecidedInterval], names: Mapping[str
     rows = []
     for one in conditions:
         is_decided = one.state == "decided"
-        last = "–"
-        if one.last is not None:
-            bounds = _interval(one.last.low, one.last.high, one.last.questions, words)
-            last = f"{show_number(one.last.value)} {bounds}"
+        last = None if one.last is None else _interval(one.last.low, one.last.high, one.last.questions, words)
         outcome = words(f"decisions.{one.conclusion or 'decided'}" if is_decided else "decisions.inconclusive")
         if one.scorer != SCORER_VERSION:
             outcome = words("decisions.other_scorer", outcome=outcome)
@@ -33,7 +30,7 @@ def tabulate_decisions(conditions: Iterable[DecidedInterval], names: Mapping[str
             "measures": _measured(one),
             "outcome": outcome,
             "at_decision": _interval(one.low, one.high, one.questions, words) if is_decided else "–",
-            "last": last,
+            "last": "–" if one.last is None else f"{show_number(one.last.value)} {last}",
         }
         rows.append({words(f"decisions.{name}"): cell for name, cell in cells.items()})
     return Table(rows, words("decisions.heading"))

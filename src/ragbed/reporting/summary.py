@@ -8,6 +8,7 @@ from typing import NamedTuple, TypeAlias
 
 from ragbed.analysis.locale import Locale
 from ragbed.analysis.metrics.cells import Cell
+from ragbed.reporting.table import group_by
 from ragbed.schema import Estimate
 from ragbed.testbeds.prompts.strategies import MARK
 
@@ -129,9 +130,7 @@ _WRONG = ("incorrect", "partial")
 
 def summarise(cells: Sequence[Cell], scorer: str, words: Locale) -> list[Finding]:
     """Return what a report says about each model and data language, the biggest failure first."""
-    rows: dict[tuple[str, str], list[LeaderboardRow]] = {}
-    for row in make_standings(cells, scorer):
-        rows.setdefault(row.entrant[:2], []).append(row)
+    rows = group_by(make_standings(cells, scorer), lambda row: row.entrant[:2])
     findings: list[Finding] = []
     for (model, lang), standings in rows.items():
         plain = [row for row in standings if MARK not in row.entrant.profile]
@@ -148,10 +147,10 @@ def summarise(cells: Sequence[Cell], scorer: str, words: Locale) -> list[Finding
 
 def group_findings(findings: Iterable[Finding]) -> dict[str, dict[str, list[str]]]:
     """Return the sentences about each model and language of the data."""
-    groups: dict[str, dict[str, list[str]]] = {}
-    for one in findings:
-        groups.setdefault(one.model, {}).setdefault(one.lang, []).append(one.text)
-    return groups
+    return {
+        model: {lang: [one.text for one in of_lang] for lang, of_lang in group_by(found, lambda one: one.lang).items()}
+        for model, found in group_by(findings, lambda one: one.model).items()
+    }
 
 
 _Found: TypeAlias = tuple[str, float, str, tuple[str, ...]]
@@ -230,8 +229,7 @@ def _direction(change: Estimate | None) -> str:
 
 
 def _show_rate(rate: Estimate) -> str:
-    bounds = () if rate.low is None or rate.high is None else (rate.low, rate.high)
-    interval = f" [{', '.join(f'{100 * bound:.0f}' for bound in bounds)}]" if bounds else ""
+    interval = "" if rate.low is None or rate.high is None else f" [{100 * rate.low:.0f}, {100 * rate.high:.0f}]"
     return _percent(rate.value or 0.0) + interval
 
 

@@ -8,7 +8,7 @@ import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias, overload
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, overload
 
 from ragbed.errors import UsageError, did_you_mean
 from ragbed.text import printable
@@ -151,6 +151,18 @@ class Table(Sequence[dict[str, Any]]):
         hidden = len(self._shown) - _MOST_ROWS
         rest = f"… {hidden:,} more rows" if hidden > 0 else "" if rows else "No rows"
         return Table(rows, self.title, columns=self._leading), rest
+
+
+_Key = TypeVar("_Key")
+_Item = TypeVar("_Item")
+
+
+def group_by(items: Iterable[_Item], key: Callable[[_Item], _Key]) -> dict[_Key, list[_Item]]:
+    """Return items by their keys, in order of first appearance."""
+    groups: dict[_Key, list[_Item]] = {}
+    for item in items:
+        groups.setdefault(key(item), []).append(item)
+    return groups
 
 
 def compact(

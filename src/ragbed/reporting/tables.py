@@ -15,7 +15,7 @@ from ragbed.analysis.metrics.cells import JUDGED, ONE_SUPPORTING, RULES, Cell
 from ragbed.analysis.metrics.length import PARTS
 from ragbed.analysis.paper.tables import INFERRED, PaperTable, read_tables
 from ragbed.analysis.trials.columns import TrialGroup
-from ragbed.reporting.numbers import PAIRED, RowCounts, count_cases, show, show_asked
+from ragbed.reporting.numbers import COMBINED, FEW, PAIRED, RowCounts, count_cases, show, show_asked
 from ragbed.reporting.result_tables import decision_record
 from ragbed.reporting.table import Table, compact
 from ragbed.runs.decided import DecidedInterval
@@ -50,9 +50,8 @@ class TableColumn(NamedTuple):
         """Return the heading in the language of the texts; numbers are the same in every language."""
         if self.metric == "accuracy_by_part":
             return words(f"figures.depth.part{self.heading}")
-        if self.heading[:1].isdigit():
-            return self.heading
-        if f"columns.{self.metric}" not in words.texts:  # a metric of a user's scorer
+        # A number is the same in both languages, and a metric of a user's scorer has no other heading.
+        if self.heading[:1].isdigit() or f"columns.{self.metric}" not in words.texts:
             return self.heading
         return words(f"columns.{self.metric}", noise="" if self.at is None else f"{self.at:.3g}")
 
@@ -171,10 +170,16 @@ class Report:
 
     @property
     def table_notes(self) -> list[str]:
-        """Return the keys of the table notes about paired differences and the paper's rows."""
+        """Return the keys of the notes that explain what the tables show."""
+        rows = [row for table in self.tables for row in table.rows]
         notes = {
+            "rates": True,
+            "ranges": any(row.counts.least < row.counts.most for row in rows),
+            "combined": any(all(cell is None or cell.metric.endswith(COMBINED) for cell in row.cells) for row in rows),
+            "few": any(cell and cell.value is not None and cell.questions < FEW for row in rows for cell in row.cells),
+            "comparable": any(row.comparable for row in rows),
             "paired": any(column.metric.endswith(PAIRED) for table in self.tables for column in table.columns),
-            "printed": any(row.printed for table in self.tables for row in table.rows),
+            "printed": any(row.printed for row in rows),
         }
         return [name for name, is_needed in notes.items() if is_needed]
 
@@ -271,13 +276,12 @@ def _layout(cells: Sequence[Cell]) -> Iterator[tuple[str, tuple[TableColumn, ...
         }
         return tuple(TableColumn(f"{at:.3g}", metric, at) for at in sorted(at for at in found if at is not None))
 
-    changes = each("noise", "change")
-    headings = [read_words("en")("columns.change", noise=column.heading) for column in changes]
-    named = (column._replace(heading=heading) for column, heading in zip(changes, headings, strict=True))
+    words = read_words("en")
+    changes = [one._replace(heading=words("columns.change", noise=one.heading)) for one in each("noise", "change")]
     yield "noise", each("noise")
     yield "noise arms", each("noise arms")
     yield "noise length", each("noise length")
-    yield "noise curve", (*_columns("auc"), *named)
+    yield "noise curve", (*_columns("auc"), *changes)
     yield "rejection", _REJECTION
     yield "integration", (*each("integration"), *_columns("sub_answer_recall aligned_recall", 0.0))
     yield "counterfactual", _COUNTERFACTUAL
@@ -448,7 +452,7 @@ def _arrange_by_condition(name: str, cells: Sequence[Cell], known: Sequence[Tabl
     judges = short_names(cell.scorer.removeprefix(JUDGED) for cell in cells if cell.scorer.startswith(JUDGED))
     found: dict[_RowKey, dict[str, Estimate]] = {}
     for cell in cells:
-        row = found.setdefault((cell.key, cell.place.get("k") or None, _condition_of(cell, judges)), {})
+        row = found.setdefault((cell.key, cell.place.get("k"), _condition_of(cell, judges)), {})
         row[cell.estimate.metric] = cell.estimate
     columns = tuple(column for column in known if any(column.metric in row for row in found.values()))
     rows = []

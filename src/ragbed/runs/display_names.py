@@ -120,16 +120,6 @@ def read_names(folders: Sequence[Path]) -> Mapping[str, str]:
     return read_row_names(folders).shown
 
 
-def read_served(folders: Sequence[Path]) -> dict[str, list[str]]:
-    """Return the models that the servers reported in the given runs, by model string."""
-    served: dict[str, list[str]] = {}
-    for folder in folders:
-        with open_store(folder, create=False) as store:
-            for model, names in store.served().items():
-                served[model] = list(dict.fromkeys([*served.get(model, ()), *names]))
-    return served
-
-
 def describe_served(model: str, served: Sequence[str]) -> str:
     """Return a sentence that lists the models that a server has served under the same name."""
     return f"The server for {model} served several models: {', '.join(served)}."
@@ -152,7 +142,8 @@ def require_one_served(folder: Path, models: Iterable[str]) -> None:
     Raises:
         UsageError: A server reported several models.
     """
-    served = read_served([folder])
+    with open_store(folder, create=False) as store:
+        served = store.served()
     for model in models:
         if len(several := served.get(model, [])) > 1:
             raise UsageError(

@@ -57,13 +57,11 @@ class AnswerSource(ABC):
     model: str
     identity: str
     generate: Callable[[], Iterable[Case]]
-    _cases: dict[str, Case] = field(default_factory=dict, init=False)
 
+    @cached_property
     def cases(self) -> dict[str, Case]:
-        """Return the cases that should have an answer, by name."""
-        if not self._cases:
-            self._cases = {case.case: case for case in self.generate()}
-        return self._cases
+        """The cases that should have an answer, by name."""
+        return {case.case: case for case in self.generate()}
 
     def entries(self, path: Path) -> Iterable[tuple[int, Any]]:
         """Return a file's entries, each with its location; by default, each line is an entry with its line number."""
@@ -117,7 +115,7 @@ def import_answers(sources: Sequence[AnswerSource], settings: dict[str, str], fo
         imported = Imported()
         with store.transaction():
             cases: dict[str, Case] = {}
-            for name, case in (pair for source in sources for pair in source.cases().items()):
+            for name, case in (pair for source in sources for pair in source.cases.items()):
                 cases.setdefault(name, case)
             store.add_cases(cases.values())
             store.add_finished(settings)
@@ -130,7 +128,7 @@ def _import_source(store: RunStore, source: AnswerSource, imported: Imported) ->
     (model,) = store.add_models([(source.model, source.identity)])
     answers = dict(_read_answers(source, imported))
     missing = Completion(outcome="error", error=f"{MISSING}: {source.paths[0].name} has no entry for this case")
-    for case in source.cases().values():
+    for case in source.cases.values():
         if not case.feasible:
             continue
         imported.planned += 1
@@ -242,7 +240,7 @@ class RgbFile(AnswerSource):
 
     @cached_property
     def _by_item(self) -> dict[str, Case]:
-        return {case.item: case for case in self.cases().values()}
+        return {case.item: case for case in self.cases.values()}
 
     def match(self, entry: bytes) -> Answer:
         """Match a prediction to a case by ID, question and answer."""
@@ -267,7 +265,7 @@ class PlainFiles(AnswerSource):
     @cached_property
     def _by_item(self) -> dict[tuple[str, float | None], list[Case]]:
         by_item = defaultdict(list)
-        for case in self.cases().values():
+        for case in self.cases.values():
             by_item[case.item, case.noise].append(case)
         return by_item
 
@@ -276,9 +274,9 @@ class PlainFiles(AnswerSource):
         line = decode_entry(entry, _Reply)
         completion = line.completion()
         if line.case is not None:
-            if line.case not in self.cases():
+            if line.case not in self.cases:
                 raise Unmatched(f"no case named {line.case} exists with these settings")
-            return Answer(self.cases()[line.case], completion)
+            return Answer(self.cases[line.case], completion)
         if line.item is None:
             raise Unmatched("the line has neither a `case` nor an `item` field")
         found = [

@@ -95,37 +95,33 @@ def read_status(folder: Path) -> Status:
     """Read the status of a run that is in progress, was killed or is complete, without writing anything."""
     process = holder(folder)
     with open_store(folder, create=False) as store, store.snapshot():
-        return _read(store, folder, process)
-
-
-def _read(store: RunStore, folder: Path, process: str | None) -> Status:
-    repeats, feasible = store.repeats(), store.size(1)
-    names = short_names([model for model, _ in store.models().values()], store.names())
-    ((cases,),) = store.read(COUNT_CASES)
-    lost, still_open = len(store.orphans()), len(store.open_calls())
-    return Status(
-        run=str(folder),
-        process=process,
-        sessions=store.sessions(),
-        cases=cases,
-        infeasible=cases - feasible,
-        repeats=repeats,
-        models=[
-            _read_model(store, number, ModelStatus(model, names[model], identity, feasible * repeats))
-            for number, (model, identity) in store.models().items()
-        ],
-        an_error=find_error(store),
-        batches=[
-            BatchStatus(store.models()[batch.model][0], batch.remote, batch.count, batch.created)
-            for batch in read_batches(store)
-            if batch.model in store.models()
-        ],
-        until=store.settings().get("until"),
-        is_imported=store.is_imported(),
-        conditions=read_conditions(store),
-        in_flight=0 if process is None else still_open,
-        maybe_paid_twice=lost + still_open if process is None else lost,
-    )
+        repeats, feasible = store.repeats(), store.size(1)
+        names = short_names([model for model, _ in store.models().values()], store.names())
+        ((cases,),) = store.read(COUNT_CASES)
+        lost, still_open = len(store.orphans()), len(store.open_calls())
+        return Status(
+            run=str(folder),
+            process=process,
+            sessions=store.sessions(),
+            cases=cases,
+            infeasible=cases - feasible,
+            repeats=repeats,
+            models=[
+                _read_model(store, number, ModelStatus(model, names[model], identity, feasible * repeats))
+                for number, (model, identity) in store.models().items()
+            ],
+            an_error=find_error(store),
+            batches=[
+                BatchStatus(store.models()[batch.model][0], batch.remote, batch.count, batch.created)
+                for batch in read_batches(store)
+                if batch.model in store.models()
+            ],
+            until=store.settings().get("until"),
+            is_imported=store.is_imported(),
+            conditions=read_conditions(store),
+            in_flight=0 if process is None else still_open,
+            maybe_paid_twice=lost + still_open if process is None else lost,
+        )
 
 
 def _read_model(store: RunStore, number: int, status: ModelStatus) -> ModelStatus:

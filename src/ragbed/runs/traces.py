@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -137,12 +137,19 @@ def read_traces(path: Path, form: str | None = None) -> list[TraceRecord]:
 
 
 class TraceFiles(AnswerSource):
-    """TraceRecord files, in which every entry is its own case."""
+    """Files with traces, in which every entry is its own case.
+
+    Raises:
+        UsageError: Two traces have the same ID.
+    """
 
     def __init__(self, paths: Sequence[Path], model: str, form: str | None) -> None:
         self._traces = {path: read_traces(path, form) for path in paths}
-        every = [trace for traces in self._traces.values() for trace in traces]
-        super().__init__(paths, model, "imported", lambda: (_to_case(trace) for trace in every if trace.question))
+        found = [_to_case(trace) for traces in self._traces.values() for trace in traces if trace.question]
+        super().__init__(paths, model, "imported", lambda: found)
+        if len(self.cases) < len(found):
+            twice = next(name for name, times in Counter(case.item for case in found).items() if times > 1)
+            raise UsageError(f"two traces have the ID {twice!r}. Import their files into separate runs.")
 
     def entries(self, path: Path) -> Iterable[tuple[int, TraceRecord]]:
         """Return the traces of a file, by their number."""
@@ -157,20 +164,6 @@ class TraceFiles(AnswerSource):
         contexts = tuple(Retrieved(id=text[:80], text=text) for text in entry.contexts)
         completion = Completion(outcome="ok", reply=storable(entry.answer), finish="stop", contexts=contexts)
         return Answer(_to_case(entry), completion)
-
-
-def open_traces(paths: Sequence[Path], model: str, form: str | None) -> TraceFiles:
-    """Return the traces in files.
-
-    Raises:
-        UsageError: Two traces have the same ID.
-    """
-    source = TraceFiles(paths, model, form)
-    names = [case.case for case in source.generate()]
-    if len(names) != len(set(names)):
-        twice = next(name for name in names if names.count(name) > 1)
-        raise UsageError(f"two traces have the ID {twice.split('/')[1]!r}. Import their files into separate runs.")
-    return source
 
 
 def _to_case(trace: TraceRecord) -> Case:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from itertools import islice
 from math import ceil
 from typing import NamedTuple
@@ -179,10 +180,7 @@ class Ability(Struct, frozen=True):
 
     def fit(self, default: Sequence[CaseCondition], supplies: Sequence[Supply]) -> list[CaseCondition]:
         """Return the default conditions, or replacements if most of them are infeasible for most items."""
-
-        def share(condition: CaseCondition) -> float:
-            return feasible_share(condition, supplies)
-
+        share = partial(feasible_share, supplies=supplies)
         if not supplies or 2 * sum(share(one) >= _MIN_FEASIBLE_DEFAULT for one in default) >= len(default):
             return list(default)
         if len({condition.noise for condition in default}) == 1:  # keep the same noise ratio with fewer documents

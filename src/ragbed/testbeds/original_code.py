@@ -8,6 +8,7 @@ partly or not at all, and rounds floats up without correcting their representati
 from __future__ import annotations
 
 import random
+from itertools import zip_longest
 from math import ceil
 from typing import NamedTuple
 
@@ -55,12 +56,8 @@ def choose_integration(item: Item, condition: CaseCondition, year: int) -> Chose
     for positives in lists:
         rng.shuffle(positives)
     drawn = [positives[0] for positives in lists]
-    further = [
-        positives[depth]
-        for depth in range(1, max(map(len, lists), default=0))
-        for positives in lists
-        if depth < len(positives)
-    ]
+    rounds = zip_longest(*(positives[1:] for positives in lists))
+    further = [index for together in rounds for index in together if index is not None]
     # The 2023 code stops only when the count equals the target right after an append. If the count has already reached
     # the target, the code therefore adds all remaining documents.
     if len(drawn) < wanted:

@@ -21,8 +21,16 @@ def _run(folder: Path, model: str, *data: str, profile: str = "robust") -> Path:
     return folder / "run"
 
 
-def _totals(folder: Path, data: str, noise: float, docs: int = 5) -> dict[str, object]:
-    (path,) = folder.glob(f"prediction_{data}_*_noise{noise}_passage{docs}_*_result.json")
+def _export(run: Path, pattern: str = "*_correct0.0.json") -> Path:
+    """Export the run to a folder beside it, and return the file with this name."""
+    folder = run.with_name(f"{run.name}-results")
+    assert type_command("export", str(run), "--to", "rgb", "-o", str(folder)).code == 0
+    (path,) = folder.glob(pattern)
+    return path
+
+
+def _totals(folder: Path, data: str, noise: float) -> dict[str, object]:
+    (path,) = folder.glob(f"prediction_{data}_*_noise{noise}_passage5_*_result.json")
     found: dict[str, object] = json.loads(path.read_text("utf-8"))
     return found
 
@@ -49,12 +57,9 @@ def test_the_answer_keeps_the_notation_of_its_file(tmp_path: Path) -> None:
     data = tmp_path / "en.json"
     data.write_text("\n".join(lines) + "\n", "utf-8")
     words = ("-m", "scripted/oracle", "-d", str(data), "--profile", "code-2024", "--noise", "0", "--cache", "off")
-    assert (
-        type_command("run", *words, "--testbeds", "noise", "--temperature", "0.7", "--out", str(tmp_path / "r")).code
-        == 0
-    )
-    type_command("export", str(tmp_path / "r"), "--to", "rgb", "-o", str(tmp_path / "results"))
-    (path,) = (tmp_path / "results").glob("prediction_en_*_temp0.7_noise0.0_passage5_correct0.0.json")
+    more = ("--testbeds", "noise", "--temperature", "0.7", "--out", str(tmp_path / "run"))
+    assert type_command("run", *words, *more).code == 0
+    path = _export(tmp_path / "run", "prediction_en_*_temp0.7_noise0.0_passage5_correct0.0.json")
     written = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
     assert {record["id"]: record["ans"] for record in written} == dict(enumerate(notations))
     assert path.read_text("utf-8").splitlines()[0] == json.dumps(written[0], ensure_ascii=False)
@@ -64,12 +69,10 @@ def test_a_run_without_a_temperature_is_exported(tmp_path: Path) -> None:
     made = ("-m", "scripted/oracle", *WORDS)
     shared = ("--limit", "2", "--profile", "code-2024", "--out")
     assert type_command("run", *made, "--temperature", "none", *shared, str(tmp_path / "run")).code == 0
-    assert type_command("export", str(tmp_path / "run"), "--to", "rgb", "-o", str(tmp_path / "results")).code == 0
-    (path,) = (tmp_path / "results").glob("prediction_*_scripted-oracle_tempnone_noise0.0_passage5_correct0.0.json")
+    path = _export(tmp_path / "run", "prediction_*_scripted-oracle_tempnone_noise0.0_passage5_correct0.0.json")
     words = ("--from", "rgb", "-d", "ragbed-mini-en_base", *shared, str(tmp_path / "back"))
     assert type_command("import", str(path), *words).code == 0
-    type_command("export", str(tmp_path / "back"), "--to", "rgb", "-o", str(tmp_path / "again"))
-    assert (tmp_path / "again" / path.name).read_bytes() == path.read_bytes()
+    assert _export(tmp_path / "back", path.name).read_bytes() == path.read_bytes()
 
 
 def test_only_the_identity_of_an_imported_file_names_its_temperature(
@@ -80,29 +83,25 @@ def test_only_the_identity_of_an_imported_file_names_its_temperature(
 
     monkeypatch.setattr(ScriptedModel, "identity", identity)
     run = _run(tmp_path, "scripted/oracle", "ragbed-mini-en_base")
-    assert type_command("export", str(run), "--to", "rgb", "-o", str(tmp_path / "results")).code == 0
-    assert list((tmp_path / "results").glob("prediction_*_scripted-oracle_temp0.0_*"))
+    assert _export(run, "prediction_*_scripted-oracle_temp0.0_noise0.8_*_correct0.0.json")
 
 
 def test_an_imported_file_is_exported_with_its_name_and_its_bytes(tmp_path: Path) -> None:
     run = _run(tmp_path, "scripted/majority", "ragbed-mini-zh_base", profile="code-2024")
-    type_command("export", str(run), "--to", "rgb", "-o", str(tmp_path / "results"))
-    (path,) = (tmp_path / "results").glob("*_noise0.8_passage5_correct0.0.json")
+    path = _export(run, "*_noise0.8_passage5_correct0.0.json")
     original = path.with_name("prediction_ragbed-mini-zh_base_chatgpt_temp0.2_noise0.8_passage5_correct0.0.json")
     path.rename(original)
     words = ("--from", "rgb", "-d", "ragbed-mini-zh_base", "--limit", "12", "--profile", "code-2024")
     done = type_command("import", str(original), *words, "--out", str(tmp_path / "back"))
     assert (done.code, done.err.splitlines()[1:]) == (0, ["12 of 12 labels in the files match code.label."])
-    type_command("export", str(tmp_path / "back"), "--to", "rgb", "-o", str(tmp_path / "again"))
-    assert (tmp_path / "again" / original.name).read_bytes() == original.read_bytes()
+    assert _export(tmp_path / "back", original.name).read_bytes() == original.read_bytes()
 
 
 def test_counterfactual_results_are_imported_as_such(tmp_path: Path) -> None:
     shared = ("--limit", "3", "--out")
     words = ("-m", "scripted/gullible", "-d", "ragbed-mini-en_fact", "--profile", "code-2024", "--testbeds")
     assert type_command("run", *words, "counterfactual", *shared, str(tmp_path / "run")).code == 0
-    assert type_command("export", str(tmp_path / "run"), "--to", "rgb", "-o", str(tmp_path / "rgb")).code == 0
-    (path,) = (tmp_path / "rgb").glob("*correct0.0.json")
+    path = _export(tmp_path / "run")
     options = ("--from", "rgb", "-d", "ragbed-mini-en_fact", "--profile", "code-2024")
     done = type_command("import", str(path), *options, *shared, str(tmp_path / "back"))
     assert done.code == 0, done.err
@@ -119,8 +118,7 @@ def test_ids_with_leading_zeros_are_kept(tmp_path: Path) -> None:
     words = ("-d", str(tmp_path / "en.json"), "--profile", "code-2024")
     one = ("--testbeds", "noise", "--noise", "0", "--cache", "off", "--out", str(tmp_path / "run"))
     assert type_command("run", "-m", "scripted/oracle", *words, *one).code == 0
-    type_command("export", str(tmp_path / "run"), "--to", "rgb", "-o", str(tmp_path / "results"))
-    (path,) = (tmp_path / "results").glob("*_correct0.0.json")
+    path = _export(tmp_path / "run")
     assert [json.loads(line)["id"] for line in path.read_text("utf-8").splitlines()] == ids
     done = type_command("import", str(path), "--from", "rgb", *words, "--out", str(tmp_path / "back"))
     assert (done.code, "3 of 3 cases have an answer" in done.err) == (0, True), done.err

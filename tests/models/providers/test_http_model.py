@@ -15,7 +15,6 @@ from msgspec.structs import replace
 from ragbed.errors import UsageError
 from ragbed.models import ModelConfig, open_model
 from ragbed.models.base import Model
-from ragbed.models.checks import CHECKS
 from ragbed.models.providers.anthropic import AnthropicModel
 from ragbed.models.providers.dialects import COMPATIBLE
 from ragbed.models.providers.http_model import ServiceConfig
@@ -223,23 +222,9 @@ def test_http_models_are_quick_to_import() -> None:
 
 @pytest.mark.parametrize(
     "url",
-    [
-        "http://[::zz]",
-        "http://xn--/",
-        "http://xn--a/v1",
-        "http://[::1",
-        "http://h:99999/",
-        "http://h:x/",
-        "http:///v1",
-        "ftp://h/",
-    ],
+    ["http://[::zz]", "http://xn--a/v1", "http://[::1", "http://h:99999/", "http://h:x/", "http:///v1", "ftp://h/"],
 )
 @pytest.mark.parametrize("variable", ["VLLM_BASE_URL", "http_proxy"])
 def test_a_url_that_is_not_valid_is_refused(url: str, variable: str) -> None:
     with pytest.raises(UsageError, match=r"not valid|not set to a valid proxy URL|only http:// proxies"):
         open_model("vllm/m", lambda name: ModelConfig(name, {"VLLM_BASE_URL": "http://h/v1", variable: url}))
-
-
-@pytest.mark.parametrize("url", ["http://[::zz]", "http://xn--/", "http://h:99999/", "http://[::1"])
-def test_doctor_reports_a_url_that_is_not_valid(url: str) -> None:
-    assert not CHECKS["vllm"]({"VLLM_BASE_URL": url}).works

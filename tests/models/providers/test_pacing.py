@@ -164,19 +164,15 @@ def test_timeouts_reduce_the_concurrency() -> None:
     assert pace.window == 45
 
 
-async def start(pace: Pacer, calls: int) -> list[float]:
-    """Start calls that take no time, and return their start times."""
-    start_times = []
-    for _ in range(calls):
-        await pace.enter()
-        start_times.append(asyncio.get_running_loop().time())
-        pace.leave()
-    return start_times
-
-
 def test_requests_per_minute_are_spread_evenly() -> None:
     async def scene() -> list[float]:
-        return await start(Pacer(64, per_s=2, clock=asyncio.get_running_loop().time), 5)
+        clock = asyncio.get_running_loop().time
+        pace, start_times = Pacer(64, per_s=2, clock=clock), []
+        for _ in range(5):
+            await pace.enter()
+            start_times.append(clock())
+            pace.leave()
+        return start_times
 
     assert [moment - 1000 for moment in run_virtually(scene())] == pytest.approx([0, 0.5, 1, 1.5, 2])
 

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from msgspec import structs
 
-from ragbed.models.base import Model
+from ragbed.models.base import Model, Sampling
 from ragbed.schema import Case, Completion, Message, ToolCall
 from tests.models.asking import KEY, ask, case, model_at
 from tests.servers.faulty_model import Fault, chat, reply
@@ -162,8 +162,6 @@ def test_tool_use_of_anthropic_is_read_and_results_of_one_turn_are_one_message()
 
 
 def test_thinking_models_of_anthropic_use_the_text_protocol() -> None:
-    from ragbed.models.base import Sampling  # noqa: PLC0415
-
     def calls_tools(**sampling: Any) -> bool:
         model: Model = model_at("http://127.0.0.1:9", spec="anthropic/m", sampling=Sampling(**sampling))
         return bool(getattr(model, "calls_tools"))  # noqa: B009

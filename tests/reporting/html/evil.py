@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import msgspec
+from msgspec.structs import replace
 
 from ragbed.analysis.judging import FOLDER
 from ragbed.analysis.judging.criteria import CRITERIA
@@ -12,6 +13,7 @@ from ragbed.analysis.judging.judge_run import Scope
 from ragbed.runs.store import open_store
 from ragbed.schema import Case, Completion, Document, Message
 from tests.payloads import PAYLOADS
+from tests.runs.harness import make_case
 from tests.ui.viewer.runs import add_replies, write_run
 
 REPLIES, FAILURES, JUDGE = (f"{kind}/{PAYLOADS[place]}" for place, kind in enumerate(("evil", "fails", "judge")))
@@ -46,27 +48,18 @@ def _case(number: int) -> Case:
         Document(text=f"{evil} document two", stance="contradicts", kind=evil, source=1),
     )
     prompt = "\n".join(document.text for document in documents)
-    return Case(
-        case=f"data/{number}/noise@noise=0,k=2,arm=related,profile=robust,seed=0",
+    return replace(
+        make_case(number),
         data=f"data {PAYLOADS[1]}",
         item=f"{number} {evil}",
         lang="en" if number % 2 else "zh",
-        testbed="noise",
         question=f"{evil} question?",
-        noise=0.0,
-        noise_real=0.0,
         k=2,
-        true_ratio=0.0,
-        arm="related",
         profile=f"robust {PAYLOADS[2]}",
-        seed=0,
-        feasible=True,
         documents=documents,
-        slots=(0,),
         messages=(Message(role="system", content=evil), Message(role="user", content=prompt)),
         answer=((f"{evil} gold", evil),),
         fake=((f"{evil} fake",),),
-        expect="answer",
     )
 
 

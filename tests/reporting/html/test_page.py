@@ -8,14 +8,15 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from msgspec.structs import replace
 from playwright.sync_api import expect
 
-from tests.browser import Watched, open_page
+from tests.browser import CONTRAST, Watched, open_page
 from tests.cli.typed import type_command
 from tests.payloads import PAYLOADS
 from tests.reporting.html.evil import REPLIES, write_evil_run
@@ -60,13 +61,20 @@ def evil(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return run
 
 
-@pytest.fixture
-def opened(browser: Browser, report: Path) -> Iterator[Watched]:
-    with open_page(browser, "file://") as watched:
+@contextmanager
+def open_report(browser: Browser, report: Path, **how: Any) -> Iterator[Watched]:
+    """A report that is ready; nothing ran in it that is not ours."""
+    with open_page(browser, "file://", **how) as watched:
         watched.page.goto(report.as_uri())
         watched.page.wait_for_selector("html[data-ready]")
         yield watched
         watched.assert_harmless()
+
+
+@pytest.fixture
+def opened(browser: Browser, report: Path) -> Iterator[Watched]:
+    with open_report(browser, report) as watched:
+        yield watched
 
 
 def test_it_opens_with_all_its_parts(opened: Watched, run: Path) -> None:
@@ -121,9 +129,7 @@ def test_it_opens_in_the_language_of_the_browser(browser: Browser, report: Path,
 def test_words_overrides_the_language_of_the_browser(browser: Browser, run: Path, tmp_path: Path) -> None:
     target = tmp_path / "zh.html"
     assert type_command("report", str(run), "-f", "html", "--locale", "zh", "-o", str(target)).code == 0
-    with open_page(browser, "file://") as watched:
-        watched.page.goto(target.as_uri())
-        watched.page.wait_for_selector("html[data-ready]")
+    with open_report(browser, target) as watched:
         assert watched.page.locator("main:not([hidden]) h2").first.inner_text() == "摘要"
 
 
@@ -188,9 +194,7 @@ def test_values_of_filters_are_in_order_and_rounded(browser: Browser, tmp_path: 
     write_run(tmp_path / "run", cases, {name: [said("gold-1"), said("gold-2")] for name in ("paper", "a")})
     target = tmp_path / "report.html"
     assert type_command("report", str(tmp_path / "run"), "-f", "html", "-o", str(target)).code == 0
-    with open_page(browser, "file://") as watched:
-        watched.page.goto(target.as_uri())
-        watched.page.wait_for_selector("html[data-ready]")
+    with open_report(browser, target) as watched:
         assert watched.page.get_by_label("Noise").locator("option").all_inner_texts() == ["All", "0", "0.667"]
         models = watched.page.get_by_label("Model", exact=True).locator("option")
         assert models.all_inner_texts() == ["All", "a", "paper"]
@@ -274,22 +278,12 @@ def test_the_page_can_be_switched_to_chinese(opened: Watched) -> None:
 
 @pytest.mark.parametrize("dark", [False, True])
 def test_light_and_dark_follow_the_system_and_the_button(browser: Browser, report: Path, dark: bool) -> None:
-    with open_page(browser, "file://", dark=dark) as watched:
-        watched.page.goto(report.as_uri())
-        watched.page.wait_for_selector("html[data-ready]")
+    with open_report(browser, report, dark=dark) as watched:
 
         def is_dark() -> bool:
-            ink, paper = (
-                sum(
-                    map(
-                        int,
-                        re.findall(r"\d+", watched.page.evaluate(f"getComputedStyle(document.documentElement).{name}"))[
-                            :3
-                        ],
-                    )
-                )
-                for name in ("color", "backgroundColor")
-            )
+            style = "getComputedStyle(document.documentElement)"
+            colours = watched.page.evaluate(f"[{style}.color, {style}.backgroundColor]")
+            ink, paper = (sum(map(int, re.findall(r"\d+", colour)[:3])) for colour in colours)
             return ink > paper
 
         assert is_dark() is dark
@@ -298,7 +292,6 @@ def test_light_and_dark_follow_the_system_and_the_button(browser: Browser, repor
         assert not is_dark()
         button.click()
         assert is_dark()
-        watched.assert_harmless()
 
 
 def test_nothing_is_wider_than_a_phone(browser: Browser, report: Path) -> None:
@@ -312,9 +305,7 @@ def test_nothing_is_wider_than_a_phone(browser: Browser, report: Path) -> None:
 
 
 def test_the_leaderboard_needs_no_scrolling_on_a_phone(browser: Browser, report: Path) -> None:
-    with open_page(browser, "file://", width=390) as watched:
-        watched.page.goto(report.as_uri())
-        watched.page.wait_for_selector("html[data-ready]")
+    with open_report(browser, report, width=390) as watched:
         table = watched.page.locator("main:not([hidden]) table.sortable")
         ends = "node => [...node.querySelectorAll('td, td span')].map((one) => one.getBoundingClientRect().right)"
         assert 300 < max(table.evaluate(ends)) <= 390
@@ -326,12 +317,9 @@ def test_the_leaderboard_needs_no_scrolling_on_a_phone(browser: Browser, report:
 
 
 def test_texts_have_contrast_on_both_grounds(browser: Browser, report: Path) -> None:
-    script = Path(__file__).with_name("contrast.js").read_text("utf-8")
     for dark in (False, True):
-        with open_page(browser, "file://", dark=dark) as watched:
-            watched.page.goto(report.as_uri())
-            watched.page.wait_for_selector("html[data-ready]")
-            assert watched.page.evaluate(script) == []
+        with open_report(browser, report, dark=dark) as watched:
+            assert watched.page.evaluate(CONTRAST) == []
 
 
 def test_it_prints_with_all_that_is_folded(opened: Watched) -> None:
@@ -356,10 +344,8 @@ def test_everything_except_the_cases_works_without_javascript(browser: Browser, 
 
 def test_no_payload_runs_and_every_one_is_seen(browser: Browser, evil: Path) -> None:
     assert len(PAYLOADS) >= 100
-    with open_page(browser, "file://") as watched:
+    with open_report(browser, evil.parent / "report.html") as watched:
         page = watched.page
-        page.goto((evil.parent / "report.html").as_uri())
-        page.wait_for_selector("html[data-ready]")
         assert REPLIES in page.locator("#en-leaderboard").inner_text()
         assert evil.name in page.locator("main:not([hidden]) .runs").inner_text()
         assert "[object" not in page.locator("#cases ol.trials").inner_text()
@@ -372,21 +358,12 @@ def test_no_payload_runs_and_every_one_is_seen(browser: Browser, evil: Path) -> 
             if len(seen) == len(PAYLOADS):
                 break
         assert seen == set(PAYLOADS)
-        watched.assert_harmless()
 
 
 def _is_whole(told: str, payload: str) -> bool:
     """Question, answers, documents, prompt, reply, error, judge's text and diagnosis all show it."""
-    after = (
-        "question?",
-        "gold",
-        "fake",
-        "document one",
-        "document two",
-        "gold reply",
-        "question? said by the judge",
-        "as evidence",
-    )
+    case = ("question?", "gold", "fake", "document one", "document two")
+    after = (*case, "gold reply", "question? said by the judge", "as evidence")
     return all(f"{payload} {word}" in told for word in after) and f"server: {payload}" in told
 
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
 import signal
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -17,16 +15,9 @@ import ray
 from ray._raylet import GcsClient  # type: ignore[attr-defined]  # compiled
 
 from ragbed import __version__
-from ragbed.errors import RagbedError
-from ragbed.models import ModelConfig
-from ragbed.runs.engines import ReplicaSpec
-from ragbed.runs.engines.local import LocalEngine
-from ragbed.runs.engines.ray import RayEngine
-from ragbed.runs.engines.replicas import ReplicatedModel
 from ragbed.runs.status import read_status
 from tests.cli.typed import type_command
 from tests.items import as_dataset, base_item
-from tests.models.weights import SOUND, write_gguf
 from tests.runs.engines.cluster import Nodes, running_cluster, wait_for, worker_processes
 from tests.runs.harness import Endpoint, canonical, endpoint_size, serve
 from tests.servers.function_model import ModelRequest, function_model
@@ -208,23 +199,6 @@ def test_no_response_comes_from_a_worker_without_this_very_version(found: str, t
         assert f"pip install 'ragbed[ray]=={__version__}'" in done.err
 
 
-def test_a_worker_without_the_model_file_is_named_with_the_file(nodes: Nodes, tmp_path: Path) -> None:
-    path = write_gguf(tmp_path / "model.gguf", SOUND)
-    with closing(_open(nodes)):
-        model = ReplicatedModel(ray, f"llamacpp/{path}", ModelConfig(str(path), {}), ReplicaSpec(cpus=0.5), print)
-        path.unlink()
-
-        async def begin() -> None:
-            try:
-                async with asyncio.timeout(60):
-                    await model.identity()
-            finally:
-                await model.close()
-
-        with pytest.raises(RagbedError, match=rf"a worker reported an error: .*{path}"):
-            asyncio.run(begin())
-
-
 def test_a_system_that_uses_the_search_tool_is_refused_with_the_reason(
     nodes: Nodes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -262,10 +236,6 @@ def test_the_error_of_a_worker_that_cannot_be_opened_is_shown(
     monkeypatch.chdir(tmp_path)
     done = type_command("run", "-m", "factory/broken:make", *DATA, "--limit", "1", *_on(nodes))
     assert (done.code, "model.bin has 3 layers instead of 4" in done.err) == (1, True), done.err
-
-
-def _open(nodes: Nodes) -> LocalEngine:
-    return RayEngine(nodes.address, ReplicaSpec(), print)
 
 
 _OWN_CLUSTER = """

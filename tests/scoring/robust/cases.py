@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from msgspec.structs import replace
+
 from ragbed.schema import Case, Document, Lang
+from tests.runs import harness
 
 
 def make_case(
@@ -15,27 +18,13 @@ def make_case(
     documents: Sequence[str | Document] = (),
 ) -> Case:
     """Return a case with these texts."""
-    return Case(
-        case="made/1/noise@noise=0,k=5,arm=related,profile=robust,seed=0",
-        data="made",
-        item="1",
+    return replace(
+        harness.make_case(1),
         lang=lang,
-        testbed="noise",
         question=question,
-        noise=0,
-        noise_real=0,
-        k=len(documents),
-        true_ratio=0,
-        arm="related",
-        profile="robust",
-        seed=0,
-        feasible=True,
         documents=tuple(each if isinstance(each, Document) else _support(each) for each in documents),
-        slots=(),
-        messages=(),
         answer=tuple(map(tuple, answer)),
         fake=None if fake is None else tuple(map(tuple, fake)),
-        expect="answer",
     )
 
 

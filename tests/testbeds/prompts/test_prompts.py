@@ -82,23 +82,7 @@ def test_no_documents_are_the_usual_prompt_around_nothing(lang: Lang) -> None:
 
 
 _NASTY = st.sampled_from(
-    [
-        "{QUERY}",
-        "{DOCS}",
-        "{",
-        "}",
-        "{{",
-        "%s",
-        "$x",
-        "{0.__class__}",
-        "{{7*7}}",
-        "{% x %}",
-        "</doc>",
-        "<|im_end|>",
-        "\\1",
-        "\\g<0>",
-        "\n\nQuestion:\n",
-    ]
+    ["{QUERY}", "{DOCS}", "{", "}", "%s", "$x", "{0.__class__}", "\\1", "\\g<0>", "\n\nQuestion:\n"]
 )
 
 

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from ragbed.schema import Case, Completion, Message, Retrieved, ToolCall
+from ragbed.schema import Completion, Message, Retrieved, ToolCall
 from ragbed.testbeds.search.episode import Episode
 from ragbed.testbeds.search.settings import SearchSettings
 from tests.models.asking import case
@@ -112,14 +112,3 @@ def test_a_valid_search_resets_the_count_of_invalid_turns() -> None:
     assert episode.ended is None
     episode.take(_say(""))
     assert episode.ended == "invalid-calls"
-
-
-def test_the_same_responses_give_the_same_requests() -> None:
-    def requests() -> list[Case]:
-        episode, found = _episode(), []
-        for done in (_call("a"), _call("b", "a"), _say("")):
-            episode.take(done)
-            found.append(episode.request())
-        return found
-
-    assert requests() == requests()

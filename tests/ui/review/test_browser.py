@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser import Watched, open_page
+from tests.browser import CONTRAST, Watched, open_page
 from tests.served import Served, serve
 from tests.ui.review.data import planted, world, write_data
 
@@ -263,34 +263,6 @@ def test_the_interface_can_be_switched_to_chinese_and_remembers_it(browser: Brow
         expect(page.get_by_role("button", name="剔除该题目")).to_be_visible()
         page.get_by_role("link", name="进度").click()
         expect(page.get_by_text("审核决定以“李四”的名义保存。")).to_be_visible()
-
-
-CONTRAST = """() => {
-  const channel = (value) => { const s = value / 255; return s <= 0.03928 ? s / 12.92 : ((s + 0.055) / 1.055) ** 2.4; };
-  const canvas = new OffscreenCanvas(1, 1).getContext('2d', {willReadFrequently: true});
-  const rgba = (colour) => {
-    canvas.clearRect(0, 0, 1, 1); canvas.fillStyle = colour; canvas.fillRect(0, 0, 1, 1);
-    return [...canvas.getImageData(0, 0, 1, 1).data];
-  };
-  const light = ([r, g, b]) => 0.2126 * channel(r) + 0.7152 * channel(g) + 0.0722 * channel(b);
-  const ground = (node) => {
-    for (; node; node = node.parentElement) {
-      const colour = rgba(getComputedStyle(node).backgroundColor);
-      if (colour[3] === 255) return colour;
-    }
-    return [255, 255, 255, 255];
-  };
-  const bad = [];
-  for (const node of document.querySelectorAll('body *')) {
-    const words = [...node.childNodes].some((one) => one.nodeType === 3 && one.textContent.trim());
-    if (!words || !node.checkVisibility() || node.disabled) continue;
-    const [a, b] = [light(rgba(getComputedStyle(node).color)), light(ground(node))];
-    const ratio = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
-    if (ratio < 4.5) bad.push(`${node.className} ${node.textContent.slice(0, 30)} ${ratio.toFixed(2)}`);
-  }
-  return bad;
-}"""
-"""Texts that stand out from their ground by less than AA asks for."""
 
 
 @pytest.mark.parametrize("dark", [False, True])

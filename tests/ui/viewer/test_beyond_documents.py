@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,7 +17,7 @@ from tests.ui.viewer.runs import final_case, said, write_run
 from tests.ui.viewer.served import Served, serve_runs
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser
+    from playwright.sync_api import Browser, Page
 
 _FOUND = (
     Retrieved(id="8d1f0c5e2b7a9643", stance="supports", text="The final was won by Ada Marlowe."),
@@ -67,48 +68,45 @@ def served(run: Path) -> Iterator[Served]:
         yield started
 
 
-def test_retrieved_passages_are_shown_with_the_response(browser: Browser, served: Served) -> None:
+@contextmanager
+def open_trial(browser: Browser, served: Served, testbed: str) -> Iterator[Page]:
+    """The page of the case of a testbed; nothing ran in it that is not ours."""
     with open_page(browser, served.origin) as opened:
         opened.page.goto(served.address)
         opened.page.wait_for_selector("main[data-drawn]")
-        opened.page.goto(f"{served.origin}/?show=trials&testbed=own-rag")
+        opened.page.goto(f"{served.origin}/?show=trials&testbed={testbed}")
         opened.page.locator(".trial-row").click()
-        reply = opened.page.locator(".trial")
+        yield opened.page
+        opened.assert_harmless()
+
+
+def test_retrieved_passages_are_shown_with_the_response(browser: Browser, served: Served) -> None:
+    with open_trial(browser, served, "own-rag") as page:
+        reply = page.locator(".trial")
         expect(reply.get_by_text("Retrieved passages: 2")).to_be_visible()
         expect(reply.locator(".card")).to_have_count(2)
         expect(reply.locator(".card").nth(1)).to_contain_text("unknown")
         expect(reply.locator(".card").nth(1)).to_contain_text("page 4 of <b>another</b> book")
-        expect(opened.page.locator(".question")).to_contain_text("end-to-end RAG")
-        opened.assert_harmless()
+        expect(page.locator(".question")).to_contain_text("end-to-end RAG")
 
 
 def test_an_episode_is_shown_turn_by_turn_with_its_errors(browser: Browser, served: Served) -> None:
-    with open_page(browser, served.origin) as opened:
-        opened.page.goto(served.address)
-        opened.page.wait_for_selector("main[data-drawn]")
-        opened.page.goto(f"{served.origin}/?show=trials&testbed=search")
-        opened.page.locator(".trial-row").click()
-        reply = opened.page.locator(".trial")
+    with open_trial(browser, served, "search") as page:
+        reply = page.locator(".trial")
         expect(reply.get_by_text("Turns: 2")).to_be_visible()
         expect(reply.get_by_text("Found but ignored")).to_be_visible()
         expect(reply.get_by_text("final <i>2023</i>")).to_be_visible()
         expect(reply.get_by_text("bad-json")).to_be_visible()
         expect(reply.get_by_text("The final was won by Ada Marlowe.")).to_be_visible()
         expect(reply.locator(".card .card.supports")).to_have_count(1)
-        opened.page.get_by_role("button", name="中文").click()
-        expect(opened.page.locator(".question .tag")).to_have_text("search")  # a name, not the text of a button
-        opened.assert_harmless()
+        page.get_by_role("button", name="中文").click()
+        expect(page.locator(".question .tag")).to_have_text("search")  # a name, not the text of a button
 
 
 def test_the_calls_of_a_response_can_be_unfolded(browser: Browser, served: Served) -> None:
-    with open_page(browser, served.origin) as opened:
-        opened.page.goto(served.address)
-        opened.page.wait_for_selector("main[data-drawn]")
-        opened.page.goto(f"{served.origin}/?show=trials&testbed=noise")
-        opened.page.locator(".trial-row").click()
-        opened.page.get_by_text("Calls: 2").click()
-        calls = opened.page.locator(".trial details[open] .card")
+    with open_trial(browser, served, "noise") as page:
+        page.get_by_text("Calls: 2").click()
+        calls = page.locator(".trial details[open] .card")
         expect(calls.nth(0)).to_contain_text("Marlowe <i>won</i>")
         expect(calls.nth(0)).to_contain_text("cached")
         expect(calls.nth(1)).to_contain_text("All in all?")
-        opened.assert_harmless()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qs, urlsplit
@@ -58,6 +59,16 @@ def enter(page: Page, served: Served) -> None:
     page.wait_for_selector("main[data-drawn]")
 
 
+@contextmanager
+def viewing(browser: Browser, runs: Path, trials: int = 0) -> Iterator[tuple[Page, Served]]:
+    """A viewer that has read this many results; nothing ran in its page that is not ours."""
+    with serve_runs(runs) as served, open_page(browser, served.origin) as opened:
+        served.wait_for(trials)
+        enter(opened.page, served)
+        yield opened.page, served
+        opened.assert_harmless()
+
+
 def rows(page: Page) -> Locator:
     return page.locator(".trial-row")
 
@@ -89,10 +100,7 @@ def test_the_overview_has_columns_for_truncated_and_filtered_cases_if_there_are_
     cases = [make_case(number) for number in range(4)]
     lost = [Completion(outcome="filtered"), Completion(outcome="filtered"), Completion(outcome="truncated", reply="")]
     write_run(tmp_path / "run", cases, {"made/up": [said("gold-0"), *lost]})
-    with serve_runs(tmp_path / "run") as served, open_page(browser, served.origin) as opened:
-        served.wait_for(4)
-        page = opened.page
-        enter(page, served)
+    with viewing(browser, tmp_path / "run", 4) as (page, _):
         if lang == "zh":
             page.get_by_role("button", name="中文").click()
             page.wait_for_selector("h1:has-text('总览')")
@@ -108,12 +116,10 @@ def test_the_overview_has_columns_for_truncated_and_filtered_cases_if_there_are_
 
 def test_the_overview_has_no_columns_that_are_zero_or_the_same_in_all_rows(browser: Browser, tmp_path: Path) -> None:
     write_run(tmp_path / "run", [make_case(0)], {"made/up": [said("gold-0")]})
-    with serve_runs(tmp_path / "run") as served, open_page(browser, served.origin) as opened:
-        served.wait_for(1)
-        enter(opened.page, served)
-        assert opened.page.locator("table.overview thead th").all_inner_texts() == ["testbed", "correct %"]
-        assert "n = 1 in every row." in opened.page.inner_text("main")
-        assert rows(opened.page).count() == 0  # no question has a wrong response
+    with viewing(browser, tmp_path / "run", 1) as (page, _):
+        assert page.locator("table.overview thead th").all_inner_texts() == ["testbed", "correct %"]
+        assert "n = 1 in every row." in page.inner_text("main")
+        assert rows(page).count() == 0  # no question has a wrong response
 
 
 def test_rows_with_other_documents_true_shares_or_profiles_lead_to_their_own_trials(
@@ -128,10 +134,7 @@ def test_rows_with_other_documents_true_shares_or_profiles_lead_to_their_own_tri
         for number, (k, correct, profile) in enumerate(conditions, 1)
     ]  # fmt: skip
     write_run(tmp_path / "run", cases, {"made/up": [said("gold-1")] * len(cases)})
-    with serve_runs(tmp_path / "run") as served, open_page(browser, served.origin) as opened:
-        served.wait_for(len(cases))
-        page = opened.page
-        enter(page, served)
+    with viewing(browser, tmp_path / "run", len(cases)) as (page, _):
         links = page.locator("table.overview td a").filter(has_text="conflict")
         expect(links).to_have_count(len(cases))
         assert "1 document" in page.inner_text("table.overview")
@@ -145,7 +148,6 @@ def test_rows_with_other_documents_true_shares_or_profiles_lead_to_their_own_tri
         page.get_by_role("link", name="Trials").click()
         shares = page.get_by_role("group", name="Share of true documents").get_by_role("button")
         expect(shares).to_have_text([re.compile("^0 ?2$"), re.compile(r"^0\.5 ?1$"), re.compile("^1 ?2$")])
-        opened.assert_harmless()
 
 
 def test_filters_narrow_the_list_and_are_in_the_url(watched: Watched, browser: Browser, served: Served) -> None:
@@ -168,13 +170,8 @@ def test_filters_narrow_the_list_and_are_in_the_url(watched: Watched, browser: B
 
 
 FACETS = (
-    ("Outcome", "error", 1),
-    ("Error type", "filter", 1),
-    ("Noise", "0.4", 3),
-    ("Testbed", "rejection", 3),
-    ("Misled", "misled", 1),
-    ("Error types", "E9", 1),
-    ("Model", "made/good", 3),
+    *(("Outcome", "error", 1), ("Error type", "filter", 1), ("Misled", "misled", 1), ("Error types", "E9", 1)),
+    *(("Noise", "0.4", 3), ("Testbed", "rejection", 3), ("Model", "made/good", 3)),
 )
 
 
@@ -188,21 +185,10 @@ def test_every_facet_filters(watched: Watched, served: Served) -> None:
         expect(rows(page)).to_have_count(9)
 
 
-SEARCHES = (
-    ("marlowe", 3),
-    ("28,810", 3),
-    ("若水", 3),
-    ("林", 3),
-    ("陈大", 1),
-    ("tolwell", 3),
-    ("石桥", 3),
-    ("zebra", 0),
-)
-
-
 def test_search_finds_words_in_english_and_chinese(watched: Watched) -> None:
     page = watched.page
-    for words, count in SEARCHES:
+    found = dict.fromkeys(("marlowe", "28,810", "若水", "林", "tolwell", "石桥"), 3) | {"陈大": 1, "zebra": 0}
+    for words, count in found.items():
         page.keyboard.press("/")
         page.keyboard.type(words)
         page.keyboard.press("Enter")
@@ -221,22 +207,12 @@ def test_a_case_shows_prompt_response_scores_and_labels(watched: Watched, served
     assert page.locator(".documents mark.fake").all_inner_texts() == ["Carla Venn"]
     assert page.locator(".documents mark.fake.predicted").all_inner_texts() == ["Carla Venn"]
     assert page.locator(".reply mark.fake").all_inner_texts() == ["Carla Venn"]
-    assert [card.split("\n")[1] for card in page.locator(".documents .card").all_inner_texts()] == [
-        "supports",
-        "distracts",
-        "contradicts",
-    ]
+    stances = [card.split("\n")[1] for card in page.locator(".documents .card").all_inner_texts()]
+    assert stances == ["supports", "distracts", "contradicts"]
     assert page.locator(".documents mark.cue").all_inner_texts() == ["The final"]
     trial = page.locator(".trial").inner_text()
-    for told in (
-        "made/misled",
-        "incorrect",
-        "misled",
-        "fake.name.asserted",
-        "“2020 → 2018” · part 1",
-        "0.41 s",
-        "812 in, 7 out",
-    ):
+    rules = ("incorrect", "misled", "fake.name.asserted", "“2020 → 2018” · part 1")
+    for told in ("made/misled", *rules, "0.41 s", "812 in, 7 out"):
         assert told in trial
     page.get_by_role("button", name="中文").click()
     expect(page.locator(".trial")).to_contain_text("“2020 → 2018” · 第 1 个子问题")
@@ -293,10 +269,7 @@ def test_labelling_from_case_to_case_skips_no_trial(browser: Browser, tmp_path: 
         page.keyboard.press("j")
         expect(page.locator("h1")).to_have_text(f"Question {following}?")
 
-    with serve_runs(run) as served, open_page(browser, served.origin) as opened:
-        served.wait_for(count)
-        page = opened.page
-        enter(page, served)
+    with viewing(browser, run, count) as (page, served):
         page.goto(f"{served.origin}/?show=trials&label=wanted")
         rows(page).nth(47).click()
         page.wait_for_selector(".label")
@@ -306,16 +279,12 @@ def test_labelling_from_case_to_case_skips_no_trial(browser: Browser, tmp_path: 
         expect(page.locator("h1")).to_have_text("Question 46?")
         page.goto(f"{served.origin}/?show=trials&label=wanted&offset=100")
         expect(rows(page).last).to_contain_text("Question 59?")
-        opened.assert_harmless()
 
 
 def test_a_case_that_was_not_opened_from_the_list_offers_no_next_case(browser: Browser, tmp_path: Path) -> None:
     noisy = replace(CASES[0], case="made/1/noise@noise=0.8", noise=0.8)
     write_run(tmp_path / "run", [CASES[0], noisy], {"made/good": [said("Ada Marlowe.")] * 2})
-    with serve_runs(tmp_path / "run") as served, open_page(browser, served.origin) as opened:
-        served.wait_for(2)
-        page = opened.page
-        enter(page, served)
+    with viewing(browser, tmp_path / "run", 2) as (page, served):
         page.goto(f"{served.origin}/?show=trials")
         rows(page).first.click()
         expect(page.get_by_role("button", name="Next")).to_be_visible()
@@ -396,21 +365,16 @@ def test_nothing_is_wider_than_the_screen_of_a_phone(browser: Browser, served: S
 
 def test_a_run_in_progress_is_followed(browser: Browser, tmp_path: Path) -> None:
     write_run(tmp_path / "run", CASES, {"made/good": REPLIES["made/good"][:1]})
-    with serve_runs(tmp_path) as served, open_page(browser, served.origin) as opened:
-        served.wait_for(1)
-        enter(opened.page, served)
-        expect(opened.page.locator("table.overview .group")).to_have_count(1)
+    with viewing(browser, tmp_path, 1) as (page, _):
+        expect(page.locator("table.overview .group")).to_have_count(1)
         with hold(tmp_path / "run"):  # as a run does while it asks
             add_replies(tmp_path / "run", CASES, REPLIES)
-            expect(opened.page.locator("table.overview .group")).to_have_count(6)
-            expect(opened.page.locator(".work")).to_have_text("run: running, 9 results so far")
-        opened.assert_harmless()
+            expect(page.locator("table.overview .group")).to_have_count(6)
+            expect(page.locator(".work")).to_have_text("run: running, 9 results so far")
 
 
 def test_new_and_resumed_runs_appear_while_the_viewer_is_open(browser: Browser, tmp_path: Path) -> None:
-    with serve_runs(tmp_path) as served, open_page(browser, served.origin) as opened:
-        page = opened.page
-        enter(page, served)
+    with viewing(browser, tmp_path) as (page, served):
         expect(page.locator("main")).to_contain_text("No results to show yet.")
         write_run(tmp_path / "late", CASES, {"made/good": REPLIES["made/good"]})
         expect(page.locator("table.overview")).to_contain_text("late")
@@ -420,33 +384,27 @@ def test_new_and_resumed_runs_appear_while_the_viewer_is_open(browser: Browser, 
         served.wait_for(6)
         page.get_by_role("button", name="Show new results").click()
         expect(rows(page)).to_have_count(6)
-        opened.assert_harmless()
 
 
 def test_a_response_that_replaces_an_error_appears_while_the_viewer_is_open(browser: Browser, tmp_path: Path) -> None:
     failed = Completion(outcome="error", error="timeout: no reply")
     write_run(tmp_path / "run", CASES[:1], {"made/good": [failed]})
-    with serve_runs(tmp_path / "run") as served, open_page(browser, served.origin) as opened:
-        served.wait_for(1)
-        enter(opened.page, served)
-        heading = opened.page.locator("table.overview").get_by_text("errors", exact=True)
+    with viewing(browser, tmp_path / "run", 1) as (page, _):
+        heading = page.locator("table.overview").get_by_text("errors", exact=True)
         expect(heading).to_have_count(1)
         add_replies(tmp_path / "run", CASES[:1], {"made/good": REPLIES["made/good"]})
         expect(heading).to_have_count(0)
-        opened.assert_harmless()
 
 
 def test_models_are_shown_by_short_names_and_filtered_by_model_string(browser: Browser, tmp_path: Path) -> None:
     models = [f"llamacpp//data/models/qwen-{kind}.gguf" for kind in ("q4_k_m", "q8_0")]
     write_run(tmp_path / "run", CASES, dict(zip(models, REPLIES.values(), strict=False)))
-    with serve_runs(tmp_path / "run") as served, open_page(browser, served.origin) as opened:
-        enter(opened.page, served)
-        expect(opened.page.locator("table.overview")).to_contain_text("qwen-q4_k_m")
-        opened.page.get_by_role("link", name="Trials").first.click()
-        press_facet(opened.page, "Model", "qwen-q8_0")
-        expect(rows(opened.page).first.locator(".model")).to_have_text("qwen-q8_0")
-        assert parse_qs(urlsplit(opened.page.url).query)["model"] == [models[1]]
-        rows(opened.page).first.click()
-        expect(opened.page.locator(".replies .model").first).to_have_text("qwen-q8_0")
-        assert "/data/models" not in opened.page.locator("main").inner_text()
-        opened.assert_harmless()
+    with viewing(browser, tmp_path / "run") as (page, _):
+        expect(page.locator("table.overview")).to_contain_text("qwen-q4_k_m")
+        page.get_by_role("link", name="Trials").first.click()
+        press_facet(page, "Model", "qwen-q8_0")
+        expect(rows(page).first.locator(".model")).to_have_text("qwen-q8_0")
+        assert parse_qs(urlsplit(page.url).query)["model"] == [models[1]]
+        rows(page).first.click()
+        expect(page.locator(".replies .model").first).to_have_text("qwen-q8_0")
+        assert "/data/models" not in page.locator("main").inner_text()

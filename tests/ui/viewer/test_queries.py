@@ -77,10 +77,8 @@ def test_documents_are_searched_after_questions_and_responses(library: RunQuerie
     assert [row.case for row in page.rows] == [CASES[1].case] * 3
     assert library.list_trials(TrialQuery(query="tolwell marlowe"), 0).total == 0  # each in another place
     wanted = {"verdict": frozenset(["correct"])}
-    assert [row.model for row in library.list_trials(TrialQuery(query="石桥", wanted=wanted), 0).rows] == [
-        "made/good",
-        "made/broken",
-    ]
+    page = library.list_trials(TrialQuery(query="石桥", wanted=wanted), 0)
+    assert [row.model for row in page.rows] == ["made/good", "made/broken"]
 
 
 def test_a_missing_trial_is_reported(library: RunQueries) -> None:

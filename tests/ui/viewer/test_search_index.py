@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections import Counter
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -25,21 +26,15 @@ def run(tmp_path: Path) -> Path:
 
 
 def bring_up(run: Path) -> None:
-    index = SearchIndex(run, run)
-    for _ in range(20):
-        if not index.step():
-            break
-    index.close()
+    with closing(SearchIndex(run, run)) as index:
+        while index.step():
+            pass
 
 
 def verdicts(run: Path, query: str = "") -> list[str]:
-    book = RunReader("run", run)
-    try:
-        return [
-            row.verdict or row.outcome for row in RunQueries({"run": book}).list_trials(TrialQuery(query=query), 0).rows
-        ]
-    finally:
-        book.close()
+    with closing(RunReader("run", run)) as book:
+        page = RunQueries({"run": book}).list_trials(TrialQuery(query=query), 0)
+    return [row.verdict or row.outcome for row in page.rows]
 
 
 def test_every_trial_is_in_exactly_one_cell(run: Path) -> None:
@@ -111,10 +106,7 @@ def test_infeasible_cases_are_counted(tmp_path: Path) -> None:
     cases = [make_case(1), make_case(2, feasible=False), replace(make_case(3), noise=0.5)]
     cases.append(replace(make_case(4, feasible=False), k=9))
     write_run(tmp_path / "run", cases, {"made/up": [said("gold-1")]})
-    bring_up(tmp_path / "run")
-    book = RunReader("run", tmp_path / "run")
-    rows = RunQueries({"run": book}).overview("robust")
-    book.close()
+    rows = _show_overview(tmp_path / "run")
     assert [(row.noise, row.k, row.asked, row.planned, row.infeasible, len(row.rates)) for row in rows] == [
         (0.0, 1, 1, 1, 1, 4),
         (0.0, 9, 0, 0, 1, 0),  # nobody could be asked so
@@ -127,10 +119,8 @@ _EVENTS = [replace(make_case(number), event=f"event {number // 3}") for number i
 
 def _show_overview(run: Path) -> list[OverviewRow]:
     bring_up(run)
-    book = RunReader("run", run)
-    rows = RunQueries({"run": book}).overview("robust")
-    book.close()
-    return rows
+    with closing(RunReader("run", run)) as book:
+        return RunQueries({"run": book}).overview("robust")
 
 
 @pytest.mark.parametrize("settings", [{}, {"until": "width noise.accuracy 0.1"}])

@@ -94,7 +94,7 @@ def _figure(chart: Chart, words: Locale) -> Node:
 
 def tables(report: Report, words: Locale) -> Node:
     """Return the tables in a report."""
-    notes = [el("p", words(f"page.{name}")) for name in ("rates", *report.table_notes)]
+    notes = [el("p", words(f"page.{name}")) for name in report.table_notes]
     return el("div", notes, [_cards(one.as_table(words), is_captioned=True) for one in report.tables])
 
 

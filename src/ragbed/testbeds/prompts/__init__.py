@@ -96,9 +96,7 @@ class Instructions(Struct, frozen=True, dict=True):
     @cached_property
     def own(self) -> str | None:
         """A short hash of all texts if any of them come from the user's folder, otherwise None."""
-        if self.folder is None:
-            return None
-        return _hash(self._texts)
+        return None if self.folder is None else _hash(self._texts)
 
     @cached_property
     def _texts(self) -> dict[tuple[Lang, str], str]:

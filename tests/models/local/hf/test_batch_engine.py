@@ -46,12 +46,6 @@ def test_the_batch_does_not_change_replies(architecture: str, sampling: Sampling
     assert len({tuple(reply) for reply in alone}) > len(prompts) / 2
 
 
-def test_sequences_sample_different_responses_to_one_prompt() -> None:
-    network = make_network("qwen2")
-    replies = written(answer_all(network, some_prompts(1) * 8, sampling=SAMPLED))
-    assert len({tuple(reply) for reply in replies}) == 8
-
-
 def test_sequences_that_end_early_make_room_for_others() -> None:
     network, prompts = make_network("qwen2"), some_prompts(40)
     plain = written(answer_all(network, prompts))

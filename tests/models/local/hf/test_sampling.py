@@ -47,10 +47,6 @@ def test_small_differences_in_the_logits_do_not_change_a_sample() -> None:
         assert choose(scores, sampling, dice) == choose(noisy, sampling, dice)
 
 
-def test_temperature_zero_takes_the_best() -> None:
-    assert choose(FOUR, Sampling(temperature=0.0), [0]) == [3]
-
-
 def test_equal_logits_are_sampled_from_all_tokens_in_top_p() -> None:
     flat = torch.zeros(64, 4096)  # more than are looked at first
     drawn = set(choose(flat, Sampling(temperature=1.0, top_p=0.9), [Random(at).getrandbits(62) for at in range(64)]))

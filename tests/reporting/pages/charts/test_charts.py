@@ -22,14 +22,10 @@ def _curves(*names: str) -> Chart:
 
 
 def _all() -> list[Chart]:
+    segments = [StackSegment("right", 1), StackSegment("wrong", 2)]
     return [
         _curves("a/b", "中文模型"),
-        stacks(
-            "s",
-            ChartTexts("S", "d", "model"),
-            [StackSegment("right", 1), StackSegment("wrong", 2)],
-            [ChartRow("m", (0.75, 0.25), n=8)],
-        ),
+        stacks("s", ChartTexts("S", "d", "model"), segments, [ChartRow("m", (0.75, 0.25), n=8)]),
         heat("h", ChartTexts("H", "d", "model", "slot"), ["1.", "2."], [ChartRow("m", [0.25, None], "noise 0")]),
     ]
 
@@ -96,11 +92,10 @@ def test_the_table_has_the_same_numbers() -> None:
 
 
 def test_series_of_one_colour_differ_in_their_dash() -> None:
+    chart = _curves(*(f"m{number}" for number in range(16)))
     lines = [
         (mark.get("class"), mark.get("stroke-dasharray"))
-        for mark in ElementTree.fromstring(
-            _curves(*(f"m{number}" for number in range(16))).as_file(follows_theme=False)
-        ).iter(f"{_SVG}path")
+        for mark in ElementTree.fromstring(chart.as_file(follows_theme=False)).iter(f"{_SVG}path")
         if (mark.get("class") or "").endswith(" line") and "L" in (mark.get("d") or "")
     ]
     assert len(set(lines)) == 16
@@ -137,14 +132,8 @@ def test_two_sizes_of_a_model_have_different_labels_beside_other_models() -> Non
     others = ["SmolLM2-360M-Instruct", "Llama-3.2-1B-Instruct", "Qwen2.5-0.5B-Instruct"]
     width = 126  # the width of the labels at the ends of curves
     assert fit(sizes[0], width, 7.2) == fit(sizes[1], width, 7.2)
-    shown = fit_names([*others, *sizes], width)
-    assert shown == [
-        "SmolL…0M-Instruct",
-        "Llama…1B-Instruct",
-        "Qwen2.5-0.5B…",
-        "Qwen2.…oder-0.5B…",
-        "Qwen2.…oder-1.5B…",
-    ]
+    shown = ["SmolL…0M-Instruct", "Llama…1B-Instruct", "Qwen2.5-0.5B…", "Qwen2.…oder-0.5B…", "Qwen2.…oder-1.5B…"]
+    assert fit_names([*others, *sizes], width) == shown
     ends = ["Qwen2.5-Coder-7B-Instruct-AWQ-a-very-long-suffix", "Qwen2.5-Coder-7B-Instruct-AWQ-a-more-long-suffix"]
     assert len(set(fit_names(ends, 64))) == 2
     without_parts = ["a" * 20 + "x" + "b" * 20, "a" * 20 + "y" + "b" * 20]
