@@ -9,12 +9,12 @@ import pytest
 
 import ragbed
 from ragbed.data.catalog import open_data
+from ragbed.interop.exports.original_code import original_correction, original_rate
 from ragbed.runs.display_names import read_row_names
 from ragbed.runs.execution import run as run_job
 from ragbed.runs.store import open_store
 from ragbed.schema import Case, Completion
 from ragbed.scoring.code import flagged, label
-from ragbed.scoring.original_totals import original_correction, original_rate
 from ragbed.testbeds import TESTBEDS
 from ragbed.testbeds.settings import Settings
 from tests.cli.typed import type_command

@@ -154,5 +154,5 @@ def test_leaderboard_strategies_and_exports_use_the_declared_scores() -> None:
 
 def test_a_case_of_a_plug_in_decides_what_is_right() -> None:
     case = structs.replace(make_case(0), testbed="plug-in")
-    assert right_score(case) == "correct"
-    assert right_score(structs.replace(case, expect="refuse")) == "refused"
+    assert right_score(case.testbed, case.arm, case.expect) == "correct"
+    assert right_score(case.testbed, case.arm, "refuse") == "refused"

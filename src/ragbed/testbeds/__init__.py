@@ -81,26 +81,15 @@ def wanted_scores(testbed: str) -> tuple[ScoreName, ...]:
     return (headline_score(testbed), *secondary)
 
 
-class _Graded(Protocol):
-    """The fields of a case that determine its score."""
-
-    @property
-    def testbed(self) -> str: ...
-    @property
-    def arm(self) -> str: ...
-    @property
-    def expect(self) -> str: ...
-
-
-def right_score(case: _Graded) -> ScoreName:
-    """Return the score that must be true for a case's trial to count as a success.
+def right_score(testbed: str, arm: str, expect: str) -> ScoreName:
+    """Return the score that must be true for a trial of such a case to count as a success.
 
     This is the testbed's headline score. Plug-in testbeds do not declare one, so for them the score depends on the
-    case's expected behaviour.
+    expected behaviour.
     """
-    if case.testbed not in TESTBEDS and case.expect == "refuse":
+    if testbed not in TESTBEDS and expect == "refuse":
         return "refused"
-    return headline_score(case.testbed, case.arm)
+    return headline_score(testbed, arm)
 
 
 def find_testbed(name: str) -> Testbed:

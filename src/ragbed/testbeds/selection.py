@@ -176,8 +176,8 @@ def _describe_supply(datasets: Sequence[Dataset]) -> str:
 
 
 def _item_kinds(testbeds: Sequence[Testbed]) -> str:
-    kinds = dict.fromkeys(getattr(testbed, "takes", None) for testbed in testbeds)
-    return " or ".join("item" if kind is None else f"{kind} item" for kind in kinds)
+    kinds = (getattr(testbed, "takes", None) for testbed in testbeds)
+    return " or ".join(dict.fromkeys("item" if kind is None else f"{kind} item" for kind in kinds))
 
 
 def _where(settings: Settings) -> str:

@@ -48,7 +48,7 @@ def diagnose_trial(
         closed_book: The closed-book response to the same item, if there is one.
     """
     values = values if stored.completion.outcome == "ok" else None
-    if values is not None and values.get(right_score(stored.case)) is True:
+    if values is not None and values.get(right_score(stored.case.testbed, stored.case.arm, stored.case.expect)) is True:
         return None
     trial = WrongTrial(stored, values, closed_book)
     evidence = tuple(find_evidence(trial))

@@ -426,7 +426,8 @@ class TrialTable:
         real = None if case.noise_real is None else round(case.noise_real, 3)
         slot = case.slots[0] if case.slots else -1
         numbers = self._number("conditions", condition), self._number("items", item)
-        return case.case, *numbers, slot, case.seed, case.rotation, real, int(case.feasible), right_score(case)
+        right = right_score(case.testbed, case.arm, case.expect)
+        return case.case, *numbers, slot, case.seed, case.rotation, real, int(case.feasible), right
 
     @property
     def last(self) -> int:

@@ -2,22 +2,22 @@
 
 The files have the same names and bytes as the original code's, so it can resume from them. The totals include its bugs:
 failed calls are not counted, correct answers are added to the refusals if all documents are noise, and refusals count
-as corrections (`scoring.original_totals`).
+as corrections.
 """
 
 from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO
+from typing import IO, NamedTuple
 
 from ragbed.interop.exports.records_base import ExportedRun, Written
 from ragbed.runs.store import StoredResult
 from ragbed.schema import Case
 from ragbed.scoring import code
-from ragbed.scoring.original_totals import original_correction, original_detection, original_rate
 from ragbed.testbeds.prompts.strategies import MARK
 
 # The testbeds supported by the original code.
@@ -121,3 +121,32 @@ def _rgb_answer(case: Case) -> object:
     if case.rgb_answer is not None:
         return json.loads(case.rgb_answer)
     return [aliases[0] if len(aliases) == 1 else list(aliases) for aliases in case.answer]
+
+
+class OriginalRate(NamedTuple):
+    """A rate, given as the number of hits and the denominator."""
+
+    hits: int
+    of: int
+
+    @property
+    def value(self) -> float | None:
+        """The rate from 0 to 1, or None if the denominator is 0."""
+        return self.hits / self.of if self.of else None
+
+
+def original_rate(labels: Sequence[Sequence[int]], noise: float) -> OriginalRate:
+    """Return the original code's `all_rate`: the share of correct answers, including refusals at noise ratio 1."""
+    hits = [(0 not in label and 1 in label) or (noise == 1 and label[0] == -1) for label in labels]
+    return OriginalRate(sum(hits), len(labels))
+
+
+def original_detection(flags: Sequence[bool]) -> OriginalRate:
+    """Return the original code's `fact_check_rate`: the share of responses that contain the error phrase."""
+    return OriginalRate(sum(flags), len(flags))
+
+
+def original_correction(labels: Sequence[Sequence[int]], flags: Sequence[bool]) -> OriginalRate:
+    """Return the original code's `correct_rate`: the share of correct answers and refusals among flagged responses."""
+    flagged = [label for label, flag in zip(labels, flags, strict=True) if flag]
+    return OriginalRate(sum(0 not in label for label in flagged), len(flagged))

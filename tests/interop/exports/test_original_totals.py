@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from ragbed.scoring import original_totals
-from ragbed.scoring.original_totals import OriginalRate
+from ragbed.interop.exports import original_code
+from ragbed.interop.exports.original_code import OriginalRate
 from tests.golden.facts import read_facts
 
 
@@ -13,11 +13,11 @@ def test_every_golden_total_is_reproduced() -> None:
     lines = list(read_facts("scores"))
     assert len(lines) == 36
     for line in lines:
-        rate = original_totals.original_rate(line["labels"], line["noise"])
+        rate = original_code.original_rate(line["labels"], line["noise"])
         given = {"all_rate": rate.value, "noise_rate": line["noise"], "tt": rate.hits, "nums": rate.of}
         if "fact" in line["file"]:
-            detection = original_totals.original_detection(line["factlabels"])
-            correction = original_totals.original_correction(line["labels"], line["factlabels"])
+            detection = original_code.original_detection(line["factlabels"])
+            correction = original_code.original_correction(line["labels"], line["factlabels"])
             given |= {"fact_check_rate": detection.value, "fact_tt": detection.hits}
             given |= {"correct_rate": correction.value or 0, "correct_tt": correction.hits}
         assert given == line["scores"], (line["file"], line["mix"], line["noise"])
@@ -34,14 +34,14 @@ def test_every_golden_total_is_reproduced() -> None:
 def test_the_original_code_counts_a_refusal_as_a_correction(
     labels: list[list[int]], flags: list[bool], rate: OriginalRate
 ) -> None:
-    assert original_totals.original_correction(labels, flags) == rate
+    assert original_code.original_correction(labels, flags) == rate
 
 
 def test_no_labels_have_no_rate() -> None:
-    assert original_totals.original_rate([], 1).value is None
-    assert original_totals.original_detection([]).value is None
+    assert original_code.original_rate([], 1).value is None
+    assert original_code.original_detection([]).value is None
 
 
 def test_at_noise_1_the_original_code_adds_correct_answers_to_refusals() -> None:
-    assert original_totals.original_rate([[1], [-1], [0]], 1) == OriginalRate(2, 3)
-    assert original_totals.original_rate([[1], [-1], [0]], 0.8) == OriginalRate(1, 3)
+    assert original_code.original_rate([[1], [-1], [0]], 1) == OriginalRate(2, 3)
+    assert original_code.original_rate([[1], [-1], [0]], 0.8) == OriginalRate(1, 3)
