@@ -82,7 +82,7 @@ class CompareSpec(Spec, function="analysis.compare"):
         "Smallest drop that is reported as a decline, e.g. 0.03 or 3%.", "SHARE", read=read_share, default=0.03
     )
     fail_if_worse: float | str | None = opt(
-        "Fail (exit code 4) if B is significantly worse than A by more than this value; also sets --min-drop.",
+        "Fail (exit code 4) if B is significantly worse than A by more than this; also the smallest reported drop.",
         "SHARE",
         read=read_share,
         default=None,

@@ -16,7 +16,7 @@ from ragbed.api.specification import takes
 from ragbed.errors import UsageError, option
 from ragbed.io.jsonl import make_folder, write_file
 from ragbed.reporting.table import Result, Table
-from ragbed.text import counted
+from ragbed.text import counted, quoted
 
 if TYPE_CHECKING:
     from ragbed.reporting.tables import Report
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 
 _MOST_DISAGREEMENTS = 20  # Maximum number of disagreements of each kind to show; the values contain all of them.
+_EXAMPLES = "`ragbed diagnose {} --show {}` and {} show examples."
 _LONGEST_REPLY = 80  # Maximum number of characters of a response to show.
 
 
@@ -113,8 +114,9 @@ def _write(named: Sequence[Path], folders: Sequence[Path], spec: ReportSpec) -> 
     if form != "text":
         return Result([text.removesuffix("\n")], notes, values, main=cells)
     parts, explanations = describe_report(made)
-    hint = [f"`ragbed diagnose RUN --show TYPE` and {option('format', 'html')} show examples."] if made.errors else []
-    return Result(parts, [*notes, *explanations, *hint], values, main=cells)
+    if made.errors:
+        explanations.append(_EXAMPLES.format(quoted(folders[0]), made.errors[0].type.name, option("format", "html")))
+    return Result(parts, [*notes, *explanations], values, main=cells)
 
 
 def describe_report(report: Report, only: tuple[str, ...] = ("",)) -> tuple[list[Table | str], list[str]]:

@@ -284,7 +284,7 @@ def read_share(name: str, value: object) -> float:
     """Return a fraction between 0 and 1, given as a number or a string, e.g. `0.03` or `3%`."""
     from ragbed.testbeds.settings import parse_ratio
 
-    return float(parse_ratio(str(value).strip(), name))
+    return float(parse_ratio(str(value).replace(" ", ""), name))
 
 
 class JobFunction(Protocol[P, R_co]):
