@@ -153,7 +153,7 @@ def run_inspect(evaluated: Evaluated, logs: Path) -> Path:
     task = f"{evaluated.folder / 'inspect' / 'tasks.py'}@{part.name}"
     quiet = {"display": "none", "score_display": False, "log_realtime": False}
     (log,) = evaluate(task, model=f"replay/{evaluated.archive}", log_dir=str(logs), **quiet)
-    assert log.status == "success"
+    assert log.status == "success", log.error
     return Path(log.location.removeprefix("file://"))
 
 

@@ -34,7 +34,12 @@ class ReplayAPI(ModelAPI):  # type: ignore[misc]  # Inspect is not installed whe
         super().__init__(model_name, None, None, [], config or GenerateConfig())
         self._replies = _Replies(model_name)
 
-    async def generate(self, input: list[ChatMessage], *_: object) -> ModelOutput:  # noqa: A002 - Inspect's signature
+    async def generate(  # Inspect passes the tools and options by position or by name, depending on its version
+        self,
+        input: list[ChatMessage],  # noqa: A002 - Inspect's name
+        *_: object,
+        **__: object,
+    ) -> ModelOutput:
         reply = await self._replies.find(Message(role=turn.role, content=turn.text) for turn in input)
         return ModelOutput.from_content(self.model_name, reply)
 
