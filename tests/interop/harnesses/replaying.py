@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
-from inspect_ai.model import ChatMessage, GenerateConfig, ModelAPI, ModelOutput, modelapi
+from inspect_ai.model import GenerateConfig, ModelAPI, ModelOutput, modelapi
 from lm_eval.api.model import LM
 
 from ragbed.interop.replay import ReplayModel
@@ -34,12 +34,7 @@ class ReplayAPI(ModelAPI):  # type: ignore[misc]  # Inspect is not installed whe
         super().__init__(model_name, None, None, [], config or GenerateConfig())
         self._replies = _Replies(model_name)
 
-    async def generate(  # Inspect passes the tools and options by position or by name, depending on its version
-        self,
-        input: list[ChatMessage],  # noqa: A002 - Inspect's name
-        *_: object,
-        **__: object,
-    ) -> ModelOutput:
+    async def generate(self, input: list[Any], *_: object, **__: object) -> ModelOutput:  # noqa: A002 - Inspect's name
         reply = await self._replies.find(Message(role=turn.role, content=turn.text) for turn in input)
         return ModelOutput.from_content(self.model_name, reply)
 
