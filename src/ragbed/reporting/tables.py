@@ -109,21 +109,26 @@ class ReportTable:
             shown.append({**dict(zip(names, named, strict=True)), **cells})
         title = words.section("tables").get(self.name, f"Testbed {self.name}")
         if self.name == "own-rag":
-            shown = self._by_measure(shown, names[:4], words)
-        common, shown = compact(shown, names[1:4])
+            shown = self._by_measure(names[:4], words)
+        common, shown = compact(shown, names[:4] if self.name == "own-rag" else names[1:4])
         return Table(rows, title + common, shown)
 
-    def _by_measure(
-        self, shown: Sequence[Mapping[str, Any]], keys: Sequence[str], words: Locale
-    ) -> list[dict[str, Any]]:
-        """Return a row for each measure and row of the table, because so many measures do not fit beside each other."""
-        return [
-            {key: cells[key] for key in keys}
-            | {words("method.metric"): column.tell(words), "%": cells[column.tell(words)], words("page.asked"): cell.n}
-            for number, column in enumerate(self.columns)
-            for row, cells in zip(self.rows, shown, strict=True)
-            if (cell := row.cells[number]) is not None and cell.value is not None
-        ]
+    def _by_measure(self, keys: Sequence[str], words: Locale) -> list[dict[str, Any]]:
+        """Return a row for each measure, with the conditions side by side, because there are too many measures."""
+        groups: dict[tuple[TrialGroup, int | None], list[TableRow]] = {}
+        for row in self.rows:
+            groups.setdefault((row.key, row.docs), []).append(row)
+        shown = []
+        for (key, docs), rows in groups.items():
+            start = dict(zip(keys, (key.model, f"{key.data}, {key.profile}", key.lang, docs), strict=True))
+            conditions = [", ".join(tell_condition(*part, words) for part in row.condition) for row in rows]
+            for number, column in enumerate(self.columns):
+                cells = [row.cells[number] for row in rows]
+                if {cell.value for cell in cells if cell is not None} - {None, _USUAL.get(column.metric)}:
+                    values = {name: show(cell, column, words) for name, cell in zip(conditions, cells, strict=True)}
+                    asked = {words("page.asked"): show_asked(count_cases(cells), words)}
+                    shown.append(start | {words("method.metric"): column.tell(words)} | asked | values)
+        return shown
 
 
 @dataclass(frozen=True)
@@ -244,6 +249,8 @@ _STRATEGIES = (
     *_columns("counterfactual_rate counterfactual_gain"),
     *_columns("calls tokens_in tokens_out seconds", is_share=False),
 )
+# Values at which a measure of an own RAG system says nothing: all its passages are reported, and none is false.
+_USUAL = {"retrieval_told": 1.0, "retrieved_contradicts": 0.0}
 _OWN_RAG = _columns(
     "accuracy corpus_change false_refusal retrieval_recall mrr retrieved_distracts retrieved_contradicts "
     "retrieval_told cited_supports"
