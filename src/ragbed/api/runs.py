@@ -29,24 +29,6 @@ if TYPE_CHECKING:
     from ragbed.analysis.stopping import Decision, MonitoringRule
     from ragbed.api.job_specs import RunCommandSpec
     from ragbed.runs.execution import Job
-    from ragbed.runs.forecast import Forecast
-
-
-def forecast_job(job: Job) -> list[Forecast]:
-    """Evaluate each model of a job on five cases, and forecast calls, tokens, cost and time."""
-    from ragbed.runs.call_log import describe_negotiated
-    from ragbed.runs.forecast import forecast as forecast_model
-
-    cases, forecasts = [case for case in job.cases() if case.feasible], []
-    for model in job.models:
-        try:
-            own = job.prices.get(model.name)
-            work = forecast_model(model, cases, job.repeats, batch=job.batch, episodes=job.episodes, own=own)
-            forecasts.append(finish(work))
-        finally:
-            if negotiated := getattr(model, "negotiated", ""):
-                job.tell(describe_negotiated(model.name, negotiated))
-    return forecasts
 
 
 def check_gates(spec: RunSpec, folder: Path) -> list[GateResult]:
@@ -152,7 +134,7 @@ def forecast(spec: RunSpec) -> Table:
         60
     """
     with open_progress(spec.progress) as shown, closing(plan_run(spec, shown.message)) as job:
-        return Table([asdict(row) for row in forecast_job(job)], "Forecast")
+        return _forecast(job).records()
 
 
 def _warn_of_infeasible(job: Job, message: Callable[[str], None]) -> None:
@@ -325,12 +307,22 @@ def _describe_incomplete(job: Job, cells: Sequence[ConditionRow]) -> tuple[list[
 
 
 def _forecast(job: Job) -> Result:
-    """Evaluate a few cases, and return a forecast for each model."""
+    """Evaluate each model of a job on five cases, and forecast calls, tokens, cost and time."""
+    from ragbed.runs.call_log import describe_negotiated
     from ragbed.runs.display_names import short_names
+    from ragbed.runs.forecast import forecast as forecast_model
 
-    forecasts = forecast_job(job)
+    cases, forecasts = [case for case in job.cases() if case.feasible], []
+    for model in job.models:
+        try:
+            own = job.prices.get(model.name)
+            work = forecast_model(model, cases, job.repeats, batch=job.batch, episodes=job.episodes, own=own)
+            forecasts.append(finish(work))
+        finally:
+            if negotiated := getattr(model, "negotiated", ""):
+                job.tell(describe_negotiated(model.name, negotiated))
     names = short_names([model.name for model in job.models], job.names)
-    rows = [
+    shown = [
         {"model": names[row.model], "calls": row.calls}
         | {"input tokens": row.tokens_in, "output tokens": row.tokens_out}
         | {"cost": "–" if row.dollars is None else f"{row.dollars:.2f} $"}
@@ -345,4 +337,4 @@ def _forecast(job: Job) -> Result:
             notes.append(f"{names[row.model]}: {tell_truncated(row.truncated, job.settings['max_tokens'])}")
         if row.empty:
             notes.append(f"{names[row.model]}: {tell_empty(row.empty, row.answered, [row.model])}")
-    return Result([Table(rows, "Forecast")], notes, {"forecasts": forecasts})
+    return Result([Table(map(asdict, forecasts), "Forecast", shown)], notes, {"forecasts": forecasts})
