@@ -256,40 +256,32 @@ def execute(job: Job, watch: Callable[[str, CallProgress], None]) -> None:
         watch: Called with the short name of a model and its progress.
     """
     from ragbed.runs import execution
+    from ragbed.runs.display_names import short_names
 
-    watch = with_short_names(job, watch)
+    names = short_names([model.name for model in job.models], job.names)
+
+    def show(name: str, state: CallProgress) -> None:
+        watch(names[name], state)
+
     try:
         if not _loop_is_running():
-            execution.run(job, watch)
+            execution.run(job, show)
             return
         ending = execution.ShutdownHandler()
         with ThreadPoolExecutor(1) as pool:
-            work = pool.submit(execution.run, job, watch, ending)
+            work = pool.submit(execution.run, job, show, ending)
             try:
                 work.result()
             except BaseException:  # Ctrl-C raises an exception here; without `end`, the thread would keep running.
                 ending.end()
                 raise
     except RagbedError as error:
-        raise with_folder(error, job)  # noqa: B904 - it is the same error
-
-
-def with_short_names(job: Job, watch: Callable[[str, CallProgress], None]) -> Callable[[str, CallProgress], None]:
-    """Wrap a callback so that it receives the models' short names."""
-    from ragbed.runs.display_names import short_names
-
-    names = short_names([model.name for model in job.models], job.names)
-    return lambda name, state: watch(names[name], state)
-
-
-def with_folder(error: RagbedError, job: Job) -> RagbedError:
-    """Add to an error where the finished cases of a job are kept, if there are any."""
-    if not isinstance(error, UsageError | DataError) and (job.folder / "run.sqlite").exists():
-        place = repr(str(job.folder))
-        # The folders of judges and builds cannot be chosen.
-        resume = "" if job.grows else f", or resume the run with {option('out', place)}"
-        error.add_note(f"Finished cases are kept. Open them with ragbed.open_run({place}){resume}")
-    return error
+        if not isinstance(error, UsageError | DataError) and (job.folder / "run.sqlite").exists():
+            place = repr(str(job.folder))
+            # The folders of judges and builds cannot be chosen.
+            resume = "" if job.grows else f", or resume the run with {option('out', place)}"
+            error.add_note(f"Finished cases are kept. Open them with ragbed.open_run({place}){resume}")
+        raise
 
 
 def _loop_is_running() -> bool:

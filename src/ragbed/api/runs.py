@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, cast
 
 from msgspec.structs import replace
 
-from ragbed.api.calling import execute, finish, with_folder, with_short_names
+from ragbed.api.calling import execute, finish
 from ragbed.api.layout import split
 from ragbed.api.planning import plan_run, read_gates
 from ragbed.api.progress import Progress, open_progress
@@ -18,7 +18,7 @@ from ragbed.api.results import Run
 from ragbed.api.run_status import read_truncated, tell_cached, tell_context_full, tell_empty, tell_truncated
 from ragbed.api.spec import RunSpec
 from ragbed.api.specification import check_path, takes
-from ragbed.errors import RagbedError, Stopped, UsageError, option
+from ragbed.errors import Stopped, UsageError, option
 from ragbed.io.jsonl import write_file
 from ragbed.reporting.table import Result, Table
 from ragbed.text import counted, quoted
@@ -58,7 +58,7 @@ def run(spec: RunSpec) -> Run:
     """Evaluate one or more models on one or more datasets. If `out` contains an interrupted run, resume it.
 
     A failed case does not raise an error; see `Run.outcomes` and `Run.errors`. If an event loop is already
-    running, e.g. in a notebook, the run uses a separate thread; `arun` uses the running loop.
+    running, e.g. in a notebook, the run uses a separate thread.
 
     Raises:
         UsageError: A parameter is invalid.
@@ -77,32 +77,9 @@ def run(spec: RunSpec) -> Run:
     with open_progress(spec.progress) as shown, closing(plan_run(spec, shown.message)) as job:
         execute(job, shown.calls)
         _warn_of_infeasible(job, shown.message)
-    return _finished(spec, job)
-
-
-@takes(RunSpec)
-async def arun(spec: RunSpec) -> Run:
-    """Evaluate one or more models in the running event loop. Cancel the task to stop the run.
-
-    Async functions are awaited in the running loop, so they can use the caller's
-    clients.
-
-    Example:
-        >>> import asyncio
-        >>> async def evaluate():
-        ...     return await ragbed.arun("scripted/oracle", "ragbed-mini-en_base", testbeds="noise", noise=0, limit=5)
-        >>> asyncio.run(evaluate()).outcomes
-        {'ok': 5}
-    """
-    from ragbed.runs import execution
-
-    with open_progress(spec.progress) as shown, closing(plan_run(spec, shown.message)) as job:
-        try:
-            await execution.arun(job, with_short_names(job, shown.calls))
-        except RagbedError as error:
-            raise with_folder(error, job)  # noqa: B904 - it is the same error
-        _warn_of_infeasible(job, shown.message)
-    return _finished(spec, job)
+    gates = [gate._asdict() for gate in check_gates(spec, job.folder)]
+    conditions = [decision._asdict() for decision in read_decisions(job)]
+    return Run(job.folder, Table(gates, "Gates"), Table(conditions, "Conditions"))
 
 
 def open_run(folder: str | Path) -> Run:
@@ -148,12 +125,6 @@ def _warn_of_infeasible(job: Job, message: Callable[[str], None]) -> None:
             f"{infeasible:,} {cases} no such mix of documents and {were} not run. `ragbed.cases` with the same data "
             "and options counts them by reason."
         )
-
-
-def _finished(spec: RunSpec, job: Job) -> Run:
-    gates = [gate._asdict() for gate in check_gates(spec, job.folder)]
-    conditions = [decision._asdict() for decision in read_decisions(job)]
-    return Run(job.folder, Table(gates, "Gates"), Table(conditions, "Conditions"))
 
 
 _UNCHECKED = "The gates were not checked, because some cases have no result."
