@@ -16,7 +16,7 @@ from ragbed.api.job_specs import CompareSpec, DiagnoseSpec, JudgeSpec, PowerSpec
 from ragbed.api.layout import split
 from ragbed.api.progress import Progress, open_progress
 from ragbed.api.request_options import with_limit
-from ragbed.api.results import run_folder, several
+from ragbed.api.results import run_folder, run_folders
 from ragbed.api.specification import Values, takes
 from ragbed.errors import UnknownName, UsageError, option
 from ragbed.io.jsonl import write_file
@@ -102,7 +102,7 @@ def rank(spec: RankSpec) -> Result:
     from ragbed.analysis.comparison import open_sides, rank_models
     from ragbed.reporting.comparison_summary import tabulate_pairs, tabulate_ranking
 
-    folders = dict.fromkeys(run_folder(run, "runs") for run in several(spec.runs, "runs"))
+    folders = dict.fromkeys(run_folders(spec.runs))
     found = rank_models([side for folder in folders for side in open_sides(folder, spec.scorer).values()])
     models, pairs = tabulate_ranking(found), tabulate_pairs(found)
     return Result([models, pairs] if spec.pairs else [models], values={"models": models, "pairs": pairs})

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
+from typing import TYPE_CHECKING, Any, TypeAlias, get_args
 
 from msgspec import to_builtins
 
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from ragbed.runs.status import Status
 
 _ERROR_COLUMNS = ("model", "case", "repeat", "kind", "message", "traceback")
-_DISAGREEMENT_COLUMNS = ("model", "case", "score", "credit", "verdict", "reply", "evidence")
 
 
 @dataclass(frozen=True, repr=False)
@@ -173,25 +172,6 @@ class Run:
             for result, scores in table.scored():
                 yield to_builtins(trial_fields(result, scores, canonical=False))
 
-    def disagreements(self, scorer: Literal["code", "paper"] = "code") -> Table:
-        """Return the responses that a scorer and the robust scorer score differently, with the deciding evidence.
-
-        `credit` is `false` if only the scorer gives credit, and `missed` if only the robust scorer does.
-
-        Example:
-            >>> run = ragbed.run("scripted/echo", "ragbed-mini-en_base", testbeds="noise", noise=0.4, limit=5)
-            >>> {row["credit"] for row in run.disagreements("code")}
-            {'false'}
-        """
-        from ragbed.runs.store import open_scored
-        from ragbed.scoring.disagreements import find_disagreements
-
-        with open_scored(self.folder) as store:
-            trials = ((result.model, result.case, result.completion) for result in store.results())
-            found = [to_builtins(one) for one in find_disagreements(trials, scorer)]
-        title = f"Responses of {self.folder} that the scorers {scorer} and robust score differently"
-        return Table(found, title, columns=_DISAGREEMENT_COLUMNS)
-
     def records(self, scorer: str = "robust") -> Table:
         """Return a flat row per trial, with scores, `tokens_in`, `tokens_out`, `tokens_reasoning` and `tokens_cached`.
 
@@ -295,6 +275,11 @@ def only_path(value: object) -> Path | None:
     """Return the path if a parameter is a single path or a list with one path, otherwise None."""
     single = value[0] if isinstance(value, list | tuple) and len(value) == 1 else value
     return Path(single) if isinstance(single, str | Path) else None
+
+
+def run_folders(runs: RunsLike, name: str = "runs") -> list[Path]:
+    """Return the folders of the runs that a parameter gives."""
+    return [run_folder(run, name) for run in several(runs, name)]
 
 
 def run_folder(run: RunLike, name: str = "run") -> Path:

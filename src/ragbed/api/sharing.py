@@ -13,7 +13,7 @@ from ragbed.api.datasets import tabulate_cases
 from ragbed.api.job_specs import ExportSpec, ImportSpec, MergeSpec
 from ragbed.api.layout import read_layout
 from ragbed.api.progress import Progress, open_progress
-from ragbed.api.results import Run, only_path, run_folder, several
+from ragbed.api.results import Run, only_path, run_folders, several
 from ragbed.api.spec import LayoutOptions
 from ragbed.api.specification import check_path, fields_of, takes
 from ragbed.data.output import BinarySink
@@ -250,7 +250,7 @@ def merge(spec: MergeSpec) -> Result:
     from ragbed.analysis.judging import FOLDER as JUDGES
     from ragbed.runs.merging import merge as merge_runs
 
-    folders = list(dict.fromkeys(run_folder(run, "runs") for run in several(spec.runs, "runs")))
+    folders = list(dict.fromkeys(run_folders(spec.runs)))
     target = Path(spec.out)
     merged = merge_runs(folders, target)
     has_more = any((folder / name).exists() for folder in folders for name in (JUDGES, DIAGNOSES, "labels.jsonl"))
