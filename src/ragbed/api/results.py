@@ -18,7 +18,6 @@ from ragbed.schema import Lang
 if TYPE_CHECKING:
     import pandas
 
-    from ragbed.reporting.tables import Report
     from ragbed.runs.status import Status
 
 _ERROR_COLUMNS = ("model", "case", "repeat", "kind", "message", "traceback")
@@ -110,19 +109,9 @@ class Run:
             ['noise', 'noise curve']
         """
         from ragbed.analysis.locale import read_words
+        from ragbed.api.reports import read_report
 
-        return {table.name: table.as_table(read_words("en")) for table in self._report(scorer).tables}
-
-    def _report(self, scorer: str) -> Report:
-        from ragbed.analysis.run_cells import read_published, read_report_cells
-        from ragbed.reporting.tables import make_report
-        from ragbed.runs.display_names import read_row_names
-        from ragbed.scoring import open_scorers
-
-        open_scorers([scorer])
-        names = read_row_names([self.folder])
-        cells, published = read_report_cells([self.folder], [scorer]), read_published([self.folder], names.labels)
-        return make_report([str(self.folder)], cells, scorer, names=names.shown, published=published)
+        return {table.name: table.as_table(read_words("en")) for table in read_report([self.folder], scorer).tables}
 
     def table(self, name: str, scorer: str = "robust") -> Table:
         """Return one of the report's tables.
@@ -152,7 +141,11 @@ class Run:
             >>> row["value"], row["n"], row["errors"], 0 < row["low"] < row["high"]
             (1.0, 5, 0, True)
         """
-        return Table([cell.as_json() for cell in self._report(scorer).cells], f"Metrics of {self.folder}")
+        from ragbed.analysis.run_cells import read_report_cells
+
+        return Table(
+            [cell.as_json() for cell in read_report_cells([self.folder], [scorer])], f"Metrics of {self.folder}"
+        )
 
     def trials(self, scorer: str = "robust") -> Iterator[dict[str, Any]]:
         """Yield every case with its response and scores, as written by `ragbed export RUN --to jsonl`.
@@ -207,11 +200,12 @@ class Run:
             True
         """
         from ragbed.analysis.locale import read_words
+        from ragbed.api.reports import read_report
         from ragbed.reporting.figures import make_figures
         from ragbed.reporting.pages.charts.layout import PICTURES
 
         check_choice("locale", locale, get_args(Lang))
-        charts = make_figures(self._report(scorer).shown, scorer, read_words(locale))
+        charts = make_figures(read_report([self.folder], scorer).shown, scorer, read_words(locale))
         return [Figure(chart.name, chart.title, PICTURES["svg"](chart).decode()) for chart in charts]
 
     def __repr__(self) -> str:
