@@ -122,8 +122,8 @@ def _warn_of_infeasible(job: Job, message: Callable[[str], None]) -> None:
     if infeasible:
         cases, were = ("case has", "was") if infeasible == 1 else ("cases have", "were")
         message(
-            f"{infeasible:,} {cases} no such mix of documents and {were} not run. `ragbed.cases` with the same data "
-            "and options counts them by reason."
+            f"{infeasible:,} {cases} no such mix of documents and {were} not run. `ragbed.export` with the same "
+            "data and options and to='jsonl' counts them by reason."
         )
 
 
