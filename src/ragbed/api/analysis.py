@@ -11,11 +11,11 @@ from ragbed.analysis.diagnosis.classify import DiagnosisCounts
 from ragbed.analysis.diagnosis.records import NAMES, Diagnosis, Evidence
 from ragbed.analysis.diagnosis.summary import UNCLASSIFIED, by_group, source_shares, type_shares
 from ragbed.analysis.judging.validation import MIN_LABELS, MIN_QUESTIONS, TRUSTED
-from ragbed.api.calling import identify_functions, open_caller, with_request_options
+from ragbed.api.calling import identify_functions, open_caller
 from ragbed.api.job_specs import CompareSpec, DiagnoseSpec, JudgeSpec, PowerSpec, RankSpec
 from ragbed.api.layout import split
 from ragbed.api.progress import Progress, open_progress
-from ragbed.api.request_options import with_limit
+from ragbed.api.request_options import apply_options, with_limit
 from ragbed.api.results import run_folder, run_folders
 from ragbed.api.specification import Values, takes
 from ragbed.errors import UnknownName, UsageError, option
@@ -134,7 +134,7 @@ def judge(spec: JudgeSpec) -> Result:
         for criterion in _read_criteria(spec.criteria):
             scope = replace(_scope(folder, criterion, spec.testbeds), only_unsure=spec.unsure)
             sampling = Sampling(temperature=criterion.temperature, choices=criterion.words)
-            sampling = with_request_options(with_limit(sampling, spec.max_tokens), spec)
+            sampling = apply_options(with_limit(sampling, spec.max_tokens), spec)
             planned.append((scope, sampling, scope.folder(sampling, identify_functions(spec.model))))
         caller.pay_earlier_calls((place for *_, place in planned), budget)
         for scope, sampling, place in planned:

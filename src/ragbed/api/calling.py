@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from ragbed.api.objects import ModelLike, ModelSource, System, is_model, read_models
 from ragbed.api.progress import Progress
-from ragbed.api.request_options import read_headers, read_request_options
+from ragbed.api.request_options import read_headers
 from ragbed.api.spec import CallOptions, RunSpec
 from ragbed.environment import cache_file, data_dir, variables
 from ragbed.errors import DataError, RagbedError, UsageError, option
@@ -60,13 +60,6 @@ def open_engine(spec: CallOptions, message: Callable[[str], None]) -> LocalEngin
     return RayEngine(spec.cluster, ReplicaSpec(spec.replicas or 1, cpus, spec.gpus_per_replica or 0.0), message)
 
 
-def with_request_options(sampling: Sampling, spec: CallOptions) -> Sampling:
-    """Return the sampling parameters with the request options applied."""
-    from msgspec import structs
-
-    return structs.replace(sampling, **read_request_options(spec))
-
-
 def open_model(
     source: ModelSource, sampling: Sampling, spec: CallOptions, engine: LocalEngine, corpora: Corpora
 ) -> Model:
@@ -84,7 +77,7 @@ def open_model(
     config = ModelConfig(
         source.name,
         variables(),
-        with_request_options(sampling, spec),
+        sampling,
         RetryPolicy(attempt_s=timeout, item_s=max(RetryPolicy().item_s, 5 * timeout)),
         spec.max_connections,
         spec.rpm,

@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from msgspec import structs
+from msgspec import json, structs
 
 from ragbed.api.calling import (
     check_models,
@@ -22,12 +22,11 @@ from ragbed.api.calling import (
     read_budget,
     read_prices,
     warn_of_languages,
-    with_request_options,
 )
 from ragbed.api.data_objects import read_data
 from ragbed.api.layout import read_layout, read_strategies, split
 from ragbed.api.objects import ModelSource, System, brief, read_models
-from ragbed.api.request_options import AUTO, NONE, settings_of, with_limit
+from ragbed.api.request_options import AUTO, NONE, apply_options, with_limit
 from ragbed.api.spec import RunSpec
 from ragbed.environment import cache_file
 from ragbed.errors import UnknownName, UsageError, option, refuse_unused
@@ -223,7 +222,7 @@ def _sampling(spec: RunSpec) -> Sampling:
     """Return the spec's sampling parameters; missing values come from the preset or the defaults."""
     if spec.preset is not None and spec.preset not in PRESETS:
         raise UnknownName("preset", spec.preset, PRESETS)
-    sampling = with_request_options(Sampling() if spec.preset is None else PRESETS[spec.preset].sampling, spec)
+    sampling = apply_options(Sampling() if spec.preset is None else PRESETS[spec.preset].sampling, spec)
     if spec.top_p is not None:
         sampling = structs.replace(sampling, top_p=spec.top_p)
     has_own_limit = spec.preset is not None and spec.max_tokens is None
@@ -241,7 +240,9 @@ def _stored_sampling(sampling: Sampling, spec: RunSpec) -> dict[str, str]:
     limit = AUTO if sampling.raises_limit else str(sampling.max_tokens)
     temperature = NONE if sampling.temperature is None else str(sampling.temperature)
     stored = {"temperature": temperature, "top_p": str(sampling.top_p), "max_tokens": limit}
-    return stored | settings_of(spec)
+    options = {name: getattr(spec, name) for name in ("reasoning_effort", "thinking", "seed_model")}
+    stored |= {name: str(value) for name, value in options.items() if value is not None}
+    return stored | ({"extra_body": json.encode(spec.extra_body, order="sorted").decode()} if spec.extra_body else {})
 
 
 def _new_folder(model: str) -> Path:
