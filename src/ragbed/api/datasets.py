@@ -54,9 +54,7 @@ def lint(spec: LintSpec) -> Result:
     from ragbed.analysis.linting import DatasetCheck, choose_rules
     from ragbed.analysis.linting.checker import SEVERITIES
 
-    rules = choose_rules(
-        None if spec.only is None else split(spec.only, "only"), [] if spec.skip is None else split(spec.skip, "skip")
-    )
+    rules = choose_rules(None if spec.only is None else split(spec.only, "only"), split(spec.skip, "skip"))
     questions: Questions = {}
     reports: list[DatasetCheck] = []
     with open_progress(spec.progress) as shown:

@@ -85,7 +85,7 @@ def read_langs(values: Values) -> tuple[Lang, ...]:
 
 def read_strategies(values: Values | None) -> list[str]:
     """Return the prompting strategies given by `strategies`."""
-    names = [] if values is None else split(values, "strategies")
+    names = split(values, "strategies")
     names = list(STRATEGIES) if names == ["all"] else names
     shown = [profile_name(name) for name in names]
     if twice := [name for name in shown if shown.count(name) > 1 or (name in STRATEGIES and name not in names)]:
@@ -93,12 +93,14 @@ def read_strategies(values: Values | None) -> list[str]:
     return names
 
 
-def split(values: Values, parameter: str) -> list[str]:
-    """Return the values of a multi-value parameter, without duplicates.
+def split(values: Values | None, parameter: str) -> list[str]:
+    """Return the values of a multi-value parameter, without duplicates; None stands for no values.
 
     Raises:
         UsageError: A value is empty.
     """
+    if values is None:
+        return []
     texts = (
         [str(value) for value in values] if isinstance(values, Iterable) and not isinstance(values, str) else [values]
     )

@@ -110,7 +110,7 @@ def plan_run(spec: RunSpec, message: Callable[[str], None] = _LOGGER.warning) ->
     engine = open_engine(spec, message)
     try:
         models = [open_model(source, sampling, spec, engine, {**corpora, **searched}) for source in sources]
-        provided = [_PROVIDED.get(testbed.name, "documents") for testbed in testbeds]
+        provided: list[Provides] = [_PROVIDED.get(testbed.name, "documents") for testbed in testbeds]
         check_models(models, provided, settings.corpora, prompted=bool(strategies))
         _check_batch(spec, models)
         if searched:
@@ -194,7 +194,7 @@ def read_gates(spec: RunSpec) -> tuple[list[Floor], list[str]]:
     Raises:
         UsageError: A scorer does not exist, or a gate is invalid.
     """
-    names = [] if spec.scorer is None else split(spec.scorer, "scorer")
+    names = split(spec.scorer, "scorer")
     if not spec.fail_under and not names:
         return [], []
     from ragbed.analysis.gates import parse_floor

@@ -167,7 +167,7 @@ def _describe(spec: RunCommandSpec, job: Job, cells: Sequence[ConditionRow]) -> 
     from ragbed.api.analysis import describe_gates
     from ragbed.runs.status import read_rest
 
-    parts, notes = describe_cells(cells, job.folder, [] if spec.scorer is None else split(spec.scorer, "scorer"))
+    parts, notes = describe_cells(cells, job.folder, split(spec.scorer, "scorer"))
     if any(cell.condition.testbed == "own-rag" for cell in cells):
         parts = ["\n".join(describe_run(job.folder)) + "\n", *parts]
     more, explanations = _describe_other_tables(job)
