@@ -37,6 +37,14 @@ def test_cases_of_items_in_memory() -> None:
     assert (case.data, case.question, len(case.documents)) == ("mine", "Who won?", 2)
 
 
+def test_items_in_memory_may_have_a_given_language_and_documents(tmp_path: Path) -> None:
+    (tmp_path / "ann.txt").write_text("Ann won.")
+    items = [{"id": "1", "query": "Who won?", "answer": "Ann", "positive": ["Ann won."] * 3, "negative": ["No."] * 3}]
+    for options in ({"data_lang": "en"}, {"docs": tmp_path}):
+        (case,) = ragbed.cases(items, testbeds="noise", noise=0.5, num_docs=2, **options)
+        assert case.question == "Who won?"
+
+
 def test_lint_keeps_the_first_findings_or_all(tmp_path: Path) -> None:
     path = tmp_path / "mine.json"
     bad = {"query": "Who won?", "answer": "Ann Lee", "positive": ["Ann Lee"], "negative": ["Ann Lee"]}

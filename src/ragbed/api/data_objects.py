@@ -159,6 +159,8 @@ def read_data(
     from ragbed.data.catalog import open_data
     from ragbed.data.questions_file import is_question_row, is_questions_file
 
+    if lang is not None and lang not in get_args(Lang):
+        raise UnknownName("language", lang, get_args(Lang))
     given: Any = data
     if isinstance(data, Mapping) and {"question", "query"} & data.keys():
         raise UsageError("`data` is a single item, but a list of items is expected: data=[{…}, …].")
@@ -175,7 +177,8 @@ def read_data(
             has_name = bool(equals) and not Path(value).exists()
             path = Path(after if has_name else value)
             if "://" in str(value) or not is_questions_file(path):
-                datasets += open_data([f"{label}={value}" if label else str(value)])
+                opened = open_data([f"{label}={value}" if label else str(value)])
+                datasets += [_complete(dataset, folder, lang) for dataset in opened]
             else:
                 name = label or (before if has_name else path.stem)
                 datasets.append(_open_questions(name, path, folder, lang, tell))
@@ -191,20 +194,14 @@ def read_data(
             datasets.append(_open_questions(name, rows, folder, lang, tell))
         else:
             lines = (_encode(name, number, row) + b"\n" for number, row in enumerate(rows))
-            datasets.append(_keep(_GivenItems, name, lines))
-    if folder is not None:
-        datasets = [replace(one, folder=folder) if one.folder is None else one for one in datasets]
+            datasets.append(_keep(_GivenItems, name, lines, folder, lang))
     names = [dataset.name for dataset in datasets]
     if twice := [name for name, count in Counter(names).items() if count > 1]:
         rename = "Rename one with NAME=PATH"
         if any(isinstance(dataset, _GivenItems) for dataset in datasets):
             rename = "Give each its own name: data={'NAME': …, 'OTHER': …}"
         raise UsageError(f"{names.count(twice[0])} datasets are named {twice[0]!r}. {rename}.")
-    if lang is None:
-        return datasets
-    if lang not in get_args(Lang):
-        raise UnknownName("language", lang, get_args(Lang))
-    return [one if one.folder else one.in_language(cast("Lang", lang)) for one in datasets]
+    return datasets
 
 
 def _open_questions(
@@ -224,16 +221,25 @@ def _open_questions(
         lines = "".join(f"\n  {one.line}: {one.question} – {one.reason}." for one in missing[:_SHOWN])
         more = f"\n  … and {len(missing) - _SHOWN} more; `ragbed build qa` lists all" if len(missing) > _SHOWN else ""
         tell(f"{len(missing)} of {counted(len(rows), 'question')} without evidence in {docs.path}:{lines}{more}")
-    return _keep(Dataset, name, map(native.to_line, items), docs)
+    return _keep(Dataset, name, map(native.to_line, items), docs, lang)
 
 
-def _keep(kind: type[Dataset], name: str, lines: Iterable[bytes], docs: DocumentFolder | None = None) -> Dataset:
+def _keep(
+    kind: type[Dataset], name: str, lines: Iterable[bytes], docs: DocumentFolder | None, lang: str | None
+) -> Dataset:
     """Return items as a dataset, in a temporary file that is deleted along with the object."""
-    place = Path(tempfile.mkdtemp(prefix="ragbed-"))
-    dataset = kind(name, place / f"{name}.jsonl", folder=docs)
+    content, place = b"".join(lines), Path(tempfile.mkdtemp(prefix="ragbed-"))
+    (place / f"{name}.jsonl").write_bytes(content)
+    dataset = _complete(kind(name, place / f"{name}.jsonl"), docs, lang)
     weakref.finalize(dataset, shutil.rmtree, place, ignore_errors=True)
-    dataset.path.write_bytes(b"".join(lines))
     return dataset
+
+
+def _complete(dataset: Dataset, docs: DocumentFolder | None, lang: str | None) -> Dataset:
+    """Return a dataset with the documents that its questions are about, or with the language of its items."""
+    if docs is not None:
+        return replace(dataset, folder=docs)
+    return dataset if lang is None else dataset.in_language(cast("Lang", lang))
 
 
 class _GivenItems(Dataset):
