@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from ragbed.analysis.diagnosis.classify import DiagnosisCounts
 from ragbed.analysis.diagnosis.records import NAMES, Diagnosis, Evidence
 from ragbed.analysis.diagnosis.summary import UNCLASSIFIED, by_group, source_shares, type_shares
-from ragbed.analysis.judging.validation import MIN_LABELS, MIN_QUESTIONS, TRUSTED
+from ragbed.analysis.judging.rates import MIN_LABELS, MIN_QUESTIONS, TRUSTED
 from ragbed.api.calling import identify_functions, open_caller, with_request_options
 from ragbed.api.job_specs import CompareSpec, DiagnoseSpec, JudgeSpec, PowerSpec, RankSpec
 from ragbed.api.layout import split
@@ -120,7 +120,7 @@ def judge(spec: JudgeSpec) -> Result:
         1.0
     """
     from ragbed.analysis.judging.labels import check_unlabelled, read_labels
-    from ragbed.analysis.judging.validation import CriterionJudgements, write_sample
+    from ragbed.analysis.judging.rates import CriterionJudgements, write_sample
     from ragbed.models.base import Sampling
     from ragbed.runs.display_names import read_names, short_names
 
