@@ -6,10 +6,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from ragbed.analysis.diagnosis.classify import DiagnosisCounts
 from ragbed.analysis.diagnosis.records import NAMES, Diagnosis, Evidence
-from ragbed.analysis.diagnosis.summary import UNCLASSIFIED, by_group, source_shares, type_shares
-from ragbed.analysis.judging.validation import MIN_LABELS, MIN_QUESTIONS, TRUSTED
+from ragbed.analysis.diagnosis.summary import UNCLASSIFIED, DiagnosisCounts, by_group, shares_of
+from ragbed.analysis.judging.rates import MIN_LABELS, MIN_QUESTIONS, TRUSTED
 from ragbed.api.calling import identify_functions, open_caller
 from ragbed.api.job_specs import CompareSpec, DiagnoseSpec, JudgeSpec, PowerSpec, RankSpec
 from ragbed.api.layout import split
@@ -119,7 +118,7 @@ def judge(spec: JudgeSpec) -> Result:
     from ragbed.analysis.judging.criteria import CRITERIA
     from ragbed.analysis.judging.judge_run import Scope
     from ragbed.analysis.judging.labels import check_unlabelled, read_labels
-    from ragbed.analysis.judging.validation import CriterionJudgements, write_sample
+    from ragbed.analysis.judging.rates import CriterionJudgements, write_sample
     from ragbed.models.base import Sampling
     from ragbed.runs.display_names import read_names, short_names
     from ragbed.runs.store import open_store
@@ -202,8 +201,7 @@ def diagnose(spec: DiagnoseSpec) -> Result:
         'false refusal'
     """
     from ragbed.analysis.causes import describe_run
-    from ragbed.analysis.diagnosis.classify import diagnose_run
-    from ragbed.analysis.diagnosis.summary import write_diagnoses
+    from ragbed.analysis.diagnosis.summary import diagnose_run, write_diagnoses
     from ragbed.analysis.run_cells import is_monitored
     from ragbed.runs.display_names import read_names
 
@@ -278,9 +276,9 @@ def tabulate_shares(
     """
     rows: list[dict[str, object]] = []
     shown: list[dict[str, Cell]] = []
-    meanings, share = dict[str, str](NAMES), type_shares if column == "type" else source_shares  # type: ignore[arg-type]
+    meanings = dict[str, str](NAMES)  # type: ignore[arg-type]
     for group, found in by_group(diagnoses).items():
-        for one in share(found, is_monitored=is_monitored):
+        for one in shares_of(found, column, is_monitored=is_monitored):
             if one.errors or one.name == UNCLASSIFIED:
                 counts = {column: one.name, "errors": one.errors, "wrong": one.n}
                 meaning = {"meaning": meanings.get(one.name, "")} if column == "type" else {}

@@ -43,7 +43,7 @@ from ragbed.testbeds.search.settings import parse_search
 from ragbed.text import split_sentences
 
 if TYPE_CHECKING:
-    from ragbed.analysis.gates import Floor
+    from ragbed.analysis.gates import CellSelector
     from ragbed.analysis.stopping import MonitoringRule
     from ragbed.data import Dataset
     from ragbed.models.base import Model
@@ -188,7 +188,7 @@ def _stored_settings(
     return stored | ({} if spec.preset is None else {"preset": spec.preset})
 
 
-def read_gates(spec: RunSpec) -> tuple[list[Floor], list[str]]:
+def read_gates(spec: RunSpec) -> tuple[list[CellSelector], list[str]]:
     """Return the gates that `fail_under` defines, and the scorers that are not built in.
 
     Raises:
@@ -205,7 +205,7 @@ def read_gates(spec: RunSpec) -> tuple[list[Floor], list[str]]:
     return [parse_floor(text, own) for text in spec.fail_under], own
 
 
-def _open_rule(spec: RunSpec, floors: Sequence[Floor], models: int) -> MonitoringRule | None:
+def _open_rule(spec: RunSpec, floors: Sequence[CellSelector], models: int) -> MonitoringRule | None:
     """Return the rule that stops a run once the conditions of `until` are met."""
     if not spec.until:
         return None

@@ -199,8 +199,7 @@ def read_report(
     """
     from ragbed.analysis.causes import read_causes
     from ragbed.analysis.diagnosis.summary import read_diagnoses
-    from ragbed.analysis.judging.rates import read_judged_cells
-    from ragbed.analysis.judging.validation import read_corrected_cells
+    from ragbed.analysis.judging.rates import read_corrected_cells, read_judged_cells
     from ragbed.analysis.run_cells import conditions_in, count_results, is_monitored, read_published, read_report_cells
     from ragbed.analysis.trials.columns import SCORERS
     from ragbed.reporting.tables import make_report
