@@ -40,7 +40,7 @@ place = "pages"
 [checks]
 {check}
 [ranking]
-encoder = "e5-static"
+encoder = "bm25"
 tokens = 150
 [pools]
 supports = 1

@@ -62,7 +62,7 @@ def _build(folder: Path, pages: int) -> bool:
         sources=(RecipeSource(kind="folder", place=str(folder / "pages")),),
         wanted=RecipeCounts(base=300, integration=100),
         questions=RecipeQuestions(per_section=1, surplus=1.5),
-        ranking=RecipeRanking(encoder="e5-static"),
+        ranking=RecipeRanking(encoder="bm25"),
         pools=RecipePools(supports=2),
     )
     watch, total_s, generator = _Watch(), 0.0, _Generator()

@@ -180,7 +180,7 @@ def _build(
         langs=(lang,),
         wanted=RecipeCounts(base=10_000),
         questions=RecipeQuestions(per_section=20),
-        ranking=RecipeRanking(encoder="e5-static"),
+        ranking=RecipeRanking(encoder="bm25"),
         pools=RecipePools(supports=1, distracts=2, sources=1),
     )
     build = Build(folder / "build", recipe, date(2026, 11, 15), model.ask)

@@ -27,7 +27,7 @@ def test_bad_documents_are_rejected_and_the_rest_is_built(tmp_path: Path) -> Non
     (docs / "attack.md").write_text(f"The Orsa Tower was opened in 1931. {ATTACK} " * 9)
     recipe = ragbed.build_init(docs, model="scripted/echo", out=tmp_path / "docs.toml", trial=0)
     path = Path(recipe["path"])
-    text = path.read_text("utf-8").replace("[ranking]", '[ranking]\nencoder = "e5-static"')
+    text = path.read_text("utf-8").replace("[ranking]", '[ranking]\nencoder = "bm25"')
     path.write_text(text)
     result = ragbed.build(recipe["path"], out=tmp_path / "out", progress=False)
     rejects = map(json.loads, (tmp_path / "out/steps/articles.rejects.jsonl").read_text("utf-8").splitlines())

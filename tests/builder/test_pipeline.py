@@ -51,7 +51,7 @@ surplus = 3
 engine = "world"
 hits = 20
 [ranking]
-encoder = "e5-static"
+encoder = "bm25"
 [pools]
 distracts = 3
 """

@@ -41,7 +41,7 @@ def ranked(build: Build) -> tuple[Pool, list[Reject]]:
     return one, [one for one in found if isinstance(one, Reject)]
 
 
-@pytest.mark.parametrize("encoder", ["e5-static", "e5"])
+@pytest.mark.parametrize("encoder", ["bm25", "e5"])
 def test_the_passage_that_answers_comes_first_and_other_languages_do_not_come(tmp_path: Path, encoder: str) -> None:
     one, rejects = ranked(lay_out(tmp_path, RecipeRanking(encoder=encoder, tokens=60)))
     assert one.passages[0].text.startswith(BRIDGE)
@@ -51,7 +51,7 @@ def test_the_passage_that_answers_comes_first_and_other_languages_do_not_come(tm
 
 
 def test_so_many_passages_stay_and_kept_vectors_are_used(tmp_path: Path) -> None:
-    build = lay_out(tmp_path, RecipeRanking(encoder="e5-static", top=1, tokens=60))
+    build = lay_out(tmp_path, RecipeRanking(top=1, tokens=60))
     one, _ = ranked(build)
     assert [passage.text[: len(BRIDGE)] for passage in one.passages] == [BRIDGE]
     with closing(sqlite3.connect(build.kept / "pages.db")) as file:

@@ -42,7 +42,7 @@ licence = "CC0"
 per_section = 1
 surplus = 2
 [ranking]
-encoder = "e5-static"
+encoder = "bm25"
 [pools]
 distracts = 3
 """

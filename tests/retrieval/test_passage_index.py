@@ -27,7 +27,6 @@ def test_the_ranking_is_that_of_bm25(chunk: int, monkeypatch: pytest.MonkeyPatch
         expected = sorted((at for at in range(len(TEXTS)) if scores[at] > 0), key=lambda at: (-scores[at], at))
         assert index.search(query, 10) == expected
         assert index.search(query, 1) == expected[:1]
-    assert [index.text(number) for number in range(len(TEXTS))] == TEXTS
 
 
 def test_a_query_without_known_words_finds_nothing_and_ties_are_in_order() -> None:

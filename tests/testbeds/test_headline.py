@@ -13,7 +13,7 @@ import pytest
 from msgspec import structs
 
 from ragbed.analysis.comparison import open_side
-from ragbed.analysis.diagnosis.classify import diagnose_trial
+from ragbed.analysis.diagnosis.summary import diagnose_trial
 from ragbed.analysis.metrics.prompting import WANTED
 from ragbed.analysis.overview import ConditionRow
 from ragbed.analysis.run_cells import read_report_cells

@@ -26,8 +26,9 @@ from ragbed.builder.search import Query, SearchContext, SearchEngine, SearchFail
 from ragbed.builder.web.ordered_tasks import drain
 from ragbed.builder.web.page_cache import PageCache
 from ragbed.errors import RagbedError
-from ragbed.retrieval import open_encoder
+from ragbed.retrieval import BM25, open_encoder
 from ragbed.retrieval.base import Encoder, Matrix, best
+from ragbed.retrieval.passage_index import LexicalIndex
 from ragbed.schema import Article, Hit, Passage, Reject
 
 HITS_STEP = "hits"
@@ -119,9 +120,12 @@ def _rank(build: Build, draft: Draft, found: Sequence[Article], keep: PageCache)
     if not passages:
         yield reject(RANKING_STEP, draft.question, "no-pages", "none of the search results could be fetched and read")
         return
-    encoder, identity = _open_once(encoder_of(build.recipe, draft.lang))
-    vectors = _encode(encoder, identity, [passage.text for passage in passages], keep)
-    scores: Matrix = vectors @ encoder.encode([draft.question], "question").vectors[0]
+    texts = [passage.text for passage in passages]
+    if (name := encoder_of(build.recipe, draft.lang)) == BM25:
+        scores: Matrix = LexicalIndex(texts).scores(draft.question)
+    else:
+        encoder, identity = _open_once(name)
+        scores = _encode(encoder, identity, texts, keep) @ encoder.encode([draft.question], "question")[0]
     nearest = best(scores, build.recipe.ranking.top)
     yield Pool(question=draft.id, passages=tuple(passages[place] for place in nearest))
 
@@ -132,7 +136,7 @@ def _encode(encoder: Encoder, identity: str, texts: Sequence[str], keep: PageCac
     stored = {key: keep.find_answer(key) for key in keys}
     missing = {key: text for key, text in zip(keys, texts, strict=True) if stored[key] is None}
     if missing:
-        vectors = encoder.encode(list(missing.values()), "passage").vectors.astype(np.float32)
+        vectors = encoder.encode(list(missing.values()), "passage").astype(np.float32)
         for key, vector in zip(missing, vectors, strict=True):
             stored[key] = vector.tobytes()
             keep.keep_answer(key, stored[key] or b"")

@@ -17,7 +17,7 @@ from ragbed.builder.search import find_engine
 from ragbed.builder.sources import SOURCES
 from ragbed.errors import DataError, UnknownName, UsageError, explain_failed_read
 from ragbed.io.locations import read_regular
-from ragbed.retrieval import find_encoder
+from ragbed.retrieval import BM25, find_encoder
 from ragbed.schema import Lang
 
 _MAX_NUMBER = 10_000_000  # upper limit for counts of items or tokens, higher than any build needs
@@ -80,7 +80,8 @@ class RecipeSearch(_Part, frozen=True, kw_only=True):
 class RecipeRanking(_Part, frozen=True, kw_only=True):
     """The settings for selecting passages."""
 
-    encoder: str = "e5"  # the weights of e5 are part of a Python package, so nothing is downloaded
+    # The encoder, or bm25. The weights of e5 are part of a Python package, so nothing is downloaded.
+    encoder: str = "e5"
     encoders: dict[Lang, str] = {}  # encoders by language; the paper uses one for each language
     top: Positive = 30  # maximum number of passages per question, as in the paper
     tokens: Positive = 300  # maximum length of a passage in tokens, as in the paper
@@ -167,7 +168,8 @@ def _check(path: Path, recipe: Recipe) -> None:
     if not re.fullmatch(r"[\w.-]{1,80}", recipe.name) or not recipe.name.strip("."):
         raise DataError(path, f"{recipe.name!r} is not valid; use only letters, digits, -, _ and .", field="name")
     for lang in recipe.langs:
-        find_encoder(encoder_of(recipe, lang))
+        if (encoder := encoder_of(recipe, lang)) != BM25:
+            find_encoder(encoder)
     days = {"since": recipe.since, "search.after": recipe.search.after, "search.before": recipe.search.before}
     for name, day in days.items():
         check_day(day, f"{path}: {name}")

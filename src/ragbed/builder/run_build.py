@@ -24,7 +24,7 @@ from ragbed.data.native import to_line
 from ragbed.errors import option
 from ragbed.io.jsonl import write_whole
 from ragbed.io.pins import hash_file
-from ragbed.retrieval import open_encoder
+from ragbed.retrieval import BM25, open_encoder
 from ragbed.runs.lock import hold
 from ragbed.schema import Article, Item
 
@@ -107,7 +107,9 @@ def write_lock(build: Build, state: State, files: Mapping[str, str]) -> None:
         canary=f"ragbed-canary-{hashlib.sha256(seed).hexdigest()[:32]}",
         recipe=build.recipe,
         models=find_identities(build.folder / CALLS, models_of(build.recipe)),
-        encoders={lang: f"{name} {open_encoder(name).identity()}" for lang, name in encoders.items()},
+        encoders={
+            lang: name if name == BM25 else f"{name} {open_encoder(name).identity()}" for lang, name in encoders.items()
+        },
         prompts={name: prompt_hash(name) for name in PROMPTS} | {"closed-book": closed_book_hash()},
         sources={article.url: article.sha256 for article in build.read("articles", Article)},
         pages={page.hit: page.article.sha256 for page in build.read("pages", FetchedPage)},

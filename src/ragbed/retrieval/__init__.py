@@ -19,21 +19,13 @@ from ragbed.plugins import find_part
 if TYPE_CHECKING:
     from ragbed.retrieval.base import Encoder
 
-# The default encoder: the best in both languages among the encoders whose weights are included in a Python package (see
-# DEPENDENCIES.md).
-DEFAULT = "e5"
+BM25 = "bm25"  # in place of an encoder: rank passages by their words (`passage_index.py`), hundreds of times as fast
 
 
 def _e5() -> Encoder:
-    from ragbed.retrieval.e5 import E5, load_weights
+    from ragbed.retrieval.e5 import E5
 
-    return E5(load_weights())
-
-
-def _e5_static() -> Encoder:
-    from ragbed.retrieval.e5 import E5Static, load_weights
-
-    return E5Static(load_weights())
+    return E5()
 
 
 def _sentence(name: str, source: str) -> Encoder:
@@ -45,7 +37,6 @@ def _sentence(name: str, source: str) -> Encoder:
 # Functions that open encoders, by name. In addition, `st/<repository or folder>` opens any sentence-transformers model.
 ENCODERS: dict[str, Callable[[], Encoder]] = {
     "e5": _e5,
-    "e5-static": _e5_static,
     "all-mpnet-base-v2": lambda: _sentence("all-mpnet-base-v2", "sentence-transformers/all-mpnet-base-v2"),
     "m3e-base": lambda: _sentence("m3e-base", "moka-ai/m3e-base"),
 }
@@ -58,7 +49,7 @@ def find_encoder(name: str) -> Callable[[], Encoder]:
         if not source:
             raise UsageError("encoder st/: the model name is missing. Use st/<repository or folder>.")
         return lambda: _sentence(name, source)
-    return find_part(plugins.ENCODERS, name, ENCODERS, "st/<repository or folder>")
+    return find_part(plugins.ENCODERS, name, ENCODERS, BM25, "st/<repository or folder>")
 
 
 def open_encoder(name: str) -> Encoder:

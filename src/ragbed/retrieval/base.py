@@ -6,7 +6,6 @@ The dot product of two vectors is the similarity of their texts.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Literal, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
@@ -15,14 +14,6 @@ from numpy.typing import NDArray
 Matrix: TypeAlias = NDArray[np.float32]
 # Many encoders encode questions differently from passages.
 Role: TypeAlias = Literal["question", "passage"]
-
-
-@dataclass(frozen=True)
-class Encoded:
-    """Unit vectors, one row per text, and the indexes of texts that were truncated."""
-
-    vectors: Matrix
-    truncated: tuple[int, ...] = ()
 
 
 @runtime_checkable
@@ -34,8 +25,8 @@ class Encoder(Protocol):
     def identity(self) -> str:
         """Return the encoder's package, version and weights hash, for cache keys."""
 
-    def encode(self, texts: Sequence[str], role: Role) -> Encoded:
-        """Return one vector per text; batching a text with others changes its vector by at most 1e-5."""
+    def encode(self, texts: Sequence[str], role: Role) -> Matrix:
+        """Return one unit vector per text; batching a text with others changes its vector by at most 1e-5."""
 
 
 def to_unit(vectors: Matrix) -> Matrix:

@@ -7,12 +7,9 @@ same result. SQLite's FTS5 is not used: its queries take seconds with a million 
 from __future__ import annotations
 
 import re
-import tempfile
-import threading
-import weakref
 from array import array
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from itertools import accumulate, islice
 from math import log
 from typing import TYPE_CHECKING, NamedTuple
@@ -37,32 +34,6 @@ _RUN = re.compile(rf"[{_HAN}]+|[^\W_{_HAN}]+")
 _IS_HAN = re.compile(rf"[{_HAN}]")
 
 
-class _TextFile:
-    """A temporary file for passages, because a million of them would take up too much memory."""
-
-    def __init__(self) -> None:
-        self._file, self._ends = tempfile.TemporaryFile(), array("q", [0])  # noqa: SIM115 - open as long as the index
-        self._lock = threading.Lock()  # RAG systems may search in several threads at once
-        weakref.finalize(self, self._file.close)
-
-    def __len__(self) -> int:
-        return len(self._ends) - 1
-
-    def add(self, texts: Iterable[str]) -> Iterator[str]:
-        """Append texts to the file, and yield each of them."""
-        end = self._ends[-1]
-        for text in texts:
-            end += self._file.write(text.encode("utf-8", "surrogatepass"))
-            self._ends.append(end)
-            yield text
-
-    def read(self, number: int) -> str:
-        start, end = self._ends[number], self._ends[number + 1]
-        with self._lock:
-            self._file.seek(start)
-            return self._file.read(end - start).decode("utf-8", "surrogatepass")
-
-
 class _Postings(NamedTuple):
     """The posting lists for a chunk of passages: for each word, the passages that contain it, and its count in each."""
 
@@ -76,13 +47,13 @@ class LexicalIndex:
     """An index that ranks passages by BM25.
 
     Args:
-        texts: The passages.
+        texts: The passages, of which the index stores only the words.
     """
 
     def __init__(self, texts: Iterable[str]) -> None:
-        self._texts, self._numbers = _TextFile(), dict[str, int]()
+        self._numbers: dict[str, int] = {}
         self._chunks: list[_Postings] = []
-        lengths, frequency, remaining = array("f"), Counter[int](), iter(self._texts.add(texts))
+        lengths, frequency, remaining = array("f"), Counter[int](), iter(texts)
         while chunk := list(islice(remaining, _CHUNK)):
             postings = self._sort(chunk, len(lengths), lengths)
             self._chunks.append(postings)
@@ -107,17 +78,13 @@ class LexicalIndex:
         used, starts = np.unique(columns[0][order], return_index=True)
         return _Postings(used, np.append(starts, len(order)), columns[1][order], columns[2][order])
 
-    def text(self, number: int) -> str:
-        """Return the passage with the given index."""
-        return self._texts.read(number)
-
     def search(self, query: str, k: int) -> list[int]:
         """Return the indexes of the `k` best passages that share a word with the query, best first."""
         return best_places(self.scores(query), k)
 
     def scores(self, query: str) -> NDArray[np.float32]:
         """Return the score of each passage; 0 if it shares no word with the query."""
-        total, scores = len(self._texts), np.zeros(len(self._texts), np.float32)
+        total, scores = len(self._damp), np.zeros(len(self._damp), np.float32)
         for term in self._choose_terms(query):
             weight = log(1 + (total - self._frequency[term] + 0.5) / (self._frequency[term] + 0.5))
             for chunk in self._chunks:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ragbed.errors import RagbedError, UsageError
-from ragbed.retrieval.base import Encoded, Matrix, Role, to_unit
+from ragbed.retrieval.base import Matrix, Role, to_unit
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
@@ -40,18 +40,15 @@ class SentenceEncoder:
             digest.update(tensor.float().cpu().numpy().tobytes())
         return f"{self.name} sentence-transformers={__version__} sha256={digest.hexdigest()}"
 
-    def encode(self, texts: Sequence[str], role: Role) -> Encoded:
+    def encode(self, texts: Sequence[str], role: Role) -> Matrix:
         """Return one vector per text."""
         if not texts:
-            return Encoded(np.zeros((0, self._model.get_embedding_dimension() or 0), np.float32))
+            return np.zeros((0, self._model.get_embedding_dimension() or 0), np.float32)
         prompt = self._model.prompts.get(_PROMPT[role]) or ""
         # The tokenizer rejects unpaired surrogates.
         complete = [prompt + text.encode("utf-8", "replace").decode() for text in texts]
         vectors: Matrix = self._model.encode(complete, prompt="", convert_to_numpy=True, show_progress_bar=False)
-        most = self._model.max_seq_length
-        tokens = self._model.tokenizer(complete, truncation=False, verbose=False)["input_ids"] if most else []
-        truncated = tuple(index for index, found in enumerate(tokens) if len(found) > most)
-        return Encoded(to_unit(vectors.astype(np.float32)), truncated)
+        return to_unit(vectors.astype(np.float32))
 
 
 def _load(name: str, source: str) -> SentenceTransformer:

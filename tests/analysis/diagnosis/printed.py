@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from ragbed.analysis.diagnosis.classify import diagnose_trial
 from ragbed.analysis.diagnosis.records import Diagnosis
+from ragbed.analysis.diagnosis.summary import diagnose_trial
 from ragbed.analysis.diagnosis.trial import KnownAnswer
 from ragbed.runs.store import StoredResult
 from ragbed.schema import Answer, Case, Completion, Document, Expectation, Lang, Message, Stance

@@ -15,8 +15,7 @@ from ragbed.analysis.diagnosis.summary import (
     by_group,
     read_diagnoses,
     read_error_rows,
-    source_shares,
-    type_shares,
+    shares_of,
 )
 from ragbed.analysis.locale import read_words
 from ragbed.reporting.result_tables import tabulate_errors
@@ -37,16 +36,16 @@ def _one(item: int, *types: ErrorType, event: str | None = None) -> Diagnosis:
 
 
 def _share(name: str, *found: Diagnosis, is_monitored: bool = False) -> ErrorShare:
-    return next(one for one in type_shares(found, is_monitored=is_monitored) if one.name == name)
+    return next(one for one in shares_of(found, "type", is_monitored=is_monitored) if one.name == name)
 
 
 def test_the_unclassified_share_is_always_present() -> None:
-    shares = type_shares([_one(0, "E3"), _one(1, "E3", "E2")], is_monitored=False)
+    shares = shares_of([_one(0, "E3"), _one(1, "E3", "E2")], "type", is_monitored=False)
     counts = {share.name: (share.errors, share.n) for share in shares}
     assert counts == dict.fromkeys(NAMES, (0, 2)) | {"E2": (1, 2), "E3": (2, 2), "unclassified": (0, 2)}
-    sources = {share.name: share.errors for share in source_shares([_one(0, "E3"), _one(1)], is_monitored=False)}
+    sources = {share.name: share.errors for share in shares_of([_one(0, "E3"), _one(1)], "source", is_monitored=False)}
     assert {name for name, errors in sources.items() if errors} == {"distracts", "no answer"}
-    assert type_shares([], is_monitored=False) == []
+    assert not [*shares_of([], "type", is_monitored=False)]
 
 
 def test_errors_are_grouped_by_model_testbed_and_language() -> None:

@@ -12,10 +12,9 @@ import pytest
 from msgspec.structs import replace
 
 from ragbed.analysis.judging.criteria import CRITERIA
-from ragbed.analysis.judging.judge_run import Scope, judge_case, needs_judge, read_judgements
+from ragbed.analysis.judging.judge_run import Scope, judge_case, needs_judge
 from ragbed.analysis.judging.labels import Label
-from ragbed.analysis.judging.rates import read_judged_cells, tabulate
-from ragbed.analysis.judging.validation import MIN_QUESTIONS, read_corrected_cells
+from ragbed.analysis.judging.rates import MIN_QUESTIONS, CriterionJudgements, read_corrected_cells, read_judged_cells
 from ragbed.analysis.locale import read_words
 from ragbed.api.reports import read_report
 from ragbed.models.base import Sampling
@@ -98,7 +97,7 @@ def test_the_report_and_the_command_have_the_same_rates(run: Path) -> None:
     reported = {cell.scorer: cell.estimate.value for cell in read_judged_cells([run])}
     judges = ("made/judge", "made/shy")
     scope = Scope(run, CRITERIA["flag"])
-    cells = tabulate(scope, scope.replies(), read_judgements(scope.folder(Sampling()), scope.criterion, judges))
+    cells = CriterionJudgements(scope, scope.folder(Sampling()), judges).counts
     assert {f"judge {cell.judge}": cell.as_json()["rate"] for cell in cells} == reported
     assert reported == {"judge made/judge": 0.0, "judge made/shy": None}
     assert [tuple(cell.counts[name] for name in ("no", "empty", "errors")) for cell in cells] == [(2, 1, 1), (1, 1, 1)]

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 from ragbed.analysis.linting import RULES, DatasetCheck, LintFinding
-from ragbed.analysis.linting.rules import Fault, Questions, View
+from ragbed.analysis.linting.rules import Questions, View
 from ragbed.data import Dataset, rgb
 from ragbed.schema import Item, Passage
 from ragbed.text import guess_lang
@@ -36,14 +36,14 @@ def native_item(*passages: Passage, **fields: object) -> Item:
     return Item(**(known | fields), passages=passages)  # type: ignore[arg-type]
 
 
-def faults(rule: str, *items: Item) -> list[Fault]:
-    """Return the faults that a rule finds in a dataset of these items."""
+def findings(rule: str, *items: Item) -> list[LintFinding]:
+    """Return what a rule finds in a dataset of these items."""
     questions: Questions = {}
     views = [
         View("made", line, item, "native" if item.rgb is None else "rgb", questions)
         for line, item in enumerate(items, start=1)
     ]
-    return [fault for view in views for fault in RULES[rule].find(view)]
+    return [finding for view in views for finding in view.check(RULES[rule])]
 
 
 def check_file(path: Path, *rules: str) -> tuple[list[LintFinding], DatasetCheck]:

@@ -9,7 +9,7 @@ import pytest
 
 from ragbed.analysis.linting import RULES
 from ragbed.schema import Item, Passage
-from tests.analysis.linting.records import fact_item, faults, native_item, rgb_item
+from tests.analysis.linting.records import fact_item, findings, native_item, rgb_item
 
 ZH = "谁获得了这个奖？"
 PARTS = {"answer": ["Ann Lee", "Bo Ray"], "positive": [["Ann Lee won."], ["Bo Ray lost."]]}
@@ -87,14 +87,14 @@ SILENT: list[tuple[str, Item]] = [
 
 @pytest.mark.parametrize(("rule", "item", "expected"), FIRES)
 def test_a_rule_fires_where_it_should(rule: str, item: Item, expected: list[str]) -> None:
-    found = faults(rule, item)
-    assert [fault.where for fault in found] == expected
-    assert all(fault.message for fault in found)
+    found = findings(rule, item)
+    assert [finding.where for finding in found] == expected
+    assert all(finding.message for finding in found)
 
 
 @pytest.mark.parametrize(("rule", "item"), SILENT)
 def test_a_rule_is_silent_where_it_should(rule: str, item: Item) -> None:
-    assert faults(rule, item) == []
+    assert findings(rule, item) == []
 
 
 @pytest.mark.parametrize(
@@ -109,9 +109,9 @@ def test_a_rule_is_silent_where_it_should(rule: str, item: Item) -> None:
 )
 def test_an_answer_inside_a_longer_number_or_word_is_not_in_a_distractor(answer: str, text: str) -> None:
     """`gold-in-negative` found "6 months" in "36 months" and "2" in "2019": 12 of 12 findings were false."""
-    assert faults("gold-in-negative", rgb_item(answer=answer, negative=[text])) == []
-    (fault,) = faults("positive-without-gold", rgb_item(answer=answer, positive=[text]))
-    assert f"{answer} appears only in" in fault.message
+    assert findings("gold-in-negative", rgb_item(answer=answer, negative=[text])) == []
+    (finding,) = findings("positive-without-gold", rgb_item(answer=answer, positive=[text]))
+    assert f"{answer} appears only in" in finding.message
 
 
 def test_every_rule_has_a_positive_and_a_negative_case() -> None:
@@ -121,21 +121,21 @@ def test_every_rule_has_a_positive_and_a_negative_case() -> None:
 
 def test_a_duplicate_question_names_the_first_item() -> None:
     again = rgb_item()
-    (fault,) = faults("duplicate-question", rgb_item(), rgb_item("Who else?"), again)
-    assert (fault.where, fault.message) == ("query", "is also the question of item 0")
+    (finding,) = findings("duplicate-question", rgb_item(), rgb_item("Who else?"), again)
+    assert (finding.where, finding.message) == ("query", "is also the question of item 0")
 
 
 @pytest.mark.parametrize("order", [(0, 1), (1, 0)])
 def test_a_minimal_pair_may_share_its_question_but_not_a_third_item(order: tuple[int, int]) -> None:
     pair = (native_item(id="off"), native_item(id="on", twin="off"))
-    assert faults("duplicate-question", *(pair[at] for at in order)) == []
-    (fault,) = faults("duplicate-question", *(pair[at] for at in order), native_item(id="third"))
-    assert fault.message == f"is also the question of item {pair[order[0]].id}"
+    assert findings("duplicate-question", *(pair[at] for at in order)) == []
+    (finding,) = findings("duplicate-question", *(pair[at] for at in order), native_item(id="third"))
+    assert finding.message == f"is also the question of item {pair[order[0]].id}"
 
 
 def test_a_false_answer_as_a_list_has_slots() -> None:
     item = fact_item("red", ["blue", "green"], "red", "blue and green", query=ZH)
-    assert [faults(rule, item) for rule in ("gold-in-edit", "edit-without-fake")] == [[], []]
+    assert [findings(rule, item) for rule in ("gold-in-edit", "edit-without-fake")] == [[], []]
 
 
 @pytest.mark.parametrize("name", RULES)

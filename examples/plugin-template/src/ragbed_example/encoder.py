@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ragbed.retrieval.base import Encoded, Role
+from ragbed.retrieval.base import Matrix, Role
 
 WIDTH = 512  # length of a vector; few trigrams share an element
 
@@ -26,10 +26,10 @@ class Letters:
         """Return a text that changes whenever the vectors change."""
         return f"letters 1, {WIDTH}"
 
-    def encode(self, texts: Sequence[str], role: Role) -> Encoded:
+    def encode(self, texts: Sequence[str], role: Role) -> Matrix:
         """Return a vector of length 1 for each text; questions and passages are encoded alike."""
         vectors = np.zeros((len(texts), WIDTH), np.float32)
         for row, text in zip(vectors, texts, strict=True):
             for at in range(max(1, len(text) - 2)):
                 row[zlib.crc32(text[at : at + 3].lower().encode()) % WIDTH] += 1
-        return Encoded(vectors / np.linalg.norm(vectors, axis=1, keepdims=True))
+        return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)

@@ -15,7 +15,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from itertools import takewhile
-from typing import Literal, TypeAlias
 
 from ragbed.analysis.diagnosis.records import Evidence
 from ragbed.analysis.diagnosis.texts import YEAR, QuestionTerms, ordinals_in, take_apart, tokens, years_in
@@ -205,7 +204,7 @@ def _alone_around(trial: WrongTrial, mention: Mention) -> str:
 def find_misalignment(trial: WrongTrial) -> Iterator[Evidence]:
     """E6: the response gives the answer to one sub-question as the answer to another."""
     everything = sorted(mention for held in trial.held for mention in held)
-    for part, held in enumerate(trial.held):
+    for part, held in enumerate(trial.held if trial.has_parts else ()):
         # The sub-question that the text around each mention is about, if there is exactly one.
         spoken = [trial.spoken_of(text_around(trial.page.folded, mention, everything)) for mention in held]
         bound = [some[0] if len(some) == 1 else None for some in spoken]
@@ -273,25 +272,21 @@ def find_missing_evidence(trial: WrongTrial) -> Iterator[Evidence]:
         yield Evidence(type="E12", cue="; ".join(queries)[:_MAX_QUERIES] or None)
 
 
-AppliesTo: TypeAlias = Literal["every trial", "response", "parts"]
-
-# All rules, in the order in which their types are reported, with the trials to which they apply: those with a complete
-# response ("response"), or those of them whose question has several parts ("parts"). `records.NAMES` names the types.
-RULES: tuple[tuple[Callable[[WrongTrial], Iterator[Evidence]], AppliesTo], ...] = (
-    (find_distance, "response"),
-    (find_uncertainty, "response"),
-    (find_confusion, "response"),
-    (find_unanswered, "parts"),
-    (find_misalignment, "parts"),
-    (find_over_trust, "response"),
-    (find_over_refusal, "response"),
-    (find_failure, "every trial"),
-    (find_missing_evidence, "every trial"),
+# All rules, in the order in which their types are reported. `records.NAMES` names the types.
+RULES: tuple[Callable[[WrongTrial], Iterator[Evidence]], ...] = (
+    find_distance,
+    find_uncertainty,
+    find_confusion,
+    find_unanswered,
+    find_misalignment,
+    find_over_trust,
+    find_over_refusal,
+    find_failure,
+    find_missing_evidence,
 )
 
 
 def find_evidence(trial: WrongTrial) -> Iterator[Evidence]:
     """Yield the evidence for all error types of a trial."""
-    for find, applies_to in RULES:
-        if applies_to == "every trial" or (trial.has_response and (trial.has_parts or applies_to == "response")):
-            yield from find(trial)
+    for find in RULES if trial.has_response else (find_failure, find_missing_evidence):
+        yield from find(trial)

@@ -1,8 +1,7 @@
 """Have a model judge stored responses, and validate the judge against human labels.
 
-Data flows in one direction: `criteria` (the question) → `request` (a response as a case for the judge) → `judge_run`
-(a separate run) → `verdict` (the judge's answer) → `tally` (rates) and `validation` (agreement with human labels,
-corrected rates).
+Data flows in one direction: `criteria` (the questions and their verdicts) → `judge_run` (a separate run) → `labels`
+(those of people) → `rates` (rates, agreement with the labels, corrected rates).
 
 To add a criterion, write two prompt files and add a line to CRITERIA.
 """

@@ -6,7 +6,7 @@ It is stored inside the judged run's folder and can be resumed like any other ru
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from ragbed.analysis.judging import FOLDER
 from ragbed.analysis.judging.criteria import Criterion, Verdict
 from ragbed.io.locations import place_inside
-from ragbed.runs.store import StoredResult, open_scored, open_store
+from ragbed.runs.store import StoredResult, open_scored
 from ragbed.schema import Case, Completion, Message
 from ragbed.scoring import score
 from ragbed.testbeds.prompts.requests import case_of
@@ -69,7 +69,7 @@ class Scope:
     only_unsure: bool = False
 
     def settings(self) -> dict[str, str]:
-        """Return the settings of the judge's run, from which `open_scope` restores the scope."""
+        """Return the settings of the judge's run, from which reports restore the scope."""
         limits = {"testbeds": ",".join(sorted(self.testbeds)), "unsure": "yes" if self.only_unsure else "no"}
         return {"criterion": self.criterion.name, "prompt": self.criterion.prompt} | limits
 
@@ -121,16 +121,6 @@ def needs_judge(criterion: Criterion, stored: StoredResult) -> bool:
 def verdict_of(completion: Completion, read: Callable[[str], Verdict]) -> Verdict:
     """Return the verdict from a judge's call, or the reason why there is none."""
     return read(completion.reply or "") if completion.outcome == "ok" else completion.outcome
-
-
-def read_judgements(folder: Path, criterion: Criterion, judges: Iterable[str]) -> dict[str, dict[str, Verdict]]:
-    """Return each judge's verdicts, keyed by case name."""
-    verdicts: dict[str, dict[str, Verdict]] = {judge: {} for judge in judges}
-    with open_store(folder, create=False) as store:
-        for judged in store.results():
-            if judged.model in verdicts:
-                verdicts[judged.model][judged.case.case] = verdict_of(judged.completion, criterion.read)
-    return verdicts
 
 
 def verdict_on(criterion: Criterion, stored: StoredResult, judgements: Mapping[str, Verdict]) -> Verdict:

@@ -1,6 +1,6 @@
 """Check a dataset item by item and rule by rule.
 
-To add a rule, write a function with the decorator `rule` in `item_rules`.
+To add a rule, write a function with the decorator `rule` in `rules`.
 """
 
 from __future__ import annotations

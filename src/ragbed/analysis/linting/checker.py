@@ -6,10 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from msgspec.structs import asdict as fields_of
-
-from ragbed.analysis.linting import item_rules as _item_rules  # noqa: F401 - it registers the rules
-from ragbed.analysis.linting.rules import RECORD, RULES, Fault, LintFinding, Questions, Rule, Severity, View
+from ragbed.analysis.linting.rules import RECORD, RULES, LintFinding, Questions, Rule, Severity, View
 from ragbed.data import Dataset
 from ragbed.errors import DataError, UnknownName, UsageError
 
@@ -73,30 +70,28 @@ class DatasetCheck:
             if self._watch is not None:
                 self._watch(self)
             if isinstance(line.content, DataError):
-                fault = Fault(line.content.field or "", line.content.problem)
-                yield from self._finding(None, line.number, RECORD, [fault])
+                where, place = line.content.field or "", (self.name, None, line.number, RECORD.name, RECORD.severity)
+                yield from self._count([LintFinding(*place, where, line.content.problem, RECORD.fix)])
                 continue
             self.items += 1
             self.documents += len(line.content.passages)
             view = View(self.name, line.number, line.content, line.spelling, self._questions)
             for rule in self.rules:
-                yield from self._finding(view.item.id, view.line, rule, list(rule.find(view)))
+                yield from self._count(list(view.check(rule)))
 
-    def _finding(self, item: str | None, line: int, rule: Rule, faults: Sequence[Fault]) -> Iterator[LintFinding]:
-        if faults:
-            count = self._counts.setdefault(rule.name, RuleCount(rule.name, rule.severity))
-            count.items += 1
-        for fault in faults:
-            count.findings += 1
-            count.documents += fault.document
-            yield LintFinding(self.name, item, line, rule.name, rule.severity, fix=rule.fix, **fields_of(fault))
+    def _count(self, findings: list[LintFinding]) -> list[LintFinding]:
+        """Count one rule's findings on one item."""
+        for one in findings[:1]:
+            self._counts.setdefault(one.rule, RuleCount(one.rule, one.severity)).items += 1
+        for one in findings:
+            self._counts[one.rule].findings += 1
+            self._counts[one.rule].documents += one.document
+        return findings
 
     @property
     def counts(self) -> list[RuleCount]:
         """The counts of the rules that have findings, most severe first."""
-        places = [RECORD.name, *(rule.name for rule in self.rules)]
-        found = self._counts.values()
-        return sorted(found, key=lambda count: (SEVERITIES.index(count.severity), places.index(count.rule)))
+        return [self._counts[name] for name in RULES if name in self._counts]
 
     def values(self) -> dict[str, Any]:
         """Return the counts and the kept findings as a JSON-compatible dictionary."""

@@ -5,8 +5,7 @@ Passages are ranked by BM25. A document's rank is that of its best passage.
 
 from __future__ import annotations
 
-from array import array
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 from msgspec.structs import replace
 
@@ -25,26 +24,20 @@ class _LocalSearchEngine:
     name = "local"
 
     def __init__(self, articles: Iterable[Article]) -> None:
-        self._articles: list[Article] = []  # without their texts
-        self._owners = array("q")  # the index of each passage's article
-        self._index = LexicalIndex(self._split(articles))
-
-    def _split(self, articles: Iterable[Article]) -> Iterator[str]:
+        self._passages: list[tuple[Article, str]] = []  # each with its article, whose text is left out
         for article in articles:
-            for chunk in split_article(article):
-                self._owners.append(len(self._articles))
-                yield chunk.text
-            self._articles.append(replace(article, text=""))
+            about = replace(article, text="")
+            self._passages += [(about, chunk.text) for chunk in split_article(article)]
+        self._index = LexicalIndex(text for _, text in self._passages)
 
     async def search(self, query: Query) -> list[Hit]:
         seen, texts = set[str](), Distinct()
         first, copies = list[SearchResult](), list[SearchResult]()
-        for passage in self._index.search(query.text, _CANDIDATES):
-            found = self._articles[self._owners[passage]]
+        for place in self._index.search(query.text, _CANDIDATES):
+            found, text = self._passages[place]
             if found.lang != query.lang or found.url in seen:
                 continue
             seen.add(found.url)
-            text = self._index.text(passage)
             # Near-duplicates come last. Otherwise, copies of one press release could take all ten positions, and a pool
             # would keep only one of them.
             (first if texts.keep(text) else copies).append(

@@ -27,9 +27,6 @@ class Index(Protocol):
     def search(self, query: str, k: int, /) -> list[int]:
         """Return the indexes of the `k` best passages, best first."""
 
-    def text(self, number: int, /) -> str:
-        """Return the text of a passage."""
-
 
 # A function that builds an index from passages.
 MakeIndex: TypeAlias = Callable[[Iterable[str]], Index]
@@ -133,17 +130,25 @@ class SearchCorpus(Corpus):
         """Set the functions that build the index, and the maximum number of searches per question for RAG systems."""
         self._make_index, self._sentences, self.max_calls = make_index, sentences, max_calls
 
-    def passages(self) -> Iterator[str]:
-        """Yield the passages in index order: the dataset's own, then generated ones up to the requested size."""
+    @cached_property
+    def _own(self) -> list[str]:
+        """The dataset's passages in index order."""
         texts, size = self.texts(), self.condition.size
-        if size is None:
-            yield from texts
-            return
-        texts.sort(key=lambda text: passage_id(text) not in self._needed)
-        yield from texts[:size]
-        bank = [sentence for lang in self._langs for sentence in self._sentences(lang)]
-        for number in range(size - len(texts)):
-            yield make_filler(bank, number)
+        if size is not None:
+            texts.sort(key=lambda text: passage_id(text) not in self._needed)
+        return texts[:size]
+
+    @cached_property
+    def _bank(self) -> list[str]:
+        return [sentence for lang in self._langs for sentence in self._sentences(lang)]
+
+    def _passage(self, number: int) -> str:
+        own = len(self._own)
+        return self._own[number] if number < own else make_filler(self._bank, number - own)
+
+    def passages(self) -> Iterator[str]:
+        """Return the passages in index order: the dataset's own, then generated ones up to the requested size."""
+        return map(self._passage, range(self.condition.size or len(self._own)))
 
     def prepare(self) -> Index:
         """Return the index, which is built on the first call."""
@@ -156,8 +161,7 @@ class SearchCorpus(Corpus):
 
     def search(self, case: Case, query: str, k: int) -> list[Retrieved]:
         """Return the `k` best passages for a query, labelled by their relevance to a case's question."""
-        index = self.prepare()
-        return [self._labelled(index.text(number), case) for number in index.search(query, k)]
+        return [self._labelled(self._passage(number), case) for number in self.prepare().search(query, k)]
 
     def _labelled(self, text: str, case: Case) -> Retrieved:
         name = passage_id(text)
