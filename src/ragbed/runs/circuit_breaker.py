@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ragbed.errors import RagbedError, option
-from ragbed.models.failures import FATAL, REJECTED
+from ragbed.models.failures import FATAL, REJECTED, kind_of_error
 from ragbed.schema import Completion
 
 # Maximum number of consecutive fatal errors, i.e. errors whose cause affects every case (e.g. an invalid key), before
@@ -65,7 +65,7 @@ class CircuitBreaker:
             self._in_a_row = self._fatal_in_a_row = self._rejected_in_a_row = 0
             return
         self._in_a_row += 1
-        self._rejected_in_a_row = self._rejected_in_a_row + 1 if _kind(completion) in REJECTED else 0
+        self._rejected_in_a_row = self._rejected_in_a_row + 1 if kind_of_error(completion) in REJECTED else 0
 
     def learn(self, completion: Completion) -> None:
         """Count the outcome of a case.
@@ -73,7 +73,7 @@ class CircuitBreaker:
         Raises:
             CircuitOpen: The model should not be called again.
         """
-        kind = _kind(completion)
+        kind = kind_of_error(completion)
         if kind == "exception":  # Calling a local function is free, and its author needs all tracebacks.
             return
         self.count(completion)
@@ -98,7 +98,3 @@ class CircuitBreaker:
             "its folder."
         )
         raise CircuitOpen(f"{self._model}{how}: {completion.error}. {f'{fix} {resume}'.strip()}")
-
-
-def _kind(completion: Completion) -> str:
-    return (completion.error or "").partition(":")[0]
