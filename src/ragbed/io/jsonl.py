@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import io
 import os
 import shutil
@@ -31,12 +30,6 @@ _OTHER_ENCODINGS = {
     b"\x1f\x8b": "is compressed; decompress it first (`gunzip FILE`)",
     b"PK\x03\x04": "is a zip archive; unpack it first",
 }
-
-
-def part_of(key: str, count: int) -> int:
-    """Return the part number for a key, from 0 to count - 1. It is the same on all machines and in all versions."""
-    digest = hashlib.sha256(key.encode("utf-8", "surrogatepass")).digest()
-    return int.from_bytes(digest[:8], "big") % count
 
 
 def read_lines(path: Path) -> Iterator[tuple[int, bytes]]:
