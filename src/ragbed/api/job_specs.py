@@ -12,14 +12,14 @@ from ragbed.errors import UsageError, option, refuse_unused
 
 if TYPE_CHECKING:
     from pathlib import Path
+    from typing import IO
 
     from ragbed.api.data_objects import DataLike
     from ragbed.api.objects import ModelLike
     from ragbed.api.progress import Progress
     from ragbed.api.results import Run, RunLike, RunsLike
-    from ragbed.data.output import BinarySink
 
-    Output: TypeAlias = str | Path | BinarySink
+    Output: TypeAlias = str | Path | IO[bytes]
     Sources: TypeAlias = Run | DataLike
     LocalFiles: TypeAlias = str | Path | Sequence[str | Path]
     Questions: TypeAlias = str | Path | Any
