@@ -228,7 +228,7 @@ class Run:
         """
         from ragbed.analysis.locale import read_words
         from ragbed.reporting.figures import make_figures
-        from ragbed.reporting.pages.charts.layout import PICTURES
+        from ragbed.reporting.pages.charts import PICTURES
 
         check_choice("locale", locale, get_args(Lang))
         charts = make_figures(self._report(scorer).shown, scorer, read_words(locale))
