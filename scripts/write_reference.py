@@ -121,7 +121,7 @@ def _write_api() -> str:
 
 
 _GROUPS = {
-    "Evaluate": ("run", "arun", "forecast", "open_run", "status", "Run", "Figure"),
+    "Evaluate": ("run", "forecast", "open_run", "status", "Run", "Figure"),
     "Models and plans": ("system", "SystemCase", "Model", "Case", "Completion", "RunSpec", "plan_run", "Progress"),
     "Analyse": (
         "compare",

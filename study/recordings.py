@@ -149,7 +149,6 @@ class Recording:
             yield Trial(
                 model=self.run.model.name,
                 item=trial.item,
-                noise_real=trial.noise_real,
                 slots=trial.slots,
                 repeat=trial.repeat,
                 outcome=trial.outcome,  # type: ignore[arg-type]  # the values are those of a case

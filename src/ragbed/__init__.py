@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from ragbed.api.reports import report
     from ragbed.api.results import Figure, Run
     from ragbed.api.run_status import status
-    from ragbed.api.runs import arun, forecast, open_run, run
+    from ragbed.api.runs import forecast, open_run, run
     from ragbed.api.serving import review, view
     from ragbed.api.setup import doctor
     from ragbed.api.sharing import export, import_results, merge
@@ -53,7 +53,7 @@ else:  # Hidden from type checkers, because `__getattr__` would make them accept
         "api.reports": ("report",),
         "api.results": ("Figure", "Run"),
         "api.run_status": ("status",),
-        "api.runs": ("arun", "forecast", "open_run", "run"),
+        "api.runs": ("forecast", "open_run", "run"),
         "api.serving": ("review", "view"),
         "api.setup": ("doctor",),
         "api.sharing": ("export", "import_results", "merge"),
@@ -91,7 +91,6 @@ __all__ = [
     "SystemCase",
     "Table",
     "UsageError",
-    "arun",
     "build",
     "build_init",
     "build_qa",

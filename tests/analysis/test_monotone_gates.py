@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ragbed.analysis.gates import Floor, check_floors
+from ragbed.analysis.gates import CellSelector, check_floors
 from ragbed.analysis.locale import find_metric
 from ragbed.analysis.metrics import METRICS, measure
 from ragbed.analysis.metrics.cells import Cell
@@ -69,7 +69,9 @@ def _states(cells: list[Cell], minimum: float) -> dict[tuple[object, ...], tuple
         defined = find_metric(metric)
         is_share = defined is None or defined.share
         if cell.scope == "all" and cell.table in METRICS and is_share and value is not None:
-            (checked,) = check_floors([Floor("fail_under", "", cell.table, metric, None, None, None, minimum)], [cell])
+            (checked,) = check_floors(
+                [CellSelector("fail_under", "", cell.table, metric, None, None, None, minimum)], [cell]
+            )
             key = (cell.table, metric, *sorted(cell.place.items(), key=str))
             found[key] = value, _RANKS[checked.state]
     return found

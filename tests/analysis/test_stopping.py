@@ -15,6 +15,7 @@ from msgspec.structs import replace
 import ragbed
 from ragbed.analysis.overview import tabulate_run
 from ragbed.analysis.run_cells import decided_in
+from ragbed.analysis.trials.table import TrialTable
 from ragbed.errors import DataError, UsageError
 from ragbed.models.scripted import ScriptedModel
 from ragbed.runs.condition import Condition
@@ -22,6 +23,7 @@ from ragbed.runs.decided import DecidedInterval, decided_by_score, narrow
 from ragbed.runs.store import open_store
 from ragbed.ui.viewer.queries import RunQueries
 from tests.cli.typed import type_command
+from tests.runs.harness import make_case
 from tests.ui.viewer.test_queries import open_run
 
 DATA = "ragbed-mini-en_base"
@@ -283,6 +285,20 @@ def test_every_output_agrees_with_the_decision(until: str, metric: str, score: s
     (shown,) = RunQueries({"r": reader}).overview("robust")
     reader.close()
     assert shown.rates[score][1:] == (cell["low"], cell["high"])
+
+
+def test_the_largest_planned_cluster_is_an_event_or_a_question_under_one_condition(tmp_path: Path) -> None:
+    made = [replace(make_case(number), event="e" if number < 3 else None) for number in range(5)]
+    other = [replace(case, noise=0.8, case=f"{case.case},other") for case in made[:1]]
+    infeasible = [replace(case, feasible=False, case=f"{case.case},infeasible") for case in made]
+    for until, largest in (({"until": "noise.accuracy ± 40"}, 6), ({}, 0)):
+        folder = tmp_path / str(largest)
+        folder.mkdir()
+        with open_store(folder, create=True) as store:
+            store.plan({"repeats": "2"} | until, [*made, *other, *infeasible])
+        with TrialTable(folder) as table:
+            table.update()
+            assert table.largest_cluster() == largest
 
 
 def test_a_decision_about_several_conditions_narrows_none_of_them() -> None:

@@ -15,7 +15,7 @@ from ragbed.cli import app
 RENAMED = {"build run": "build", "data get": "download", "data list": "datasets", "import": "import_results"}
 RENAMED |= {"synth": "synthesize"}
 """Commands whose function has another name."""
-ELSEWHERE = {"run": ("run", "arun", "forecast")}
+ELSEWHERE = {"run": ("run", "forecast")}
 """A command with several functions."""
 PRINTING = {"json"}
 """Options that choose what the command line prints."""

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import io
 import json
-import pickle
 from pathlib import Path
 from typing import Any
 
 import pytest
-from msgspec import structs
 
 import ragbed
 from ragbed.errors import DownloadError
@@ -20,22 +18,14 @@ DATA = "ragbed-mini-en_base"
 def test_cases_are_counted_written_and_generated_on_demand(tmp_path: Path) -> None:
     out, sink = tmp_path / "cases.jsonl", io.BytesIO()
     chosen: dict[str, Any] = {"testbeds": ["noise", "rejection"], "noise": [0, 1], "limit": 6}
-    made = ragbed.cases([DATA], **chosen)
-    exported = ragbed.export([DATA], "jsonl", out, **chosen)
-    assert [structs.asdict(row) for row in exported["conditions"]] == list(made.records())
-    assert ragbed.export([DATA], "jsonl", **chosen)["conditions"] == exported["conditions"]
-    assert {(row["testbed"], row["noise"], row["feasible"]) for row in made.records()} >= {("rejection", 1.0, 6)}
-    assert len(list(made)) == len(list(made)) == len(out.read_text("utf-8").splitlines())
+    exported, counts = ragbed.export([DATA], "jsonl", out, **chosen), ragbed.export([DATA], "jsonl", **chosen)
+    assert counts["conditions"] == exported["conditions"]
+    assert {(row["testbed"], row["noise"], row["feasible"]) for row in counts.records()} >= {("rejection", 1.0, 6)}
+    assert len(list(ragbed.cases([DATA], **chosen))) == len(out.read_text("utf-8").splitlines())
     ragbed.export(DATA, "jsonl", sink, **chosen)
     assert sink.getvalue() == out.read_bytes()
     with pytest.raises(ragbed.UsageError, match="is the input dataset itself"):
         ragbed.export("figure1", "jsonl", ragbed.datasets().records()[0]["folder"] + "/figure1.jsonl", num_docs=2)
-
-
-def test_cases_can_be_sent_to_other_processes() -> None:
-    made = ragbed.cases(DATA, testbeds="noise", noise=0.4, limit=2)
-    copy = pickle.loads(pickle.dumps(made))
-    assert (list(copy), copy.records()) == (list(made), made.records())
 
 
 def test_cases_of_items_in_memory() -> None:
@@ -45,6 +35,14 @@ def test_cases_of_items_in_memory() -> None:
     made = ragbed.cases({"mine": items}, testbeds="noise", noise=0.5, num_docs=2)
     (case,) = made
     assert (case.data, case.question, len(case.documents)) == ("mine", "Who won?", 2)
+
+
+def test_items_in_memory_may_have_a_given_language_and_documents(tmp_path: Path) -> None:
+    (tmp_path / "ann.txt").write_text("Ann won.")
+    items = [{"id": "1", "query": "Who won?", "answer": "Ann", "positive": ["Ann won."] * 3, "negative": ["No."] * 3}]
+    for options in ({"data_lang": "en"}, {"docs": tmp_path}):
+        (case,) = ragbed.cases(items, testbeds="noise", noise=0.5, num_docs=2, **options)
+        assert case.question == "Who won?"
 
 
 def test_lint_keeps_the_first_findings_or_all(tmp_path: Path) -> None:

@@ -37,7 +37,7 @@ def _results(folder: Path) -> dict[str, Any]:
     trials = ({**trial, "latency_s": None} for trial in runs["refuser"].trials())
     return {
         "run": (runs["refuser"].outcomes, runs["refuser"].metrics(), list(trials)),
-        "cases": ragbed.cases(DATA, limit=2).records(),
+        "cases": list(ragbed.cases(DATA, limit=2)),
         "compare": ragbed.compare(runs["oracle"], runs["refuser"]).records(),
         "diagnose": ragbed.diagnose(runs["refuser"]).records(),
         "export": ragbed.export(DATA, "jsonl", folder / "cases.jsonl", limit=2)["cases"],

@@ -1,4 +1,4 @@
-"""`ragbed.run`, `arun`, `open_run` and the results of a run."""
+"""`ragbed.run`, `open_run` and the results of a run."""
 
 from __future__ import annotations
 
@@ -124,48 +124,6 @@ def test_it_works_where_a_loop_is_running_as_in_a_notebook(tmp_path: Path) -> No
     assert asyncio.run(cell()).table("noise")[0]["n"] == 8
 
 
-def test_arun_uses_the_running_loop(tmp_path: Path) -> None:
-    loops = set()
-
-    async def answer(prompt: str) -> str:
-        loops.add(asyncio.get_running_loop())
-        await asyncio.sleep(0)
-        return "Paris"
-
-    async def cell() -> tuple[ragbed.Run, asyncio.AbstractEventLoop]:
-        run = await ragbed.arun(answer, DATA, testbeds="noise", noise=0, limit=5, out=tmp_path / "run")
-        return run, asyncio.get_running_loop()
-
-    run, loop = asyncio.run(cell())
-    assert run.outcomes == {"ok": 5}
-    assert loops == {loop}
-
-
-def test_a_cancelled_arun_keeps_what_is_finished_and_can_be_resumed(tmp_path: Path) -> None:
-    calls: list[str] = []
-    quick = [3]
-
-    async def answer(prompt: str) -> str:
-        calls.append(prompt)
-        await asyncio.sleep(0 if len(calls) <= quick[0] else 60)
-        return "Paris"
-
-    options: Any = {"testbeds": "noise", "noise": 0, "limit": 8, "max_connections": 1, "out": tmp_path / "run"}
-
-    async def cell() -> None:
-        task = asyncio.create_task(ragbed.arun(answer, DATA, **options))
-        while len(calls) < 4:
-            await asyncio.sleep(0.01)
-        task.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await task
-
-    asyncio.run(cell())
-    assert ragbed.open_run(tmp_path / "run").outcomes == {"ok": 3, "pending": 5}
-    quick[0] = 100
-    assert ragbed.run(answer, DATA, **options).outcomes == {"ok": 8}
-
-
 def test_an_interrupt_in_a_notebook_ends_the_run(tmp_path: Path) -> None:
     (tmp_path / "slow.py").write_text(_SLOW)
     (tmp_path / "cell.py").write_text(_CELL)
@@ -228,8 +186,8 @@ def test_infeasible_cases_are_reported(tmp_path: Path, caplog: pytest.LogCapture
     _run(tmp_path, testbeds="noise", noise=[0, 0.5], num_docs=8, limit=4)
     (record,) = caplog.records
     assert record.getMessage() == (
-        "4 cases have no such mix of documents and were not run. `ragbed.cases` with the same data and options counts "
-        "them by reason."
+        "4 cases have no such mix of documents and were not run. `ragbed.export` with the same data and options and "
+        "to='jsonl' counts them by reason."
     )
 
 

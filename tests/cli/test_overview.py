@@ -9,7 +9,7 @@ from unittest.mock import patch
 import pytest
 from msgspec.structs import replace
 
-from ragbed import open_run
+from ragbed import report
 from ragbed.analysis.overview import tabulate_run
 from ragbed.api.runs import describe_cells
 from ragbed.cli.console import show_result
@@ -159,7 +159,7 @@ def test_truncated_responses_that_only_the_original_code_credits_are_disagreemen
     ends = [said("gold-0"), said("gold-1"), Completion(outcome="error", error="server: x")]
     ends[1] = replace(ends[1], outcome="truncated", finish="length")
     write_run(tmp_path / "run", [make_case(number) for number in range(3)], {"m": ends})
-    (found,) = open_run(tmp_path / "run").disagreements("code")
+    (found,) = report(tmp_path / "run", disagreements="code").records()
     assert [found[name] for name in ("score", "credit", "reply", "verdict")] == [
         *("correct", "false", "gold-1", "truncated")
     ]

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import NormalDist
 from typing import Literal, NamedTuple, TypeAlias, get_args
@@ -54,6 +54,7 @@ class CellSelector:
         parameter: The option that contains the selector: `fail_under` or `until`.
         text: The value of the option, as entered by the user.
         arm: The condition or the distractors, e.g. `withheld` or `fixed`; None for the usual ones.
+        bound: The minimum that a gate requires, or the maximum width of the intervals.
     """
 
     parameter: str
@@ -63,6 +64,7 @@ class CellSelector:
     noise: float | None
     lang: str | None
     arm: str | None
+    bound: float
 
     def __str__(self) -> str:
         return option(self.parameter, self.text)
@@ -70,8 +72,8 @@ class CellSelector:
 
 def parse_selector(
     parameter: str, text: str, match: re.Match[str] | None, form: str, scorers: Sequence[str] = ()
-) -> tuple[CellSelector, float]:
-    """Convert a match of the `SELECTOR` pattern and a `number` to a selector and the number.
+) -> CellSelector:
+    """Convert a match of the `SELECTOR` pattern and a `number`, the bound, to a selector.
 
     With scorers of the user, which have metrics of their own, the name of the metric is checked with the plan.
 
@@ -93,7 +95,7 @@ def parse_selector(
         noise, number = float(",".join(parts)) if parts else None, float(match["number"])
     except ValueError:
         return parse_selector(parameter, text, None, form)
-    return CellSelector(parameter, text, match["table"], match["metric"], noise, match["lang"], arm), number
+    return CellSelector(parameter, text, match["table"], match["metric"], noise, match["lang"], arm, number)
 
 
 class PlannedCells:
@@ -109,7 +111,7 @@ class PlannedCells:
         """Add a planned case if the case is feasible and uses the plain prompt."""
         if not case.feasible or MARK in case.profile:
             return
-        condition = (case.data, case.lang, case.testbed, case.noise, case.noise_real, case.true_ratio, case.k, case.arm)
+        condition = (case.data, case.lang, case.testbed, case.noise, case.true_ratio, case.k, case.arm)
         if self._first.setdefault(condition, case.item) == case.item:
             reply = next((alias for aliases in case.answer for alias in aliases), "")
             scores = self._score(case, reply) if self._scorers else {}
@@ -117,15 +119,15 @@ class PlannedCells:
             self._trials += [
                 Trial(
                     model="", data=case.data, item="", lang=case.lang, testbed=case.testbed, profile=case.profile,
-                    noise=case.noise, noise_real=case.noise_real, correct=case.true_ratio, k=case.k, arm=case.arm,
+                    noise=case.noise, correct=case.true_ratio, k=case.k, arm=case.arm,
                     seed=case.seed, slots=case.slots, repeat=repeat, scores=_VERDICTS | own,
                 )
                 for repeat in self._repeats
             ]  # fmt: skip
 
-    def cells(self, alpha: float | None = None) -> list[Cell]:
+    def cells(self, *, is_monitored: bool = False) -> list[Cell]:
         """Return the predicted cells of the robust scorer and the user's. Only their keys are meaningful."""
-        return list(measure(group_rows(self._trials), ["robust", *self._scorers], alpha))
+        return list(measure(group_rows(self._trials, largest=is_monitored), ["robust", *self._scorers]))
 
 
 def check_planned(selector: CellSelector, cells: Sequence[Cell]) -> list[Cell]:
@@ -237,14 +239,7 @@ class GateResult(NamedTuple):
     message: str
 
 
-@dataclass(frozen=True)
-class Floor(CellSelector):
-    """A minimum rate for a metric."""
-
-    minimum: float
-
-
-def parse_floor(text: str, scorers: Sequence[str] = ()) -> Floor:
+def parse_floor(text: str, scorers: Sequence[str] = ()) -> CellSelector:
     """Parse `TESTBED.METRIC[@CONDITION][:LANG]=SHARE`, or a short name such as `accuracy=0.7`.
 
     Args:
@@ -256,20 +251,18 @@ def parse_floor(text: str, scorers: Sequence[str] = ()) -> Floor:
     """
     name, rest = re.fullmatch(r"\s*(\w*)(.*)", text, re.DOTALL).groups()  # type: ignore[union-attr]  # always matches
     match = _FLOOR.fullmatch(f"{_SHORT.get(name, name) if rest[:1] in '@:=' else name}{rest}".strip())
-    selector, minimum = parse_selector("fail_under", text, match, _FORM, scorers)
-    metric = find_metric(selector.metric)
+    floor = parse_selector("fail_under", text, match, _FORM, scorers)
+    minimum = floor.bound / (100 if text.rstrip().endswith("%") else 1)
+    metric = find_metric(floor.metric)
     if metric is not None and not metric.share:
-        raise UsageError(f"{option('fail_under', text)}: {selector.metric} is not a rate, so it cannot have a minimum.")
-    minimum /= 100 if text.rstrip().endswith("%") else 1
+        raise UsageError(f"{floor}: {floor.metric} is not a rate, so it cannot have a minimum.")
     if metric is not None and not 0 <= minimum <= 1:
-        raise UsageError(
-            f"{option('fail_under', text)}: the threshold must be between 0 and 1, or between 0% and 100%."
-        )
-    return Floor(**vars(selector), minimum=minimum)
+        raise UsageError(f"{floor}: the threshold must be between 0 and 1, or between 0% and 100%.")
+    return replace(floor, bound=minimum)
 
 
 def check_plan(
-    floors: Sequence[Floor], cases: Iterable[Case], repeats: int, scorers: Sequence[str] = ()
+    floors: Sequence[CellSelector], cases: Iterable[Case], repeats: int, scorers: Sequence[str] = ()
 ) -> Iterator[Case]:
     """Yield the cases of a plan. After the last one, check that there are enough cases to decide every gate.
 
@@ -288,7 +281,7 @@ def check_plan(
         check_planned(floor, cells)
 
 
-def check_run(floors: Sequence[Floor], folder: Path, scorers: Sequence[str] = ()) -> list[GateResult]:
+def check_run(floors: Sequence[CellSelector], folder: Path, scorers: Sequence[str] = ()) -> list[GateResult]:
     """Check the results of a run against minimum rates.
 
     Raises:
@@ -305,7 +298,7 @@ def check_run(floors: Sequence[Floor], folder: Path, scorers: Sequence[str] = ()
 
 
 def check_floors(
-    floors: Iterable[Floor], cells: Sequence[Cell], decided: Sequence[DecidedInterval] | None = None
+    floors: Iterable[CellSelector], cells: Sequence[Cell], decided: Sequence[DecidedInterval] | None = None
 ) -> list[GateResult]:
     """Check every plain-prompt cell (model, dataset, language, ratio) against each minimum rate that applies to it.
 
@@ -322,13 +315,13 @@ def check_floors(
     selected = [(floor, cell) for floor in floors for cell in select_cells(floor, cells)]
     if decided is not None:
         return [_check_monitored(floor, cell, decided_for(cell, decided), len(selected)) for floor, cell in selected]
-    adjusted = holm([_p_value(cell, floor.minimum) for floor, cell in selected]).tolist()
+    adjusted = holm([_p_value(cell, floor.bound) for floor, cell in selected]).tolist()
     return [_check(floor, cell, p, len(selected)) for (floor, cell), p in zip(selected, adjusted, strict=True)]
 
 
-def _check_monitored(floor: Floor, cell: Cell, decided: Iterable[DecidedInterval], among: int) -> GateResult:
+def _check_monitored(floor: CellSelector, cell: Cell, decided: Iterable[DecidedInterval], among: int) -> GateResult:
     """Check one cell of a monitored run. Responses that arrive after the decision do not change the result."""
-    estimate, minimum = cell.estimate, floor.minimum
+    estimate, minimum = cell.estimate, floor.bound
     is_below = estimate.high is not None and estimate.high < minimum
     is_below |= minimum == 1 and estimate.value is not None and estimate.value < 1
     checked = _check(floor, cell, 0.0 if is_below else 1.0, among)
@@ -360,23 +353,23 @@ def _p_value(cell: Cell, minimum: float) -> float:
     return NormalDist().cdf(-two_sided(LEVEL) * (minimum - value) / reach) if reach else 0.0
 
 
-def _check(floor: Floor, cell: Cell, p: float, among: int) -> GateResult:
+def _check(floor: CellSelector, cell: Cell, p: float, among: int) -> GateResult:
     """Check one cell. `p` must already be adjusted for the number of cells that are checked together."""
     estimate = cell.estimate
     name = f"{floor.table}.{floor.metric} of {describe_cell(cell)}"
     if estimate.value is None:
         return GateResult(name, "inconclusive", "no case counts for this metric (0 of 0), so it has no value")
-    message = _describe(cell, floor.minimum)
+    message = _describe(cell, floor.bound)
     if p < _FALSE_ALARM:
         return GateResult(name, "failed", message)
     if estimate.low is None:
         reason = "it has no interval, because all questions have the same value or the run has a stopping condition"
         return GateResult(name, "inconclusive", f"{message}; {reason}")
-    if estimate.low >= floor.minimum or estimate.value >= floor.minimum == 1:
-        doubt = "; no number of questions can confirm 100%, but one failure refutes it" if floor.minimum == 1 else ""
+    if estimate.low >= floor.bound or estimate.value >= floor.bound == 1:
+        doubt = "; no number of questions can confirm 100%, but one failure refutes it" if floor.bound == 1 else ""
         return GateResult(name, "passed", message + doubt)
-    needed = _describe_needed(_needed_for_floor(cell, floor.minimum, among), estimate.questions)
-    if estimate.value >= floor.minimum:
+    needed = _describe_needed(_needed_for_floor(cell, floor.bound, among), estimate.questions)
+    if estimate.value >= floor.bound:
         return GateResult(name, "passed", f"{message}; {needed} would be needed to confirm this")
     reason = f"too few questions to decide{_adjustment(among)}: {needed} would be needed"
     return GateResult(name, "inconclusive", f"{message}; {reason}")

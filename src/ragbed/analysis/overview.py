@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -18,14 +18,12 @@ from ragbed.testbeds import TESTBEDS
 
 if TYPE_CHECKING:
     from ragbed.analysis.trials.columns import TrialColumns
-    from ragbed.analysis.trials.table import LastResult, ScoredRow, TrialTable
+    from ragbed.analysis.trials.table import TrialTable
 
 _SCORES = ("correct", "refused", "flagged")
 SCORES = (*(f"{scorer}{name}" for scorer in ("paper.", "code.", "") for name in _SCORES), "misled", "unsure")
-_OUTCOMES: tuple[str, ...] = get_args(Outcome)
 _EARLY = 20_000  # maximum number of results to score during the run; the others are scored in parallel afterwards
 _READ = 256  # number of results to read at a time
-_STEP = 2  # number of results to score in one step between responses; a step takes about half a millisecond
 
 
 class ConditionRow(Struct):
@@ -100,26 +98,24 @@ def tabulate_run(folder: Path, scorers: Sequence[str] = ()) -> list[ConditionRow
         return tabulate(table)
 
 
-def tabulate(table: TrialTable, names: Sequence[str] = SCORES, *, with_infeasible: bool = False) -> list[ConditionRow]:
+def tabulate(table: TrialTable, *, with_infeasible: bool = False) -> list[ConditionRow]:
     """Return a row for each model and condition, also for those that are planned but have no results yet.
 
     Args:
         table: The run's table.
-        names: Names of the scores whose rates are needed.
         with_infeasible: Whether to include conditions all of whose cases are infeasible.
     """
     # These imports load numpy, which takes longer than planning a small run.
     from ragbed.analysis.metrics.cells import narrow_estimate  # noqa: PLC0415
-    from ragbed.analysis.run_cells import largest_planned  # noqa: PLC0415
     from ragbed.analysis.statistics.rates import ALPHA  # noqa: PLC0415
     from ragbed.analysis.trials.columns import load_groups  # noqa: PLC0415
 
     store = table.store
-    largest = largest_planned(store)
     rows: dict[Condition, ConditionRow] = {}
-    for group in load_groups([table], largest=largest):
-        found = _tabulate_group(group, names, table.scorers, ALPHA if largest else None)
-        rows |= {row.condition: row for row in found}
+    for group in load_groups([table]):
+        for condition, trials in group.conditions():
+            if trials.asked.any():
+                rows[condition] = _make_row(condition, trials.restricted(trials.asked), table.scorers)
     for name, _ in store.models().values():
         for condition, planned, infeasible in table.plan(name):
             row = rows.setdefault(condition, ConditionRow(condition))
@@ -132,43 +128,31 @@ def tabulate(table: TrialTable, names: Sequence[str] = SCORES, *, with_infeasibl
     return sorted(shown, key=_order)
 
 
-def _tabulate_group(
-    group: TrialColumns, names: Sequence[str], scorers: Sequence[str], alpha: float | None
-) -> Iterator[ConditionRow]:
+def _make_row(condition: Condition, trials: TrialColumns, scorers: Sequence[str]) -> ConditionRow:
+    """Return the row of the feasible trials under a condition."""
     import numpy as np  # noqa: PLC0415
 
     from ragbed.analysis.metrics import measure_own  # noqa: PLC0415
     from ragbed.analysis.metrics.cells import CellBuilder  # noqa: PLC0415
 
-    for part in group.conditions():
-        trials = group.restricted(part[group.asked[part]])
-        if not len(trials.item):
-            continue
-        (testbed, arm), noise = trials.kinds[trials.kind[0]], float(trials.noise[0])
-        key = group.key
-        condition = Condition(
-            key.model, key.data, key.lang, testbed, None if np.isnan(noise) else noise, float(trials.correct[0]),
-            int(trials.k[0]), arm, key.profile,
-        )  # fmt: skip
-        rates = {}
-        for name in names:
-            scorer, _, score = name.rpartition(".")
-            builder = CellBuilder(testbed, trials, scorer or "robust", alpha=alpha)
-            cell = builder.rate("accuracy" if score == "correct" else score, trials.asked, builder.score(score))
-            rates[name] = cell.estimate
-        own = [cell for scorer in scorers for cell in measure_own(trials, scorer, alpha)]
-        counts = Counter(trials.outcome.tolist())
-        correct = trials.score("correct", "robust")
-        yield ConditionRow(
-            condition,
-            asked=counts.total(),
-            questions=len(np.unique(trials.cluster)),
-            **{name: counts[name] for name in _OUTCOMES},
-            empty=int(trials.is_empty.sum()),
-            unscored=int((~trials.failed & np.isnan(correct)).sum()),
-            rates=rates,
-            own={cell.estimate.metric: (cell.estimate, cell.is_number) for cell in own},
-        )
+    rates = {}
+    for name in SCORES:
+        scorer, _, score = name.rpartition(".")
+        builder = CellBuilder(condition.testbed, trials, scorer or "robust")
+        cell = builder.rate("accuracy" if score == "correct" else score, trials.asked, builder.score(score))
+        rates[name] = cell.estimate
+    own = [cell for scorer in scorers for cell in measure_own(condition, trials, scorer)]
+    counts = Counter(trials.outcome.tolist())
+    return ConditionRow(
+        condition,
+        asked=counts.total(),
+        questions=len(np.unique(trials.cluster)),
+        **{name: counts[name] for name in get_args(Outcome)},
+        empty=int(trials.is_empty.sum()),
+        unscored=int((~trials.failed & np.isnan(trials.score("correct", "robust"))).sum()),
+        rates=rates,
+        own={cell.estimate.metric: (cell.estimate, cell.is_number) for cell in own},
+    )
 
 
 _TESTBED_ORDER = {name: position for position, name in enumerate(TESTBEDS)}
@@ -195,11 +179,8 @@ class LiveTable:
     def __init__(self, folder: Path, scorers: Sequence[str] = ()) -> None:
         self._folder, self._scorers = folder, scorers
         self._first: list[Case] = []  # the run's first case, with which the scorer is loaded
-        self._queue: deque[tuple[int, StoredResult, int]] = deque()
-        self._rows: list[ScoredRow] = []
-        self._last: LastResult | None = None
-        self._saved = self._scored = self._waiting = 0
-        self._has_failed = False
+        self._waiting = 0  # number of results that have not been read
+        self._steps = self._score()
 
     def begin(self, store: RunStore) -> None:
         """Take the first case and count the results of earlier sessions (see `Follower`)."""
@@ -214,41 +195,41 @@ class LiveTable:
         """Load the scorer and numpy, which take 0.2 s, while the run waits for the first responses (see `Follower`)."""
         with suppress(Exception):  # `finish` raises all errors of the scorer
             import ragbed.analysis.run_cells  # noqa: F401, PLC0415
-            import ragbed.analysis.trials.table  # noqa: F401, PLC0415
             from ragbed.scoring import score  # noqa: PLC0415
 
             for case in self._first:
                 score(case, "".join(alias for aliases in case.answer[:1] for alias in aliases[:1]))
 
     def go_on(self) -> bool:
-        """Score a few results, and return whether there was any work (see `Follower`)."""
-        if self._has_failed or self._scored >= _EARLY:
-            return False
-        try:
-            return self._step()
-        except Exception:  # Responses that cost money must still be stored. `finish` scores again and raises the error.
-            self._has_failed = True
-            return False
+        """Score a result, and return whether there was any work (see `Follower`)."""
+        with suppress(Exception):  # Responses that cost money must still be stored. `finish` raises the error.
+            return next(self._steps, False)
+        return False
 
-    def _step(self) -> bool:
-        from ragbed.analysis.trials.table import LastResult, TrialTable, to_row  # noqa: PLC0415
+    def _score(self) -> Iterator[bool]:
+        """Score results in small steps, and yield after each one whether there was any work."""
+        from ragbed.analysis.trials.table import TrialTable, to_row  # noqa: PLC0415
         from ragbed.scoring import score  # noqa: PLC0415
 
-        if not self._queue and (self._rows or self._waiting):
+        scored = 0
+        while scored < _EARLY:
+            if not self._waiting:
+                yield False
+                continue
             with TrialTable(self._folder) as table:
                 table.add_cases()
                 table.is_behind()  # empties an outdated table
-                if table.last >= self._saved:
-                    table.add_rows(self._rows, self._last)
-                self._saved, self._rows = table.last, []
-                self._queue.extend(table.store.results_after(self._saved, _READ))
-            self._waiting = max(0, self._waiting - len(self._queue)) if self._queue else 0
-        for _ in range(min(_STEP, len(self._queue))):
-            number, result, seal = self._queue.popleft()
-            self._last = LastResult(number, seal)
-            self._rows.append(to_row(result, score))
-            self._scored += 1
-        return bool(self._queue or self._rows)
+                start = table.last
+                found = list(table.store.results_after(start, _READ))
+            self._waiting = max(0, self._waiting - len(found)) if found else 0
+            rows = []
+            for _, result, _ in found:
+                rows.append(to_row(result, score))
+                yield True
+            with TrialTable(self._folder) as table:
+                if found and table.last == start:  # another process may have changed the table
+                    table.add_rows(rows, found[-1][0], found[-1][2])
+            scored += len(found)
 
     def finish(self) -> list[ConditionRow]:
         """Score the remaining results, and return the table of the finished run."""

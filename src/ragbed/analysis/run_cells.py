@@ -17,10 +17,9 @@ from ragbed.analysis.statistics.rates import ALPHA
 from ragbed.analysis.trials.columns import Labels, TrialColumns, load_groups
 from ragbed.analysis.trials.table import TrialTable
 from ragbed.errors import UsageError
-from ragbed.runs.condition import largest_cluster
 from ragbed.runs.decided import DecidedInterval, read_conditions, read_decided
 from ragbed.runs.display_names import RowNames, read_row_names
-from ragbed.runs.store import RunStore, open_scored
+from ragbed.runs.store import open_scored
 from ragbed.scoring import open_scorers
 
 
@@ -47,7 +46,7 @@ def read_groups(
         tables = [stack.enter_context(TrialTable(folder, scorers, current=current)) for folder in folders]
         for table in tables:
             table.update()
-        return load_groups(tables, labels, max(largest_planned(table.store) for table in tables))
+        return load_groups(tables, labels)
 
 
 def read_report_cells(
@@ -73,7 +72,7 @@ def read_report_cells(
     open_scorers(scorers)  # an unknown scorer is refused first
     labels = (names or read_row_names(folders)).labels
     groups = read_groups(folders, scorers, labels, current=current)
-    cells = list(measure(groups, scorers, alpha if any(map(is_monitored, folders)) else None))
+    cells = measure(groups, scorers, alpha)
     decided = [
         structs.replace(interval, model=labels[folder, interval.model])
         for folder in folders
@@ -121,11 +120,6 @@ def conditions_in(folder: Path) -> list[DecidedInterval]:
     """Return the outcomes of all `--until` conditions of a run."""
     with open_scored(folder) as store:
         return read_conditions(store)
-
-
-def largest_planned(store: RunStore) -> int:
-    """Return the largest number of planned trials per question and condition if a run is monitored, otherwise 0."""
-    return largest_cluster(store.cases(), store.repeats()) if store.is_monitored() else 0
 
 
 def _check_data(folders: Sequence[Path]) -> None:

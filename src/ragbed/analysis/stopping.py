@@ -6,17 +6,15 @@ The conditions use intervals that are valid at any stopping time, so they may be
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import NamedTuple
-
-from msgspec import structs
+from typing import NamedTuple, TypeAlias
 
 from ragbed.analysis.gates import (
     SELECTOR,
     CellSelector,
-    Floor,
     PlannedCells,
     check_planned,
     describe_cell,
@@ -27,16 +25,16 @@ from ragbed.analysis.metrics import measure_table
 from ragbed.analysis.metrics.cells import Cell, full_place, interval_of
 from ragbed.analysis.statistics.planning import POWER, rate_size
 from ragbed.analysis.statistics.rates import ALPHA, Interval, quantile, two_sided
-from ragbed.analysis.trials.columns import Numbering, TrialColumns, group_trials, read_part
+from ragbed.analysis.trials.columns import load_groups
 from ragbed.analysis.trials.table import TrialTable
 from ragbed.errors import UsageError, option
 from ragbed.runs.call_order import order_calls
-from ragbed.runs.condition import ClusterSizes
 from ragbed.runs.decided import Conclusion, DecidedInterval, DecisionState, LastInterval
 from ragbed.runs.store import RunStore, StoredResult
 from ragbed.schema import Case
 from ragbed.scoring.version import SCORER_VERSION
 from ragbed.testbeds.prompts.strategies import MARK
+from ragbed.text import counted
 
 # A condition is inconclusive if it is still undecided after EXCESS times as many questions as a fixed plan needs.
 EXCESS = 1.3
@@ -48,148 +46,52 @@ _FORM = 'use "TESTBED.METRIC[@CONDITION][:LANG] ± POINTS" or decided, e.g. "noi
 _NOT_CALLED = "No model was called."
 
 
-# Conditions
-
-
-class Look(NamedTuple):
-    """The state of a condition for one cell of a model, based on the questions evaluated so far."""
-
-    key: object
-    name: str
-    questions: int
-    interval: Interval
-    conclusion: str  # the conclusion in words; empty if undecided
-    limit: float  # number of questions after which the condition is inconclusive
-    decided: DecidedInterval  # the outcome to store
-
-    def describe(self) -> str:
-        """Describe the confidence interval and the number of questions so far."""
-        value, low, high = (f"{100 * bound:.1f}" for bound in self.interval)
-        unit = " points" if self.interval.low < 0 else " %"
-        after = "1 question" if self.questions == 1 else f"{self.questions:,} questions"
-        return f"{value} [{low}, {high}]{unit} after {after}"
-
-
 @dataclass(frozen=True)
-class _Target:
-    """A metric and what its interval must show.
+class Target:
+    """What the confidence intervals of a metric must show: that they are narrow, or on which side of a gate they are.
 
     Attributes:
-        text: The condition or gate, as it is stored with the decision.
-        limit: Number of questions after which the target is inconclusive.
-        conclude: Returns the conclusion from an interval, as a code and in words; empty if it is undecided.
+        condition: The stopping condition, as the user wrote it.
+        selector: The metric, with the maximum width or the gate's minimum.
     """
 
+    condition: str
     selector: CellSelector
-    text: str
-    limit: float
-    conclude: Callable[[Interval], tuple[Conclusion, str]]
+
+    @property
+    def is_gate(self) -> bool:
+        """Whether the intervals must be on one side of the minimum of a gate."""
+        return self.selector.parameter == "fail_under"
+
+    @property
+    def text(self) -> str:
+        """The condition or gate, as it is stored with the decision."""
+        return f"{self.condition}: {self.selector.text}" if self.is_gate else self.condition
+
+    @cached_property
+    def fixed_size(self) -> float:
+        """The number of questions in a fixed plan."""
+        bound = self.selector.bound
+        if self.is_gate:
+            return rate_size(bound, max(0.0, bound - _DISTANCE), 1 - ALPHA / 2)
+        # The plan detects a difference of this size between two rates of about one half.
+        return (two_sided(1 - ALPHA) + quantile(POWER)) ** 2 / (2 * bound**2)
+
+    def conclude(self, interval: Interval) -> tuple[Conclusion, str]:
+        """Return the conclusion from an interval, as a code and in words; empty if it is undecided."""
+        value, low, high = interval
+        bound = self.selector.bound
+        if not self.is_gate:
+            # Intervals near 0 and 1 are asymmetric, so the farther bound counts.
+            is_narrow = max(high - value, value - low) <= bound
+            return ("narrow", f"within ± {100 * bound:g} points") if is_narrow else ("", "")
+        minimum = f"the minimum of {100 * bound:g}%"
+        if high < bound:
+            return "below", f"below {minimum}"
+        return ("not-below", f"not below {minimum}") if low >= bound else ("", "")
 
 
-@dataclass
-class StoppingCondition:
-    """A condition on the confidence intervals of metrics: a maximum width, or the minimum rates of all gates.
-
-    `is_width` is set for a width. The error probability of gates is divided among all gates and models.
-    """
-
-    text: str
-    targets: Sequence[_Target]
-    is_width: bool
-    _alpha: float = ALPHA
-
-    def check(self, cells: Sequence[Cell], models: int) -> list[object]:
-        """Return the keys of all cells that must be decided for each model.
-
-        Args:
-            cells: The cells that the run will measure.
-            models: Number of models.
-
-        Raises:
-            UsageError: A metric has no confidence sequence, or no planned case measures it.
-        """
-        selected: list[tuple[_Target, Cell]] = []
-        for target in self.targets:
-            found = check_planned(target.selector, cells)
-            if not found:
-                raise UsageError(
-                    f"{option('until', self.text)}: {target.selector.table} depends on the documents that a system "
-                    "retrieves, so the required number of questions cannot be computed in advance. Use another "
-                    f"testbed. {_NOT_CALLED}"
-                )
-            selected += [(target, cell) for cell in found]
-        if not self.is_width:
-            self._alpha = ALPHA / max(1, len(selected) * models)
-        for target, cell in selected:
-            if self.is_width and cell.estimate.low is None:
-                raise UsageError(
-                    f"{option('until', self.text)}: {target.selector.metric} has no confidence sequence, so it cannot "
-                    f"be a stopping condition. Use a rate or a difference, e.g. accuracy or change. {_NOT_CALLED}"
-                )
-        return [_key(target, cell) for target, cell in selected]
-
-    def look(self, groups: Sequence[TrialColumns]) -> Iterator[Look]:
-        """Yield what the interval of each selected cell shows."""
-        for target in self.targets:
-            for cell in _cells(target.selector, groups, self._alpha):
-                interval, metric = interval_of(cell.estimate), cell.estimate.metric
-                code, words = target.conclude(interval)
-                decided = DecidedInterval(
-                    cell.table, metric, full_place(cell), interval.low, interval.high, self._alpha,
-                    condition=target.text, conclusion=code,
-                )  # fmt: skip
-                name = f"{cell.table}.{metric} of {describe_cell(cell)}"
-                yield Look(_key(target, cell), name, cell.estimate.questions, interval, words, target.limit, decided)
-
-
-def _key(target: _Target, cell: Cell) -> object:
-    return target.selector.text, cell.key[1:], cell.estimate.metric, tuple(sorted(cell.place.items()))
-
-
-def _cells(selector: CellSelector, groups: Sequence[TrialColumns], alpha: float) -> Sequence[Cell]:
-    cells = [
-        cell
-        for group in groups
-        if MARK not in group.key.profile
-        for cell in measure_table(selector.table, group, alpha)
-    ]
-    try:
-        return [cell for cell in select_cells(selector, cells) if cell.estimate.low is not None]
-    except UsageError:  # there are no trials for this cell yet
-        return []
-
-
-def _width(text: str, selector: CellSelector, width: float) -> StoppingCondition:
-    """Return a condition that is met when an interval extends at most `width` to each side of its value."""
-
-    def conclude(interval: Interval) -> tuple[Conclusion, str]:
-        # Intervals near 0 and 1 are asymmetric, so the farther bound counts.
-        reach = max(interval.high - interval.value, interval.value - interval.low)
-        return ("narrow", f"within ± {100 * width:g} points") if reach <= width else ("", "")
-
-    # A fixed plan detects a difference of this size between two rates of about one half.
-    limit = EXCESS * (two_sided(1 - ALPHA) + quantile(POWER)) ** 2 / (2 * width**2)
-    return StoppingCondition(text, [_Target(selector, text, limit, conclude)], is_width=True)
-
-
-def _gates(text: str, floors: Sequence[Floor]) -> StoppingCondition:
-    """Return a condition that is met when every `--fail-under` gate has passed or failed."""
-
-    def target(floor: Floor) -> _Target:
-        minimum = f"the minimum of {100 * floor.minimum:g}%"
-
-        def conclude(interval: Interval) -> tuple[Conclusion, str]:
-            if interval.high < floor.minimum:
-                return "below", f"below {minimum}"
-            return ("not-below", f"not below {minimum}") if interval.low >= floor.minimum else ("", "")
-
-        size = rate_size(floor.minimum, max(0.0, floor.minimum - _DISTANCE), 1 - ALPHA / 2)
-        return _Target(floor, f"{text}: {floor.text}", EXCESS * size, conclude)
-
-    return StoppingCondition(text, [target(floor) for floor in floors], is_width=False)
-
-
-def parse_conditions(texts: Sequence[str], floors: Sequence[Floor]) -> list[StoppingCondition]:
+def parse_conditions(texts: Sequence[str], floors: Sequence[CellSelector]) -> list[Target]:
     """Parse the values of `--until`.
 
     Args:
@@ -199,21 +101,45 @@ def parse_conditions(texts: Sequence[str], floors: Sequence[Floor]) -> list[Stop
     Raises:
         UsageError: A value has a different form or an unknown name.
     """
-    return [_parse(" ".join(text.split()), floors) for text in texts]
+    return [target for text in texts for target in _parse(" ".join(text.split()), floors)]
 
 
-def _parse(text: str, floors: Sequence[Floor]) -> StoppingCondition:
+def _parse(text: str, floors: Sequence[CellSelector]) -> list[Target]:
     if text == "decided":
         if not floors:
             raise UsageError(f"{option('until', 'decided')} requires at least one gate. Set {option('fail_under')}.")
-        return _gates(text, floors)
-    selector, points = parse_selector("until", text, _WIDTH.fullmatch(text), _FORM)
-    if not 0 < points < 100:
+        return [Target(text, floor) for floor in floors]
+    selector = parse_selector("until", text, _WIDTH.fullmatch(text), _FORM)
+    if not 0 < selector.bound < 100:
         raise UsageError(f"{option('until', text)}: the half-width must be between 0 and 100 percentage points.")
-    return _width(text, selector, points / 100)
+    return [Target(text, replace(selector, bound=selector.bound / 100))]
 
 
-# Monitoring
+_Key: TypeAlias = tuple[object, ...]  # a target, and a cell regardless of its model
+
+
+def _key(target: Target, cell: Cell) -> _Key:
+    return target.text, cell.key[1:], cell.estimate.metric, tuple(sorted(cell.place.items()))
+
+
+class Look(NamedTuple):
+    """A cell of a model that a target selects, based on the questions evaluated so far."""
+
+    target: Target
+    cell: Cell
+    alpha: float  # error probability of its interval
+
+    @property
+    def name(self) -> str:
+        """The metric and what distinguishes the cell from the metric's other cells."""
+        return f"{self.cell.table}.{self.cell.estimate.metric} of {describe_cell(self.cell)}"
+
+    def describe(self) -> str:
+        """Describe the confidence interval and the number of questions so far."""
+        interval, questions = interval_of(self.cell.estimate), self.cell.estimate.questions
+        value, low, high = (f"{100 * bound:.1f}" for bound in interval)
+        unit = " points" if interval.low < 0 else " %"
+        return f"{value} [{low}, {high}]{unit} after {counted(questions, 'question')}"
 
 
 class Decision(NamedTuple):
@@ -233,15 +159,15 @@ class MonitoringRule:
     is held until all earlier ones have arrived. A failed call leaves its question open until a rerun repeats the call.
 
     Args:
-        conditions: The conditions.
+        targets: What the intervals must show.
         repeats: Number of responses per case.
         models: Number of models.
     """
 
-    def __init__(self, conditions: Sequence[StoppingCondition], repeats: int, models: int) -> None:
-        self._conditions, self._repeats, self._model_count = conditions, repeats, models
-        self._planned, self._sizes = PlannedCells(repeats), ClusterSizes()
-        self._expected: list[list[object]] | None = None
+    def __init__(self, targets: Sequence[Target], repeats: int, models: int) -> None:
+        self._targets, self._repeats, self._model_count = targets, repeats, models
+        self._planned = PlannedCells(repeats)
+        self._expected: dict[_Key, Target] = {}
         self._models: dict[str, _ModelMonitor] = {}
         self._table: TrialTable | None = None
 
@@ -249,26 +175,37 @@ class MonitoringRule:
         """Yield the cases of a plan. After the last one, check that there are enough cases to decide every condition.
 
         Raises:
-            UsageError: A condition cannot be decided.
+            UsageError: A metric has no confidence sequence, or no planned case measures it.
         """
         for case in cases:
             self._planned.add(case)
-            self._sizes.add(case)
             yield case
-        cells = self._planned.cells(ALPHA)
-        self._expected = [condition.check(cells, self._model_count) for condition in self._conditions]
+        cells = self._planned.cells(is_monitored=True)
+        for target in self._targets:
+            condition, found = option("until", target.condition), check_planned(target.selector, cells)
+            if not found:
+                raise UsageError(
+                    f"{condition}: {target.selector.table} depends on the documents that a system retrieves, so the "
+                    f"required number of questions cannot be computed in advance. Use another testbed. {_NOT_CALLED}"
+                )
+            if not target.is_gate and any(cell.estimate.low is None for cell in found):
+                raise UsageError(
+                    f"{condition}: {target.selector.metric} has no confidence sequence, so it cannot be a stopping "
+                    f"condition. Use a rate or a difference, e.g. accuracy or change. {_NOT_CALLED}"
+                )
+            self._expected |= {_key(target, cell): target for cell in found}
 
     def begin(self, store: RunStore, model: int) -> None:
         """Start monitoring a model, beginning with its stored results (see `StoppingRule`)."""
-        if self._expected is None:
+        if not self._expected:
             for _ in self.check(store.cases()):
                 pass
         if self._table is None:
             self._table = TrialTable(store.path.parent, current=True)
-        name, largest = store.models()[model][0], self._sizes.largest(self._repeats)
-        expected = [(at, key) for at, keys in enumerate(self._expected or []) for key in keys]
-        order = order_calls(store.connection, self._repeats, by_question=True)
-        self._models[name] = _ModelMonitor(name, model, self._conditions, expected, order, self._table, largest)
+        name, order = store.models()[model][0], order_calls(store.connection, self._repeats, by_question=True)
+        gates = sum(target.is_gate for target in self._expected.values())
+        gate_alpha = ALPHA / max(1, gates * self._model_count)
+        self._models[name] = _ModelMonitor(name, model, self._targets, self._expected, gate_alpha, order, self._table)
         self._models[name].add_stored()
 
     def take(self, result: StoredResult) -> None:
@@ -296,19 +233,19 @@ class _ModelMonitor:
 
     model: str
     number: int
-    conditions: Sequence[StoppingCondition]
-    expected: Sequence[tuple[int, object]]  # number of the condition and key of the cell
+    targets: Sequence[Target]
+    expected: Mapping[_Key, Target]
+    gate_alpha: float  # error probability of the intervals for gates, divided among all gates and models
     order: list[tuple[int, int]]  # case number and repeat
     table: TrialTable
-    largest: int
     _at: int = 0
     _waiting: set[tuple[int, int]] = field(default_factory=set)
     _used: set[tuple[int, int, int]] = field(default_factory=set)
     _questions: int = 0
     _last: object = None
     _next_look: float = _FIRST_LOOK
-    _looks: dict[tuple[int, object], Look] = field(default_factory=dict)  # the decisive look, or the latest one
-    _ended: dict[tuple[int, object], Decision] = field(default_factory=dict)
+    _looks: dict[_Key, Look] = field(default_factory=dict)  # the decisive look, or the latest one
+    _ended: dict[_Key, Decision] = field(default_factory=dict)
 
     @cached_property
     def _question_of(self) -> dict[int, tuple[str, str, str]]:
@@ -335,31 +272,43 @@ class _ModelMonitor:
                 self._questions += 1
             self._used.add((self.number, *call))
 
-    def _measure(self) -> Iterator[tuple[tuple[int, object], Look]]:
-        """Yield the state of every condition after the trials so far."""
+    def _measure(self) -> dict[_Key, Look]:
+        """Return the cells of all targets after the trials so far."""
+        found: dict[_Key, Look] = {}
         if self._used:
             self.table.update()
-            shared = Numbering()
-            groups = group_trials([read_part(self.table, shared, calls=self._used)], shared, self.largest)
-            for number, condition in enumerate(self.conditions):
-                for look in condition.look(groups):
-                    yield (number, look.key), look
+            groups = load_groups([self.table], calls=self._used)
+            plain = [group for group in groups if MARK not in group.key.profile]
+            for target in self.targets:
+                alpha = self.gate_alpha if target.is_gate else ALPHA
+                cells = [cell for group in plain for cell in measure_table(target.selector.table, group, alpha)]
+                with suppress(UsageError):  # there are no trials for this target yet
+                    selected = select_cells(target.selector, cells)
+                    found |= {
+                        _key(target, cell): Look(target, cell, alpha)
+                        for cell in selected
+                        if cell.estimate.low is not None
+                    }
+        return found
 
     def _look(self) -> None:
         """Check all open conditions."""
         self._next_look = max(self._questions + 1, self._questions * _STEP)
-        for key, look in () if self.is_over() else self._measure():
+        for key, look in {} if self.is_over() else self._measure().items():
             if key in self._ended or key not in self.expected:
                 continue
             self._looks[key] = look
-            if look.conclusion:
-                self._ended[key] = self._decision(key, "decided", look.conclusion)
-            elif look.questions >= look.limit:
-                reason = f"this is {EXCESS} times the number of questions in a fixed plan ({look.limit / EXCESS:,.0f})"
+            _, conclusion = look.target.conclude(interval_of(look.cell.estimate))
+            if conclusion:
+                self._ended[key] = self._decision(key, "decided", conclusion)
+            elif look.cell.estimate.questions >= EXCESS * look.target.fixed_size:
+                reason = (
+                    f"this is {EXCESS} times the number of questions in a fixed plan ({look.target.fixed_size:,.0f})"
+                )
                 self._ended[key] = self._decision(key, "inconclusive", reason)
 
-    def _decision(self, key: tuple[int, object], state: DecisionState, reason: str) -> Decision:
-        condition, look = self.conditions[key[0]].text, self._looks.get(key)
+    def _decision(self, key: _Key, state: DecisionState, reason: str) -> Decision:
+        condition, look = self.expected[key].condition, self._looks.get(key)
         if look is None:
             return Decision(condition, self.model, condition, state, "no case measured this")
         return Decision(condition, self.model, look.name, state, f"{look.describe()}: {reason}")
@@ -370,15 +319,22 @@ class _ModelMonitor:
 
     def decided(self) -> Iterator[DecidedInterval]:
         """Yield the outcome of every condition that has been measured, with its confidence interval over all trials."""
-        last = {key: LastInterval(*look.interval, look.questions) for key, look in self._measure()}
-        for key, look in self._looks.items():
-            ended = self._ended.get(key)
-            yield structs.replace(
-                look.decided,
+        last = self._measure()
+        for key, (target, cell, alpha) in self._looks.items():
+            interval, after = interval_of(cell.estimate), last.get(key)
+            yield DecidedInterval(
+                cell.table,
+                cell.estimate.metric,
+                full_place(cell),
+                interval.low,
+                interval.high,
+                alpha,
                 model=self.model,
-                state="inconclusive" if ended is None else ended.state,
-                questions=look.questions,
-                last=last.get(key),
+                condition=target.text,
+                state=self._ended[key].state if key in self._ended else "inconclusive",
+                conclusion=target.conclude(interval)[0],
+                questions=cell.estimate.questions,
+                last=after and LastInterval(*interval_of(after.cell.estimate), after.cell.estimate.questions),
                 scorer=SCORER_VERSION,
             )
 

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from ragbed.analysis.diagnosis.records import NAMES, Diagnosis, Evidence
 from ragbed.analysis.diagnosis.summary import UNCLASSIFIED, DiagnosisCounts, by_group, shares_of
 from ragbed.analysis.judging.rates import MIN_LABELS, MIN_QUESTIONS, TRUSTED
-from ragbed.api.calling import identify_functions, open_caller, with_request_options
+from ragbed.api.calling import identify_functions, open_caller
 from ragbed.api.job_specs import CompareSpec, DiagnoseSpec, JudgeSpec, PowerSpec, RankSpec
 from ragbed.api.layout import split
 from ragbed.api.progress import Progress, open_progress
-from ragbed.api.request_options import with_limit
-from ragbed.api.results import run_folder, several
+from ragbed.api.request_options import apply_options, with_limit
+from ragbed.api.results import run_folder, run_folders
 from ragbed.api.specification import Values, takes
 from ragbed.errors import UnknownName, UsageError, option
 from ragbed.io.jsonl import write_file
@@ -28,8 +27,6 @@ from ragbed.text import counted
 
 if TYPE_CHECKING:
     from ragbed.analysis.gates import GateResult
-    from ragbed.analysis.judging.criteria import Criterion
-    from ragbed.analysis.judging.judge_run import Scope
 
 _FLIPS = 20  # Maximum number of flipped items to show; the values contain all of them.
 _ERRORS = 20  # Maximum number of errors to show; the file contains all of them.
@@ -101,7 +98,7 @@ def rank(spec: RankSpec) -> Result:
     from ragbed.analysis.comparison import open_sides, rank_models
     from ragbed.reporting.comparison_summary import tabulate_pairs, tabulate_ranking
 
-    folders = dict.fromkeys(run_folder(run, "runs") for run in several(spec.runs, "runs"))
+    folders = dict.fromkeys(run_folders(spec.runs))
     found = rank_models([side for folder in folders for side in open_sides(folder, spec.scorer).values()])
     models, pairs = tabulate_ranking(found), tabulate_pairs(found)
     return Result([models, pairs] if spec.pairs else [models], values={"models": models, "pairs": pairs})
@@ -118,22 +115,30 @@ def judge(spec: JudgeSpec) -> Result:
         >>> ragbed.judge(run, says_yes, criteria="correct").records()[0]["rate"]
         1.0
     """
+    from ragbed.analysis.judging.criteria import CRITERIA
+    from ragbed.analysis.judging.judge_run import Scope
     from ragbed.analysis.judging.labels import check_unlabelled, read_labels
     from ragbed.analysis.judging.rates import CriterionJudgements, write_sample
     from ragbed.models.base import Sampling
     from ragbed.runs.display_names import read_names, short_names
+    from ragbed.runs.store import open_store
 
     if spec.out is not None:
         check_unlabelled(Path(spec.out))
     people = None if spec.labels is None else read_labels(Path(spec.labels))
-    folder = run_folder(spec.run)
+    folder, names = run_folder(spec.run), split(spec.criteria, "criteria")
+    if unknown := next((name for name in names if name not in CRITERIA), None):
+        raise UnknownName("criterion", unknown, CRITERIA)
+    criteria = [CRITERIA[name] for name in names]
+    testbeds = frozenset(find_testbed(name).name for name in split(spec.testbeds, "testbeds"))
     planned, judged = [], []
     with open_progress(spec.progress) as shown, open_caller(spec, shown) as caller:
         budget = caller.budget(spec.model)  # shared by all criteria
-        for criterion in _read_criteria(spec.criteria):
-            scope = replace(_scope(folder, criterion, spec.testbeds), only_unsure=spec.unsure)
+        open_store(folder, create=False).connection.close()  # no judgements folder is created if there is no run
+        for criterion in criteria:
+            scope = Scope(folder, criterion, testbeds, only_unsure=spec.unsure)
             sampling = Sampling(temperature=criterion.temperature, choices=criterion.words)
-            sampling = with_request_options(with_limit(sampling, spec.max_tokens), spec)
+            sampling = apply_options(with_limit(sampling, spec.max_tokens), spec)
             planned.append((scope, sampling, scope.folder(sampling, identify_functions(spec.model))))
         caller.pay_earlier_calls((place for *_, place in planned), budget)
         for scope, sampling, place in planned:
@@ -181,25 +186,6 @@ def _tell_error(folder: Path, models: Sequence[str], shown: Progress) -> None:
         failed = (one for one in store.results() if one.model in models and one.completion.outcome == "error")
         if (first := next(failed, None)) is not None:
             shown.message(f"First error of {first.model}: {first.completion.error}")
-
-
-def _read_criteria(criteria: Values) -> list[Criterion]:
-    from ragbed.analysis.judging.criteria import CRITERIA
-
-    names = split(criteria, "criteria")
-    for name in names:
-        if name not in CRITERIA:
-            raise UnknownName("criterion", name, CRITERIA)
-    return [CRITERIA[name] for name in names]
-
-
-def _scope(run: Path, criterion: Criterion, testbeds: Values | None) -> Scope:
-    from ragbed.analysis.judging.judge_run import Scope
-    from ragbed.runs.store import open_store
-
-    names = [] if testbeds is None else split(testbeds, "testbeds")
-    with open_store(run, create=False):  # do not create a judgements folder if there is no run
-        return Scope(run, criterion, frozenset(find_testbed(name).name for name in names))
 
 
 @takes(DiagnoseSpec)
@@ -258,7 +244,7 @@ def power(spec: PowerSpec) -> Table:
         if spec.drop is None and spec.items is not None
         else _shares(DROPS if spec.drop is None else spec.drop, "drop")
     )
-    shares = [] if spec.discordance is None else _shares(spec.discordance, "discordance")
+    shares = _shares(spec.discordance, "discordance")
     designs = [PairedDesign(share, alpha=spec.alpha) for share in shares] or [
         PairedDesign(times=times, alpha=spec.alpha) for times in (2, 3)
     ]
@@ -270,7 +256,7 @@ def power(spec: PowerSpec) -> Table:
 DROPS = "0.03,0.05,0.1"
 
 
-def _shares(values: Values, parameter: str) -> list[float]:
+def _shares(values: Values | None, parameter: str) -> list[float]:
     shares = [float(parse_ratio(part, parameter)) for part in split(values, parameter)]
     if 0 in shares:
         raise UsageError(f"{option(parameter, 0)} is out of range. Use a fraction greater than 0, e.g. 0.05 or 5%.")

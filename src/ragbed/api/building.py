@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from ragbed.api.calling import ModelCaller, check_reader, open_caller, with_request_options
+from ragbed.api.calling import ModelCaller, check_reader, open_caller
 from ragbed.api.job_specs import BuildInitSpec, BuildSpec, QualitySpec
 from ragbed.api.progress import Progress, open_progress
+from ragbed.api.request_options import apply_options
 from ragbed.api.specification import takes
 from ragbed.environment import variables
 from ragbed.errors import UsageError, option
@@ -112,7 +113,7 @@ def open_client(folder: Path, caller: ModelCaller) -> BuildModelClient:
         folder,
         call,
         lambda model: caller.budget([model]),
-        adapt=lambda sampling: with_request_options(sampling, caller.options),
+        adapt=lambda sampling: apply_options(sampling, caller.options),
     )
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from ragbed.api.objects import ModelLike, ModelSource, System, is_model, read_models
 from ragbed.api.progress import Progress
-from ragbed.api.request_options import read_headers, read_request_options
+from ragbed.api.request_options import read_headers
 from ragbed.api.spec import CallOptions, RunSpec
 from ragbed.environment import cache_file, data_dir, variables
 from ragbed.errors import DataError, RagbedError, UsageError, option
@@ -60,13 +60,6 @@ def open_engine(spec: CallOptions, message: Callable[[str], None]) -> LocalEngin
     return RayEngine(spec.cluster, ReplicaSpec(spec.replicas or 1, cpus, spec.gpus_per_replica or 0.0), message)
 
 
-def with_request_options(sampling: Sampling, spec: CallOptions) -> Sampling:
-    """Return the sampling parameters with the request options applied."""
-    from msgspec import structs
-
-    return structs.replace(sampling, **read_request_options(spec))
-
-
 def open_model(
     source: ModelSource, sampling: Sampling, spec: CallOptions, engine: LocalEngine, corpora: Corpora
 ) -> Model:
@@ -84,7 +77,7 @@ def open_model(
     config = ModelConfig(
         source.name,
         variables(),
-        with_request_options(sampling, spec),
+        sampling,
         RetryPolicy(attempt_s=timeout, item_s=max(RetryPolicy().item_s, 5 * timeout)),
         spec.max_connections,
         spec.rpm,
@@ -256,40 +249,32 @@ def execute(job: Job, watch: Callable[[str, CallProgress], None]) -> None:
         watch: Called with the short name of a model and its progress.
     """
     from ragbed.runs import execution
+    from ragbed.runs.display_names import short_names
 
-    watch = with_short_names(job, watch)
+    names = short_names([model.name for model in job.models], job.names)
+
+    def show(name: str, state: CallProgress) -> None:
+        watch(names[name], state)
+
     try:
         if not _loop_is_running():
-            execution.run(job, watch)
+            execution.run(job, show)
             return
         ending = execution.ShutdownHandler()
         with ThreadPoolExecutor(1) as pool:
-            work = pool.submit(execution.run, job, watch, ending)
+            work = pool.submit(execution.run, job, show, ending)
             try:
                 work.result()
             except BaseException:  # Ctrl-C raises an exception here; without `end`, the thread would keep running.
                 ending.end()
                 raise
     except RagbedError as error:
-        raise with_folder(error, job)  # noqa: B904 - it is the same error
-
-
-def with_short_names(job: Job, watch: Callable[[str, CallProgress], None]) -> Callable[[str, CallProgress], None]:
-    """Wrap a callback so that it receives the models' short names."""
-    from ragbed.runs.display_names import short_names
-
-    names = short_names([model.name for model in job.models], job.names)
-    return lambda name, state: watch(names[name], state)
-
-
-def with_folder(error: RagbedError, job: Job) -> RagbedError:
-    """Add to an error where the finished cases of a job are kept, if there are any."""
-    if not isinstance(error, UsageError | DataError) and (job.folder / "run.sqlite").exists():
-        place = repr(str(job.folder))
-        # The folders of judges and builds cannot be chosen.
-        resume = "" if job.grows else f", or resume the run with {option('out', place)}"
-        error.add_note(f"Finished cases are kept. Open them with ragbed.open_run({place}){resume}")
-    return error
+        if not isinstance(error, UsageError | DataError) and (job.folder / "run.sqlite").exists():
+            place = repr(str(job.folder))
+            # The folders of judges and builds cannot be chosen.
+            resume = "" if job.grows else f", or resume the run with {option('out', place)}"
+            error.add_note(f"Finished cases are kept. Open them with ragbed.open_run({place}){resume}")
+        raise
 
 
 def _loop_is_running() -> bool:

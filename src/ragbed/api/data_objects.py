@@ -53,44 +53,13 @@ def open_folder(docs: str | Path, tell: Callable[[str], None] = lambda _: None) 
     return DocumentFolder(folder, documents)
 
 
-def is_questions(value: object) -> bool:
-    """Return whether a data value is a list of questions and answers, not a dataset."""
-    from ragbed.data.questions_file import is_question_row, is_questions_file
-
-    if isinstance(value, str | Path):
-        path = Path(str(value).partition("=")[2] if "=" in str(value) and not Path(value).exists() else value)
-        return "://" not in str(value) and is_questions_file(path)
-    return isinstance(value, Sequence) and bool(value) and is_question_row(value[0])
-
-
-def make_dataset(
-    name: str,
-    rows: Sequence[QuestionRow],
-    folder: DocumentFolder,
-    lang: str | None = None,
-    tell: Callable[[str], None] = lambda _: None,
-) -> Dataset:
-    """Find the evidence for questions, and return them as a dataset, which is deleted along with the object."""
-    items, missing = _locate(rows, folder, lang)
-    if missing:
-        lines = "".join(f"\n  {one.line}: {one.question} – {one.reason}." for one in missing[:_SHOWN])
-        more = f"\n  … and {len(missing) - _SHOWN} more; `ragbed build qa` lists all" if len(missing) > _SHOWN else ""
-        tell(f"{len(missing)} of {counted(len(rows), 'question')} without evidence in {folder.path}:{lines}{more}")
-    place = Path(tempfile.mkdtemp(prefix="ragbed-"))
-    path = place / f"{name}.jsonl"
-    path.write_bytes(b"".join(map(native.to_line, items)))
-    dataset = Dataset(name, path, folder=folder)
-    weakref.finalize(dataset, shutil.rmtree, place, ignore_errors=True)
-    return dataset
-
-
-def read_rows(value: str | Path | Iterable[Mapping[str, Any]], name: str = "data") -> list[QuestionRow]:
+def _read_rows(source: str | Path | Iterable[Mapping[str, Any]], name: str = "data") -> list[QuestionRow]:
     """Return the questions in a file or in rows from Python."""
     from ragbed.data.questions_file import parse_rows, read_questions
 
-    if isinstance(value, str | Path):
-        return read_questions(Path(value))
-    return parse_rows(f"data={name!r}", enumerate(value, 1))
+    if isinstance(source, str | Path):
+        return read_questions(Path(source))
+    return parse_rows(f"data={name!r}", enumerate(source, 1))
 
 
 def _locate(rows: Sequence[QuestionRow], folder: DocumentFolder, lang: str | None) -> tuple[list[Item], list[NotFound]]:
@@ -120,14 +89,12 @@ def build_qa(spec: BuildQaSpec) -> Result:
         >>> ragbed.build_qa(rows, docs="manual", out="hours")["files"]
         {'en_base.jsonl': 1}
     """
-    from ragbed.api.data_objects import rows_of
-
     target, questions = Path(spec.out), spec.questions
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
         raise UsageError(f"{option('out', target)} already exists. Choose a new folder, or delete it.")
     with open_progress(spec.progress) as shown:
         folder = open_folder(spec.docs, shown.message)
-        rows = read_rows(questions if isinstance(questions, str | Path) else rows_of(questions) or [])
+        rows = _read_rows(questions if isinstance(questions, str | Path) else _rows_of(questions) or [])
         items, missing = _locate(rows, folder, spec.data_lang)
     if len(missing) == len(rows):
         raise DataError(
@@ -190,7 +157,10 @@ def read_data(
         UsageError: A name or language is unknown, a file does not exist, or an object is not a dataset.
     """
     from ragbed.data.catalog import open_data
+    from ragbed.data.questions_file import is_question_row, is_questions_file
 
+    if lang is not None and lang not in get_args(Lang):
+        raise UnknownName("language", lang, get_args(Lang))
     given: Any = data
     if isinstance(data, Mapping) and {"question", "query"} & data.keys():
         raise UsageError("`data` is a single item, but a list of items is expected: data=[{…}, …].")
@@ -200,50 +170,76 @@ def read_data(
     if not named:
         raise UsageError("`data` is empty, so there is nothing to run. Pass at least one dataset or item.")
     folder = None if docs is None else open_folder(docs, tell)
-    datasets = []
+    datasets = list[Dataset]()
     for label, value in named:
-        rows = None if isinstance(value, str | Path) else rows_of(value)
-        if is_questions(value if rows is None else rows):
-            datasets.append(_from_questions(label, value if rows is None else rows, folder, lang, tell))
-        elif isinstance(value, str | Path):
-            datasets += open_data([f"{label}={value}" if label else str(value)])
+        if isinstance(value, str | Path):
+            before, equals, after = str(value).partition("=")
+            has_name = bool(equals) and not Path(value).exists()
+            path = Path(after if has_name else value)
+            if "://" in str(value) or not is_questions_file(path):
+                opened = open_data([f"{label}={value}" if label else str(value)])
+                datasets += [_complete(dataset, folder, lang) for dataset in opened]
+            else:
+                name = label or (before if has_name else path.stem)
+                datasets.append(_open_questions(name, path, folder, lang, tell))
+            continue
+        name, rows = label or "data", _rows_of(value)
+        if rows is None:
+            raise UsageError(
+                f"data={brief(value)} is not a dataset: use a name, a file, a list of item dictionaries or a DataFrame."
+            )
+        if not rows:
+            raise UsageError(f"data={name!r} is empty, so there is nothing to run. Pass at least one item.")
+        if is_question_row(rows[0]):
+            datasets.append(_open_questions(name, rows, folder, lang, tell))
         else:
-            datasets.append(_to_dataset(label or "data", value, rows))
-    if folder is not None:
-        datasets = [replace(one, folder=folder) if one.folder is None else one for one in datasets]
+            lines = (_encode(name, number, row) + b"\n" for number, row in enumerate(rows))
+            datasets.append(_keep(_GivenItems, name, lines, folder, lang))
     names = [dataset.name for dataset in datasets]
     if twice := [name for name, count in Counter(names).items() if count > 1]:
         rename = "Rename one with NAME=PATH"
         if any(isinstance(dataset, _GivenItems) for dataset in datasets):
             rename = "Give each its own name: data={'NAME': …, 'OTHER': …}"
         raise UsageError(f"{names.count(twice[0])} datasets are named {twice[0]!r}. {rename}.")
-    if lang is None:
-        return datasets
-    if lang not in get_args(Lang):
-        raise UnknownName("language", lang, get_args(Lang))
-    return [one if one.folder else one.in_language(cast("Lang", lang)) for one in datasets]
+    return datasets
 
 
-def _from_questions(
-    label: str,
-    rows: str | Path | list[dict[str, Any]],
-    folder: DocumentFolder | None,
-    lang: str | None,
+def _open_questions(
+    name: str, source: Path | list[dict[str, Any]], docs: DocumentFolder | None, lang: str | None,
     tell: Callable[[str], None],
-) -> Dataset:
-    if isinstance(rows, str | Path):
-        name, equals, place = str(rows).partition("=")
-        if equals and not Path(rows).exists():
-            label, rows = label or name, place
-        label = label or Path(rows).stem
-    if folder is None:
-        shown = rows if isinstance(rows, str | Path) else f"data={label or 'data'!r}"
+) -> Dataset:  # fmt: skip
+    """Find the evidence for questions, and return them as a dataset."""
+    if docs is None:
+        shown = source if isinstance(source, Path) else f"data={name!r}"
         raise UsageError(
             f"{shown} is a list of questions and answers, which needs documents. Add {option('docs', 'FOLDER')} with "
             "the documents that state the answers."
         )
-    label = label or "data"
-    return make_dataset(label, read_rows(rows, label), folder, lang, tell)
+    rows = _read_rows(source, name)
+    items, missing = _locate(rows, docs, lang)
+    if missing:
+        lines = "".join(f"\n  {one.line}: {one.question} – {one.reason}." for one in missing[:_SHOWN])
+        more = f"\n  … and {len(missing) - _SHOWN} more; `ragbed build qa` lists all" if len(missing) > _SHOWN else ""
+        tell(f"{len(missing)} of {counted(len(rows), 'question')} without evidence in {docs.path}:{lines}{more}")
+    return _keep(Dataset, name, map(native.to_line, items), docs, lang)
+
+
+def _keep(
+    kind: type[Dataset], name: str, lines: Iterable[bytes], docs: DocumentFolder | None, lang: str | None
+) -> Dataset:
+    """Return items as a dataset, in a temporary file that is deleted along with the object."""
+    content, place = b"".join(lines), Path(tempfile.mkdtemp(prefix="ragbed-"))
+    (place / f"{name}.jsonl").write_bytes(content)
+    dataset = _complete(kind(name, place / f"{name}.jsonl"), docs, lang)
+    weakref.finalize(dataset, shutil.rmtree, place, ignore_errors=True)
+    return dataset
+
+
+def _complete(dataset: Dataset, docs: DocumentFolder | None, lang: str | None) -> Dataset:
+    """Return a dataset with the documents that its questions are about, or with the language of its items."""
+    if docs is not None:
+        return replace(dataset, folder=docs)
+    return dataset if lang is None else dataset.in_language(cast("Lang", lang))
 
 
 class _GivenItems(Dataset):
@@ -267,23 +263,7 @@ def _is_rows(data: object) -> bool:
     return isinstance(data, Sequence) and not isinstance(data, str) and bool(data) and isinstance(data[0], Mapping)
 
 
-def _to_dataset(name: str, value: Any, rows: list[dict[str, Any]] | None) -> Dataset:  # noqa: ANN401 - checked here
-    """Write items to a temporary file that is deleted along with the dataset."""
-    if rows is None:
-        raise UsageError(
-            f"data={brief(value)} is not a dataset: use a name, a file, a list of item dictionaries or a DataFrame."
-        )
-    if not rows:
-        raise UsageError(f"data={name!r} is empty, so there is nothing to run. Pass at least one item.")
-    folder = tempfile.mkdtemp(prefix="ragbed-")
-    dataset = _GivenItems(name, Path(folder) / f"{name}.jsonl")
-    weakref.finalize(dataset, shutil.rmtree, folder, ignore_errors=True)
-    with open(Path(folder) / f"{name}.jsonl", "wb") as sink:
-        sink.writelines(_encode(name, number, row) + b"\n" for number, row in enumerate(rows))
-    return dataset
-
-
-def rows_of(value: Any) -> list[dict[str, Any]] | None:  # noqa: ANN401 - checked here
+def _rows_of(value: Any) -> list[dict[str, Any]] | None:  # noqa: ANN401 - checked here
     """Return the items in a list or in a pandas or polars DataFrame, without empty cells."""
     if hasattr(value, "to_dicts"):
         value = value.to_dicts()

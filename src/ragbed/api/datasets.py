@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
-from functools import partial
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-
-from msgspec import structs
 
 from ragbed.api.data_objects import read_data
 from ragbed.api.job_specs import CasesSpec, DatasetsSpec, DownloadSpec, LintSpec, SynthesisSpec
@@ -18,7 +14,7 @@ from ragbed.api.specification import takes
 from ragbed.data.catalog import CATALOG, CatalogEntry, dataset_names, files_here, folder_of
 from ragbed.environment import data_dir, variables
 from ragbed.errors import DownloadError, UnknownName, UsageError, option
-from ragbed.reporting.table import Result, Table, compact
+from ragbed.reporting.table import Result, Table
 from ragbed.text import counted
 
 if TYPE_CHECKING:
@@ -26,60 +22,25 @@ if TYPE_CHECKING:
     from ragbed.analysis.linting.rules import Questions
     from ragbed.data import Dataset
     from ragbed.schema import Case
-    from ragbed.testbeds.feasibility import FeasibilityRow
 
 _FINDINGS_PER_RULE = 3
 
 
-@dataclass(frozen=True)
-class CaseSet:
-    """The test cases of one or more datasets. Each iteration generates the cases again.
-
-    Attributes:
-        datasets: The datasets that the cases come from.
-    """
-
-    datasets: Sequence[Dataset]
-    _make: Callable[[], Iterator[Case]] = field(repr=False)
-
-    def __iter__(self) -> Iterator[Case]:
-        return self._make()
-
-    def records(self) -> Table:
-        """Return one row per condition with the number of feasible and infeasible cases."""
-        from ragbed.testbeds.feasibility import FeasibilityCounts
-
-        counts = FeasibilityCounts()
-        for case in self:
-            counts.add(case)
-        return tabulate_cases(counts.rows)
-
-
-def tabulate_cases(rows: Sequence[FeasibilityRow]) -> Table:
-    """Return the numbers of feasible and infeasible cases by condition."""
-    names = ("data", "testbed", "lang", "noise", "noise_real", "true_ratio", "k", "arm", "feasible", "infeasible")
-    shown = [{name.removeprefix("noise_"): getattr(row, name) for name in names} for row in rows]
-    title, shown = compact(shown, ("data", "lang", "true_ratio", "arm"))
-    return Table(map(structs.asdict, rows), f"Cases{title}", shown)
-
-
 @takes(CasesSpec)
-def cases(spec: CasesSpec) -> CaseSet:
-    """Generate the test cases of one or more datasets. No model is called. To write them to a file, use `export`.
+def cases(spec: CasesSpec) -> Iterator[Case]:
+    """Generate the test cases of one or more datasets. No model is called. `export` counts them, or writes a file.
 
     Example:
-        >>> cases = ragbed.cases("ragbed-mini-en_base", testbeds="noise", noise=0.4, limit=10)
-        >>> cases.records()[0]["feasible"]
-        10
-        >>> len(next(iter(cases)).documents)
-        5
+        >>> cases = list(ragbed.cases("ragbed-mini-en_base", testbeds="noise", noise=0.4, limit=10))
+        >>> len(cases), len(cases[0].documents)
+        (10, 5)
     """
     from ragbed.testbeds.selection import choose_testbeds, generate_cases
 
     names, settings = read_layout(spec)
     testbeds = choose_testbeds(names, settings)
     datasets = read_data(spec.data, spec.data_lang, spec.docs)
-    return CaseSet(datasets, partial(generate_cases, datasets, testbeds, settings, named=names is not None))
+    return generate_cases(datasets, testbeds, settings, named=names is not None)
 
 
 @takes(LintSpec)
@@ -93,9 +54,7 @@ def lint(spec: LintSpec) -> Result:
     from ragbed.analysis.linting import DatasetCheck, choose_rules
     from ragbed.analysis.linting.checker import SEVERITIES
 
-    rules = choose_rules(
-        None if spec.only is None else split(spec.only, "only"), [] if spec.skip is None else split(spec.skip, "skip")
-    )
+    rules = choose_rules(None if spec.only is None else split(spec.only, "only"), split(spec.skip, "skip"))
     questions: Questions = {}
     reports: list[DatasetCheck] = []
     with open_progress(spec.progress) as shown:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from ragbed.api.request_options import check_max_tokens
 from ragbed.api.spec import DEFAULT_MODEL, CallOptions, LayoutOptions, RunSpec
-from ragbed.api.specification import LocalFile, Spec, Values, argument, opt, output, read_share, requests
+from ragbed.api.specification import Data, LocalFile, Place, Spec, Values, argument, opt, output, read_share, requests
 from ragbed.errors import UsageError, option, refuse_unused
 
 if TYPE_CHECKING:
@@ -25,7 +25,10 @@ if TYPE_CHECKING:
     Questions: TypeAlias = str | Path | Any
 else:
     # The real types take longer to import than a command to start; the functions check these values.
-    DataLike = LocalFiles = ModelLike = Output = Progress = Questions = RunLike = RunsLike = Sources = object
+    ModelLike, Progress = object | Sequence[object], object
+    DataLike = Sources = Data | Sequence[Data]
+    Output = Questions = RunLike = Place
+    LocalFiles = RunsLike = Place | Sequence[Place]
 
 ReportFormat: TypeAlias = Literal["text", "md", "html", "csv", "json", "site", "svg", "png", "pdf"]
 
@@ -56,7 +59,7 @@ class RunCommandSpec(RunSpec, function="runs.run_command"):
 class RunsSpec(Spec):
     """The options of a job that reads several runs."""
 
-    runs: RunsLike = argument("Runs, or folders of runs.", "RUN", is_repeatable=True, is_place=True, kw_only=False)
+    runs: RunsLike = argument("Runs, or folders of runs.", "RUN", kw_only=False)
 
 
 class CompareSpec(Spec, function="analysis.compare"):
@@ -75,8 +78,8 @@ class CompareSpec(Spec, function="analysis.compare"):
       ragbed compare runs/main runs/branch --fail-if-worse 5% --junit gates.xml
     """
 
-    a: RunLike = argument("The baseline: a run, or RUN:MODEL.", "A", is_place=True, kw_only=False)
-    b: RunLike = argument("The run to compare with the baseline.", "B", is_place=True, kw_only=False)
+    a: RunLike = argument("The baseline: a run, or RUN:MODEL.", "A", kw_only=False)
+    b: RunLike = argument("The run to compare with the baseline.", "B", kw_only=False)
     scorer: str = opt(f"Scorer to compare: {_SCORERS}", "NAME", default="robust")
     min_drop: float | str = opt(
         "Smallest drop that is reported as a decline, e.g. 0.03 or 3%.", "SHARE", read=read_share, default=0.03
@@ -167,7 +170,7 @@ class StatusSpec(Spec, function="run_status.status"):
       ragbed status runs/qwen
     """
 
-    run: RunLike = argument("A run, or a folder of runs.", "RUN", is_place=True, kw_only=False)
+    run: RunLike = argument("A run, or a folder of runs.", "RUN", kw_only=False)
 
 
 class PageOptions(Spec):
@@ -195,13 +198,7 @@ class ViewSpec(PageOptions, function="serving.view", prints_json=False):
     """
 
     paths: RunsLike | None = argument(
-        "Runs, or folders of runs.",
-        "RUN|DIR",
-        shown="the runs folder",
-        is_repeatable=True,
-        is_place=True,
-        default=None,
-        kw_only=False,
+        "Runs, or folders of runs.", "RUN|DIR", shown="the runs folder", default=None, kw_only=False
     )
 
 
@@ -259,13 +256,12 @@ class JudgeSpec(CallOptions, function="analysis.judge", keeps_parts=True):
       ragbed judge runs/qwen -m openai/gpt-4o --criteria correct --unsure
     """
 
-    run: RunLike = argument("The run: a `Run`, or its folder.", "RUN", is_place=True, kw_only=False)
+    run: RunLike = argument("The run: a `Run`, or its folder.", "RUN", kw_only=False)
     model: ModelLike = opt(
         "Judge model, e.g. openai/gpt-4o.",
         "MODEL",
         in_python="Also a function, as in `run`.",
         short="-m",
-        is_repeatable=True,
         kw_only=False,
     )
     criteria: Values = opt(
@@ -315,7 +311,7 @@ class DiagnoseSpec(Spec, function="analysis.diagnose"):
       ragbed diagnose runs/qwen --show E3
     """
 
-    run: RunLike = argument("The run: a `Run`, or its folder.", "RUN", is_place=True, kw_only=False)
+    run: RunLike = argument("The run: a `Run`, or its folder.", "RUN", kw_only=False)
     show: str | None = opt(
         "Print the errors of one type (e.g. E3, or unclassified) with their evidence.", "TYPE", default=None
     )
@@ -363,7 +359,7 @@ class DownloadSpec(Spec, function="datasets.download", keeps_parts=True):
 class CasesSpec(LayoutOptions):
     """The options that select test cases."""
 
-    data: DataLike = argument("Datasets, as in `run`.", "DATA", is_data=True, kw_only=False)
+    data: DataLike = argument("Datasets, as in `run`.", "DATA", kw_only=False)
 
 
 class LintSpec(Spec, function="datasets.lint"):
@@ -376,13 +372,7 @@ class LintSpec(Spec, function="datasets.lint"):
       ragbed lint zh_int.json --skip short-gold,key-phrases --json
     """
 
-    data: DataLike = argument(
-        "Files, URLs, NAME=FILE, or names from `ragbed data list`.",
-        "DATA",
-        is_repeatable=True,
-        is_data=True,
-        kw_only=False,
-    )
+    data: DataLike = argument("Files, URLs, NAME=FILE, or names from `ragbed data list`.", "DATA", kw_only=False)
     only: Values | None = opt("Run only these rules; 'record' only validates the records.", "RULES", default=None)
     skip: Values | None = opt("Do not run these rules.", "RULES", default=None)
     all_: bool = opt("Keep all findings, not only the first few per rule.", default=False)
@@ -466,7 +456,6 @@ class BuildQaSpec(Spec, function="data_objects.build_qa"):
         "CSV or JSON Lines file with the columns question, answer and, optionally, source, false_answer and id.",
         "QUESTIONS",
         in_python="Also a list of dictionaries or a DataFrame with these columns.",
-        is_place=True,
         kw_only=False,
     )
     docs: LocalFile = opt("Folder with the documents.", "DIR")
@@ -509,7 +498,7 @@ class QualitySpec(Spec, function="building.build_quality"):
       ragbed build quality en_fact
     """
 
-    data: LocalFile = argument("A dataset, or a build's output folder.", "DATA", is_data=True, kw_only=False)
+    data: LocalFile = argument("A dataset, or a build's output folder.", "DATA", kw_only=False)
 
 
 class ExportSpec(LayoutOptions, function="sharing.export"):
@@ -531,9 +520,7 @@ class ExportSpec(LayoutOptions, function="sharing.export"):
       ragbed export runs/qwen --to archive -o qwen.zip
     """
 
-    sources: Sources = argument(
-        "A run or its folder, or datasets as in `run`.", "DATA|RUN", is_repeatable=True, is_data=True, kw_only=False
-    )
+    sources: Sources = argument("A run or its folder, or datasets as in `run`.", "DATA|RUN", kw_only=False)
     to: str = opt(
         "Output format. For items: native, rgb. For test cases: jsonl, inspect, lm-eval, hf. For the own-rag "
         "testbed: corpora (a folder for each variant of the documents). For runs: jsonl, parquet, archive or rgb (the "
@@ -547,7 +534,6 @@ class ExportSpec(LayoutOptions, function="sharing.export"):
         in_python="Also an open binary file.",
         short="-o",
         shown="only count the cases, for test cases as jsonl",
-        is_place=True,
         default=None,
         kw_only=False,
     )
@@ -578,7 +564,7 @@ class ImportSpec(LayoutOptions, function="sharing.import_results"):
       ragbed import traces.jsonl --from traces -o runs/live
     """
 
-    files: LocalFiles = argument("The files to import.", "FILE", is_repeatable=True, is_place=True, kw_only=False)
+    files: LocalFiles = argument("The files to import.", "FILE", kw_only=False)
     from_: str = opt(
         "Input format: rgb (result files of the original RGB code), jsonl, archive, or traces (of a RAG system in "
         "production; the format is detected, or openinference, langfuse or columns).",
@@ -587,12 +573,7 @@ class ImportSpec(LayoutOptions, function="sharing.import_results"):
     )
     out: LocalFile = opt("New folder for the run.", "RUN", short="-o", kw_only=False)
     data: DataLike | None = opt(
-        "Dataset (as in `ragbed run`) or exported testbed that the answers belong to.",
-        "DATA",
-        short="-d",
-        is_repeatable=True,
-        is_data=True,
-        default=None,
+        "Dataset (as in `ragbed run`) or exported testbed that the answers belong to.", "DATA", short="-d", default=None
     )
     model: str | None = opt("For jsonl: name of the model that gave the answers.", "MODEL", short="-m", default=None)
 

@@ -25,8 +25,11 @@ _MOST_DOCS = 10_000  # Maximum number of documents per prompt, so that a typo do
 _WHOLE = re.compile(r"0*[1-9][0-9]{0,17}")
 
 
-def _read_mix(spec: LayoutOptions) -> Settings:
-    """Return settings with the given document options, and default values for all other options."""
+def read_layout(spec: LayoutOptions) -> tuple[list[str] | None, Settings]:
+    """Check the options individually and together; return the testbeds (None for the defaults) and the settings."""
+    profile = "robust" if spec.profile is None else spec.profile
+    if profile not in PROFILES:
+        raise UnknownName("profile", profile, PROFILES)
     docs = None if spec.num_docs is None else _numbers(spec.num_docs)
     if spec.supporting is not None and spec.noise is not None:
         raise UsageError(
@@ -38,21 +41,11 @@ def _read_mix(spec: LayoutOptions) -> Settings:
             f"{option('supporting', spec.supporting)} exceeds {option('num_docs', min(docs or (DEFAULT_DOCS,)))}. "
             f"Increase {option('num_docs')}."
         )
-    return Settings(
+    settings = Settings(
         noise=None if spec.noise is None else _ratios(spec.noise, "noise"),
         num_docs=docs,
         supporting=spec.supporting,
         correct=_ratios(spec.true_ratio, "true_ratio"),
-    )
-
-
-def read_layout(spec: LayoutOptions) -> tuple[list[str] | None, Settings]:
-    """Check the options individually and together; return the testbeds (None for the defaults) and the settings."""
-    profile = "robust" if spec.profile is None else spec.profile
-    if profile not in PROFILES:
-        raise UnknownName("profile", profile, PROFILES)
-    settings = replace(
-        _read_mix(spec),
         distractors=tuple(
             _one_of("distractor condition", name, ARMS) for name in split(spec.distractors, "distractors")
         ),
@@ -63,31 +56,26 @@ def read_layout(spec: LayoutOptions) -> tuple[list[str] | None, Settings]:
         limit=_limit(spec.limit),
         prompt=None if spec.prompt is None else Path(spec.prompt),
     )
-    if settings.original is not None and (
-        settings.distractors != ("related",) or settings.all_positions or settings.seed
-    ):
+    is_mixed = not spec.noise is spec.num_docs is spec.supporting is None
+    is_related = settings.distractors == Settings.distractors
+    if settings.original is not None and (not is_related or settings.all_positions or settings.seed):
         raise UsageError(
             f"{option('profile', profile)} reproduces the original code, which has one distractor condition, one "
             f"document order and a fixed random seed. To use {option('distractors')}, {option('positions')} or "
             f"{option('seed')}, choose {option('profile', 'robust')}."
         )
-    if settings.distractors == ("fixed",) and any(
-        value is not None for value in (spec.noise, spec.num_docs, spec.supporting)
-    ):
+    if settings.distractors == ("fixed",) and is_mixed:
         raise UsageError(
             f"{option('distractors', 'fixed')} uses 1, 2, 3, 5 and 10 documents, so it cannot be combined with "
             f"{option('noise')}, {option('num_docs')} or {option('supporting')}. Remove these options, or use "
             f"{option('distractors', 'related')}."
         )
-    if spec.noise is spec.num_docs is spec.supporting is None and settings.correct == Settings.correct:
-        settings = replace(
-            settings, fits_defaults=settings.original is None and settings.distractors == Settings.distractors
-        )
-    names = None if spec.testbeds is None else split(spec.testbeds, "testbeds")
+    fits_defaults = not is_mixed and settings.correct == Settings.correct and settings.original is None and is_related
+    settings = replace(settings, fits_defaults=fits_defaults)
     if spec.corpus is not None:
         corpora = dict.fromkeys(parse_corpus(text).name for text in split(spec.corpus, "corpus"))
         settings = replace(settings, corpora=tuple(corpora))
-    return names, settings
+    return None if spec.testbeds is None else split(spec.testbeds, "testbeds"), settings
 
 
 def read_langs(values: Values) -> tuple[Lang, ...]:
@@ -97,7 +85,7 @@ def read_langs(values: Values) -> tuple[Lang, ...]:
 
 def read_strategies(values: Values | None) -> list[str]:
     """Return the prompting strategies given by `strategies`."""
-    names = [] if values is None else split(values, "strategies")
+    names = split(values, "strategies")
     names = list(STRATEGIES) if names == ["all"] else names
     shown = [profile_name(name) for name in names]
     if twice := [name for name in shown if shown.count(name) > 1 or (name in STRATEGIES and name not in names)]:
@@ -105,12 +93,14 @@ def read_strategies(values: Values | None) -> list[str]:
     return names
 
 
-def split(values: Values, parameter: str) -> list[str]:
-    """Return the values of a multi-value parameter, without duplicates.
+def split(values: Values | None, parameter: str) -> list[str]:
+    """Return the values of a multi-value parameter, without duplicates; None stands for no values.
 
     Raises:
         UsageError: A value is empty.
     """
+    if values is None:
+        return []
     texts = (
         [str(value) for value in values] if isinstance(values, Iterable) and not isinstance(values, str) else [values]
     )

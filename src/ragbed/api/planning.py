@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from msgspec import structs
+from msgspec import json, structs
 
 from ragbed.api.calling import (
     check_models,
@@ -22,12 +22,11 @@ from ragbed.api.calling import (
     read_budget,
     read_prices,
     warn_of_languages,
-    with_request_options,
 )
 from ragbed.api.data_objects import read_data
 from ragbed.api.layout import read_layout, read_strategies, split
 from ragbed.api.objects import ModelSource, System, brief, read_models
-from ragbed.api.request_options import AUTO, NONE, settings_of, with_limit
+from ragbed.api.request_options import AUTO, NONE, apply_options, with_limit
 from ragbed.api.spec import RunSpec
 from ragbed.environment import cache_file
 from ragbed.errors import UnknownName, UsageError, option, refuse_unused
@@ -37,7 +36,6 @@ from ragbed.models.presets import PRESETS
 from ragbed.models.secrets import without_credentials
 from ragbed.plugins import FUNCTION, load_function
 from ragbed.schema import Lang
-from ragbed.testbeds import Testbed
 from ragbed.testbeds.own_rag import CLEAN, NAME, WITHHELD, open_corpora
 from ragbed.testbeds.prompts import identify_strategy
 from ragbed.testbeds.search.corpora import corpora_of
@@ -45,7 +43,7 @@ from ragbed.testbeds.search.settings import parse_search
 from ragbed.text import split_sentences
 
 if TYPE_CHECKING:
-    from ragbed.analysis.gates import Floor
+    from ragbed.analysis.gates import CellSelector
     from ragbed.analysis.stopping import MonitoringRule
     from ragbed.data import Dataset
     from ragbed.models.base import Model
@@ -56,6 +54,8 @@ if TYPE_CHECKING:
     from ragbed.testbeds.search.corpora import SearchCorpus
     from ragbed.testbeds.settings import Settings
 
+# What the testbeds give to the models, other than the documents of a case.
+_PROVIDED: dict[str, Provides] = {NAME: "corpus", "search": "search"}
 _LOGGER = logging.getLogger("ragbed")
 
 
@@ -94,14 +94,13 @@ def plan_run(spec: RunSpec, message: Callable[[str], None] = _LOGGER.warning) ->
     rule = _open_rule(spec, floors, len(sources))
     check_request_options(sources, spec)
     folder = Path(spec.out) if spec.out else _new_folder(sources[0].label or sources[0].name)
-    names, settings = choose_own_rag(spec, sources, *read_layout(spec))
-    settings = read_search(spec, names, settings)
+    names, settings = _read_settings(spec, sources)
     strategies = read_strategies(spec.strategies)
     testbeds = choose_testbeds(names, settings)
     shard = None if spec.shard is None else parse_shard(spec.shard)
     datasets, sampling = read_data(spec.data, spec.data_lang, spec.docs, message), _sampling(spec)
     corpora = open_corpora(datasets, testbeds, settings)
-    searched = open_search_corpora(datasets, settings) if "search" in (names or ()) else {}
+    searched = _open_search_corpora(datasets, settings) if "search" in (names or ()) else {}
     stored = (
         _stored_settings(spec, datasets, stored_options(settings, testbeds), names, shard)
         | ({"remedies": ",".join(map(_identify, strategies))} if strategies else {})
@@ -111,10 +110,11 @@ def plan_run(spec: RunSpec, message: Callable[[str], None] = _LOGGER.warning) ->
     engine = open_engine(spec, message)
     try:
         models = [open_model(source, sampling, spec, engine, {**corpora, **searched}) for source in sources]
-        check_models(models, provided_by(testbeds), settings.corpora, prompted=bool(strategies))
+        provided: list[Provides] = [_PROVIDED.get(testbed.name, "documents") for testbed in testbeds]
+        check_models(models, provided, settings.corpora, prompted=bool(strategies))
         _check_batch(spec, models)
         if searched:
-            check_search_models(models, spec, settings)
+            _check_search_models(models, spec, settings)
         budget = read_budget([source.name for source in sources], spec)
     except BaseException:
         engine.close()
@@ -188,13 +188,13 @@ def _stored_settings(
     return stored | ({} if spec.preset is None else {"preset": spec.preset})
 
 
-def read_gates(spec: RunSpec) -> tuple[list[Floor], list[str]]:
+def read_gates(spec: RunSpec) -> tuple[list[CellSelector], list[str]]:
     """Return the gates that `fail_under` defines, and the scorers that are not built in.
 
     Raises:
         UsageError: A scorer does not exist, or a gate is invalid.
     """
-    names = [] if spec.scorer is None else split(spec.scorer, "scorer")
+    names = split(spec.scorer, "scorer")
     if not spec.fail_under and not names:
         return [], []
     from ragbed.analysis.gates import parse_floor
@@ -205,7 +205,7 @@ def read_gates(spec: RunSpec) -> tuple[list[Floor], list[str]]:
     return [parse_floor(text, own) for text in spec.fail_under], own
 
 
-def _open_rule(spec: RunSpec, floors: Sequence[Floor], models: int) -> MonitoringRule | None:
+def _open_rule(spec: RunSpec, floors: Sequence[CellSelector], models: int) -> MonitoringRule | None:
     """Return the rule that stops a run once the conditions of `until` are met."""
     if not spec.until:
         return None
@@ -223,7 +223,7 @@ def _sampling(spec: RunSpec) -> Sampling:
     """Return the spec's sampling parameters; missing values come from the preset or the defaults."""
     if spec.preset is not None and spec.preset not in PRESETS:
         raise UnknownName("preset", spec.preset, PRESETS)
-    sampling = with_request_options(Sampling() if spec.preset is None else PRESETS[spec.preset].sampling, spec)
+    sampling = apply_options(Sampling() if spec.preset is None else PRESETS[spec.preset].sampling, spec)
     if spec.top_p is not None:
         sampling = structs.replace(sampling, top_p=spec.top_p)
     has_own_limit = spec.preset is not None and spec.max_tokens is None
@@ -241,7 +241,9 @@ def _stored_sampling(sampling: Sampling, spec: RunSpec) -> dict[str, str]:
     limit = AUTO if sampling.raises_limit else str(sampling.max_tokens)
     temperature = NONE if sampling.temperature is None else str(sampling.temperature)
     stored = {"temperature": temperature, "top_p": str(sampling.top_p), "max_tokens": limit}
-    return stored | settings_of(spec)
+    options = {name: getattr(spec, name) for name in ("reasoning_effort", "thinking", "seed_model")}
+    stored |= {name: str(value) for name, value in options.items() if value is not None}
+    return stored | ({"extra_body": json.encode(spec.extra_body, order="sorted").decode()} if spec.extra_body else {})
 
 
 def _new_folder(model: str) -> Path:
@@ -253,41 +255,36 @@ def _new_folder(model: str) -> Path:
     return Path("runs") / f"{datetime.now():%Y%m%d-%H%M%S}-{short}-{os.urandom(2).hex()}"
 
 
-_SYSTEMS = ("factory/", "python/", "http/")
+_SYSTEMS = ("factory/", "python/", "http/", "system/")
 
 
-def choose_own_rag(
-    spec: RunSpec, sources: Sequence[ModelSource], names: list[str] | None, settings: Settings
-) -> tuple[list[str] | None, Settings]:
-    """Return the testbeds and settings of a run; with documents, systems are evaluated in own-rag by default.
+def _read_settings(spec: RunSpec, sources: Sequence[ModelSource]) -> tuple[list[str] | None, Settings]:
+    """Return the testbeds (None for the defaults) and the settings of a run.
+
+    With documents, systems are evaluated in own-rag by default.
 
     Raises:
-        UsageError: `corpus` is given, but own-rag is not run.
+        UsageError: An option is invalid, or applies only to a testbed that is not run.
     """
-    factories = [_is_factory(source) for source in sources]
-    are_systems = any(factories) or any(
-        source.name.startswith(_SYSTEMS) or isinstance(source.value, System) or source.name.startswith("system/")
+    names, settings = read_layout(spec)
+    factories = [
+        source.name.startswith("factory/") or (isinstance(source.value, System) and source.value.is_factory)
         for source in sources
-    )
-    if names is None and (spec.docs is not None or spec.corpus is not None or any(factories)) and are_systems:
+    ]
+    are_systems = any(isinstance(one.value, System) or one.name.startswith(_SYSTEMS) for one in sources)
+    if names is None and are_systems and (spec.docs is not None or spec.corpus is not None or any(factories)):
         names = [NAME]
-    if NAME not in (names or ()):
-        if spec.corpus is not None:
-            refuse_unused("corpus", f"it applies to the testbed own-rag. Add {option('testbeds', NAME)}")
-        return names, settings
-    if spec.corpus is None and all(factories):
-        settings = replace(settings, corpora=(CLEAN, WITHHELD))
-    return names, settings
-
-
-def _is_factory(source: ModelSource) -> bool:
-    return source.name.startswith("factory/") or (isinstance(source.value, System) and source.value.is_factory)
-
-
-def provided_by(testbeds: Sequence[Testbed]) -> list[Provides]:
-    """Return what testbeds give to the models."""
-    kinds: dict[str, Provides] = {NAME: "corpus", "search": "search"}
-    return list(dict.fromkeys(kinds.get(testbed.name, "documents") for testbed in testbeds))
+    if NAME in (names or ()):
+        if spec.corpus is None and all(factories):
+            settings = replace(settings, corpora=(CLEAN, WITHHELD))
+    elif spec.corpus is not None:
+        refuse_unused("corpus", f"it applies to the testbed own-rag. Add {option('testbeds', NAME)}")
+    if spec.search is not None and "search" not in (names or ()):
+        raise UsageError(
+            f"{option('search', spec.search)} has no effect without the `search` testbed. Add "
+            f"{option('testbeds', 'search')}."
+        )
+    return names, replace(settings, search=parse_search(spec.search))
 
 
 # Seed for generating the synthetic news that is added to reach large corpus sizes. Another seed would change the
@@ -296,21 +293,7 @@ _SEED = 20_231_218
 _ITEMS = 1_000
 
 
-def read_search(spec: RunSpec, names: Sequence[str] | None, settings: Settings) -> Settings:
-    """Return the settings, updated with the values of the `search` option.
-
-    Raises:
-        UsageError: A setting is invalid, or the testbed is not run.
-    """
-    if spec.search is not None and "search" not in (names or ()):
-        raise UsageError(
-            f"{option('search', spec.search)} has no effect without the `search` testbed. Add "
-            f"{option('testbeds', 'search')}."
-        )
-    return replace(settings, search=parse_search(spec.search))
-
-
-def open_search_corpora(datasets: Iterable[Dataset], settings: Settings) -> dict[tuple[str, str], SearchCorpus]:
+def _open_search_corpora(datasets: Iterable[Dataset], settings: Settings) -> dict[tuple[str, str], SearchCorpus]:
     """Return the search corpora by dataset name and ID; each index is built when its corpus is first searched."""
     from ragbed.retrieval.passage_index import LexicalIndex
 
@@ -320,7 +303,7 @@ def open_search_corpora(datasets: Iterable[Dataset], settings: Settings) -> dict
     return corpora
 
 
-def check_search_models(models: Sequence[Model], spec: RunSpec, settings: Settings) -> None:
+def _check_search_models(models: Sequence[Model], spec: RunSpec, settings: Settings) -> None:
     """Check that all models can call the search tool.
 
     Raises:

@@ -6,12 +6,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from msgspec import structs
+from msgspec import structs, to_builtins
 
 from ragbed.api.job_specs import ReportSpec
-from ragbed.api.results import run_folder, several
+from ragbed.api.results import run_folders
 from ragbed.api.specification import takes
 from ragbed.errors import UsageError, option
 from ragbed.io.jsonl import make_folder, write_file
@@ -46,7 +46,7 @@ def report(spec: ReportSpec) -> Result:
 
     if spec.disagreements is not None:
         return _list_disagreements(spec, spec.disagreements)
-    named = [run_folder(run, "runs") for run in several(spec.runs, "runs")]
+    named = run_folders(spec.runs)
     if spec.out is None and (spec.format == "site" or spec.format in PICTURES):
         raise UsageError(
             f"{option('format', spec.format)} requires an output folder. Set one, e.g. {option('out', 'figures')}."
@@ -147,8 +147,9 @@ def _list_disagreements(spec: ReportSpec, scorer: Literal["code", "paper"]) -> R
 
     False credit means that only the scorer gives credit; missed credit means that only the robust scorer does.
     """
-    from ragbed.api.results import Run
     from ragbed.reporting.table import write_json
+    from ragbed.runs.store import open_scored
+    from ragbed.scoring.disagreements import find_disagreements
     from ragbed.ui.viewer.find_runs import runs_in
 
     if spec.format not in ("text", "json") or spec.out is not None:
@@ -156,8 +157,11 @@ def _list_disagreements(spec: ReportSpec, scorer: Literal["code", "paper"]) -> R
             f"{option('disagreements')} writes text or JSON to standard output. Use {option('format', 'text')} or "
             f"{option('format', 'json')}, without {option('out')}."
         )
-    folders = runs_in([run_folder(run) for run in several(spec.runs)])
-    found = [{"run": str(folder), **row} for folder in folders for row in Run(folder).disagreements(scorer)]
+    found = list[dict[str, Any]]()
+    for folder in runs_in(run_folders(spec.runs)):
+        with open_scored(folder) as store:
+            trials = ((result.model, result.case, result.completion) for result in store.results())
+            found += [{"run": str(folder), **to_builtins(one)} for one in find_disagreements(trials, scorer)]
     if spec.format == "json":
         return Result([write_json(found).removesuffix("\n")], main=Table(found))
     parts: list[Table | str] = []

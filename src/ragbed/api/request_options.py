@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from ragbed.models.base import Sampling
 
 AUTO, NONE = "auto", "none"
-# Options of all commands that call models that change the responses, and are therefore stored.
-REQUEST_SETTINGS = ("temperature", "reasoning_effort", "thinking", "seed_model", "extra_body")
 # Request fields that are not allowed in `extra_body`.
 _OWN_FIELDS = (
     *("messages", "prompt", "system", "input", "model", "n", "stream", "stream_options"),
@@ -28,31 +26,21 @@ _MAX_THINKING = 1_000_000
 _MAX_TEMPERATURE = 100  # Maximum temperature, far above what any provider accepts; larger values are probably typos.
 
 
-def read_request_options(spec: CallOptions) -> dict[str, Any]:
-    """Return the `Sampling` fields set by the request options."""
+def apply_options(sampling: Sampling, spec: CallOptions) -> Sampling:
+    """Return sampling parameters with the values of the request options that are set."""
+    thinking: bool | int | None = None
+    if spec.thinking is not None:
+        budget = spec.thinking.removeprefix("budget=")
+        thinking = int(budget) if budget != spec.thinking else spec.thinking == "on"
     fields = {
         "temperature": spec.temperature,
-        "thinking": read_thinking(spec.thinking),
+        "thinking": thinking,
         "reasoning_effort": spec.reasoning_effort,
         "extra_body": spec.extra_body or None,
         "seed": spec.seed_model,
     }
-    given = {name: value for name, value in fields.items() if value is not None}
-    return given | {"temperature": None} if given.get("temperature") == NONE else given
-
-
-def settings_of(spec: CallOptions) -> dict[str, str]:
-    """Return the settings to store for the request options that are set and change the responses."""
-    body = msgspec.json.encode(spec.extra_body, order="sorted").decode() if spec.extra_body else None
-    given = {name: body if name == "extra_body" else getattr(spec, name) for name in REQUEST_SETTINGS}
-    return {name: str(value) for name, value in given.items() if value is not None}
-
-
-def read_thinking(value: str | None) -> bool | int | None:
-    """Return a boolean for `on` and `off`, or the thinking budget in tokens for `budget=N`."""
-    if value is None:
-        return None
-    return int(value.removeprefix("budget=")) if value.startswith("budget=") else value == "on"
+    given: dict[str, Any] = {name: value for name, value in fields.items() if value is not None}
+    return structs.replace(sampling, **given | ({"temperature": None} if spec.temperature == NONE else {}))
 
 
 def check_thinking(name: str, value: object) -> str:

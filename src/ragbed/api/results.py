@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
+from typing import TYPE_CHECKING, Any, TypeAlias, get_args
 
 from msgspec import to_builtins
 
@@ -18,11 +18,9 @@ from ragbed.schema import Lang
 if TYPE_CHECKING:
     import pandas
 
-    from ragbed.reporting.tables import Report
     from ragbed.runs.status import Status
 
 _ERROR_COLUMNS = ("model", "case", "repeat", "kind", "message", "traceback")
-_DISAGREEMENT_COLUMNS = ("model", "case", "score", "credit", "verdict", "reply", "evidence")
 
 
 @dataclass(frozen=True, repr=False)
@@ -111,19 +109,9 @@ class Run:
             ['noise', 'noise curve']
         """
         from ragbed.analysis.locale import read_words
+        from ragbed.api.reports import read_report
 
-        return {table.name: table.as_table(read_words("en")) for table in self._report(scorer).tables}
-
-    def _report(self, scorer: str) -> Report:
-        from ragbed.analysis.run_cells import read_published, read_report_cells
-        from ragbed.reporting.tables import make_report
-        from ragbed.runs.display_names import read_row_names
-        from ragbed.scoring import open_scorers
-
-        open_scorers([scorer])
-        names = read_row_names([self.folder])
-        cells, published = read_report_cells([self.folder], [scorer]), read_published([self.folder], names.labels)
-        return make_report([str(self.folder)], cells, scorer, names=names.shown, published=published)
+        return {table.name: table.as_table(read_words("en")) for table in read_report([self.folder], scorer).tables}
 
     def table(self, name: str, scorer: str = "robust") -> Table:
         """Return one of the report's tables.
@@ -153,7 +141,11 @@ class Run:
             >>> row["value"], row["n"], row["errors"], 0 < row["low"] < row["high"]
             (1.0, 5, 0, True)
         """
-        return Table([cell.as_json() for cell in self._report(scorer).cells], f"Metrics of {self.folder}")
+        from ragbed.analysis.run_cells import read_report_cells
+
+        return Table(
+            [cell.as_json() for cell in read_report_cells([self.folder], [scorer])], f"Metrics of {self.folder}"
+        )
 
     def trials(self, scorer: str = "robust") -> Iterator[dict[str, Any]]:
         """Yield every case with its response and scores, as written by `ragbed export RUN --to jsonl`.
@@ -172,25 +164,6 @@ class Run:
         with TrialTable(self.folder, [scorer]) as table:
             for result, scores in table.scored():
                 yield to_builtins(trial_fields(result, scores, canonical=False))
-
-    def disagreements(self, scorer: Literal["code", "paper"] = "code") -> Table:
-        """Return the responses that a scorer and the robust scorer score differently, with the deciding evidence.
-
-        `credit` is `false` if only the scorer gives credit, and `missed` if only the robust scorer does.
-
-        Example:
-            >>> run = ragbed.run("scripted/echo", "ragbed-mini-en_base", testbeds="noise", noise=0.4, limit=5)
-            >>> {row["credit"] for row in run.disagreements("code")}
-            {'false'}
-        """
-        from ragbed.runs.store import open_scored
-        from ragbed.scoring.disagreements import find_disagreements
-
-        with open_scored(self.folder) as store:
-            trials = ((result.model, result.case, result.completion) for result in store.results())
-            found = [to_builtins(one) for one in find_disagreements(trials, scorer)]
-        title = f"Responses of {self.folder} that the scorers {scorer} and robust score differently"
-        return Table(found, title, columns=_DISAGREEMENT_COLUMNS)
 
     def records(self, scorer: str = "robust") -> Table:
         """Return a flat row per trial, with scores, `tokens_in`, `tokens_out`, `tokens_reasoning` and `tokens_cached`.
@@ -227,11 +200,12 @@ class Run:
             True
         """
         from ragbed.analysis.locale import read_words
+        from ragbed.api.reports import read_report
         from ragbed.reporting.figures import make_figures
         from ragbed.reporting.pages.charts import PICTURES
 
         check_choice("locale", locale, get_args(Lang))
-        charts = make_figures(self._report(scorer).shown, scorer, read_words(locale))
+        charts = make_figures(read_report([self.folder], scorer).shown, scorer, read_words(locale))
         return [Figure(chart.name, chart.title, PICTURES["svg"](chart).decode()) for chart in charts]
 
     def __repr__(self) -> str:
@@ -295,6 +269,11 @@ def only_path(value: object) -> Path | None:
     """Return the path if a parameter is a single path or a list with one path, otherwise None."""
     single = value[0] if isinstance(value, list | tuple) and len(value) == 1 else value
     return Path(single) if isinstance(single, str | Path) else None
+
+
+def run_folders(runs: RunsLike, name: str = "runs") -> list[Path]:
+    """Return the folders of the runs that a parameter gives."""
+    return [run_folder(run, name) for run in several(runs, name)]
 
 
 def run_folder(run: RunLike, name: str = "run") -> Path:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, cast
 
 from msgspec.structs import replace
 
-from ragbed.api.calling import execute, finish, with_folder, with_short_names
+from ragbed.api.calling import execute, finish
 from ragbed.api.layout import split
 from ragbed.api.planning import plan_run, read_gates
 from ragbed.api.progress import Progress, open_progress
@@ -18,7 +18,7 @@ from ragbed.api.results import Run
 from ragbed.api.run_status import read_truncated, tell_cached, tell_context_full, tell_empty, tell_truncated
 from ragbed.api.spec import RunSpec
 from ragbed.api.specification import check_path, takes
-from ragbed.errors import RagbedError, Stopped, UsageError, option
+from ragbed.errors import Stopped, UsageError, option
 from ragbed.io.jsonl import write_file
 from ragbed.reporting.table import Result, Table
 from ragbed.text import counted, quoted
@@ -29,24 +29,6 @@ if TYPE_CHECKING:
     from ragbed.analysis.stopping import Decision, MonitoringRule
     from ragbed.api.job_specs import RunCommandSpec
     from ragbed.runs.execution import Job
-    from ragbed.runs.forecast import Forecast
-
-
-def forecast_job(job: Job) -> list[Forecast]:
-    """Evaluate each model of a job on five cases, and forecast calls, tokens, cost and time."""
-    from ragbed.runs.call_log import describe_negotiated
-    from ragbed.runs.forecast import forecast as forecast_model
-
-    cases, forecasts = [case for case in job.cases() if case.feasible], []
-    for model in job.models:
-        try:
-            own = job.prices.get(model.name)
-            work = forecast_model(model, cases, job.repeats, batch=job.batch, episodes=job.episodes, own=own)
-            forecasts.append(finish(work))
-        finally:
-            if negotiated := getattr(model, "negotiated", ""):
-                job.tell(describe_negotiated(model.name, negotiated))
-    return forecasts
 
 
 def check_gates(spec: RunSpec, folder: Path) -> list[GateResult]:
@@ -76,7 +58,7 @@ def run(spec: RunSpec) -> Run:
     """Evaluate one or more models on one or more datasets. If `out` contains an interrupted run, resume it.
 
     A failed case does not raise an error; see `Run.outcomes` and `Run.errors`. If an event loop is already
-    running, e.g. in a notebook, the run uses a separate thread; `arun` uses the running loop.
+    running, e.g. in a notebook, the run uses a separate thread.
 
     Raises:
         UsageError: A parameter is invalid.
@@ -95,32 +77,9 @@ def run(spec: RunSpec) -> Run:
     with open_progress(spec.progress) as shown, closing(plan_run(spec, shown.message)) as job:
         execute(job, shown.calls)
         _warn_of_infeasible(job, shown.message)
-    return _finished(spec, job)
-
-
-@takes(RunSpec)
-async def arun(spec: RunSpec) -> Run:
-    """Evaluate one or more models in the running event loop. Cancel the task to stop the run.
-
-    Async functions are awaited in the running loop, so they can use the caller's
-    clients.
-
-    Example:
-        >>> import asyncio
-        >>> async def evaluate():
-        ...     return await ragbed.arun("scripted/oracle", "ragbed-mini-en_base", testbeds="noise", noise=0, limit=5)
-        >>> asyncio.run(evaluate()).outcomes
-        {'ok': 5}
-    """
-    from ragbed.runs import execution
-
-    with open_progress(spec.progress) as shown, closing(plan_run(spec, shown.message)) as job:
-        try:
-            await execution.arun(job, with_short_names(job, shown.calls))
-        except RagbedError as error:
-            raise with_folder(error, job)  # noqa: B904 - it is the same error
-        _warn_of_infeasible(job, shown.message)
-    return _finished(spec, job)
+    gates = [gate._asdict() for gate in check_gates(spec, job.folder)]
+    conditions = [decision._asdict() for decision in read_decisions(job)]
+    return Run(job.folder, Table(gates, "Gates"), Table(conditions, "Conditions"))
 
 
 def open_run(folder: str | Path) -> Run:
@@ -152,7 +111,7 @@ def forecast(spec: RunSpec) -> Table:
         60
     """
     with open_progress(spec.progress) as shown, closing(plan_run(spec, shown.message)) as job:
-        return Table([asdict(row) for row in forecast_job(job)], "Forecast")
+        return _forecast(job).records()
 
 
 def _warn_of_infeasible(job: Job, message: Callable[[str], None]) -> None:
@@ -163,15 +122,9 @@ def _warn_of_infeasible(job: Job, message: Callable[[str], None]) -> None:
     if infeasible:
         cases, were = ("case has", "was") if infeasible == 1 else ("cases have", "were")
         message(
-            f"{infeasible:,} {cases} no such mix of documents and {were} not run. `ragbed.cases` with the same data "
-            "and options counts them by reason."
+            f"{infeasible:,} {cases} no such mix of documents and {were} not run. `ragbed.export` with the same "
+            "data and options and to='jsonl' counts them by reason."
         )
-
-
-def _finished(spec: RunSpec, job: Job) -> Run:
-    gates = [gate._asdict() for gate in check_gates(spec, job.folder)]
-    conditions = [decision._asdict() for decision in read_decisions(job)]
-    return Run(job.folder, Table(gates, "Gates"), Table(conditions, "Conditions"))
 
 
 _UNCHECKED = "The gates were not checked, because some cases have no result."
@@ -214,7 +167,7 @@ def _describe(spec: RunCommandSpec, job: Job, cells: Sequence[ConditionRow]) -> 
     from ragbed.api.analysis import describe_gates
     from ragbed.runs.status import read_rest
 
-    parts, notes = describe_cells(cells, job.folder, [] if spec.scorer is None else split(spec.scorer, "scorer"))
+    parts, notes = describe_cells(cells, job.folder, split(spec.scorer, "scorer"))
     if any(cell.condition.testbed == "own-rag" for cell in cells):
         parts = ["\n".join(describe_run(job.folder)) + "\n", *parts]
     more, explanations = _describe_other_tables(job)
@@ -325,12 +278,22 @@ def _describe_incomplete(job: Job, cells: Sequence[ConditionRow]) -> tuple[list[
 
 
 def _forecast(job: Job) -> Result:
-    """Evaluate a few cases, and return a forecast for each model."""
+    """Evaluate each model of a job on five cases, and forecast calls, tokens, cost and time."""
+    from ragbed.runs.call_log import describe_negotiated
     from ragbed.runs.display_names import short_names
+    from ragbed.runs.forecast import forecast as forecast_model
 
-    forecasts = forecast_job(job)
+    cases, forecasts = [case for case in job.cases() if case.feasible], []
+    for model in job.models:
+        try:
+            own = job.prices.get(model.name)
+            work = forecast_model(model, cases, job.repeats, batch=job.batch, episodes=job.episodes, own=own)
+            forecasts.append(finish(work))
+        finally:
+            if negotiated := getattr(model, "negotiated", ""):
+                job.tell(describe_negotiated(model.name, negotiated))
     names = short_names([model.name for model in job.models], job.names)
-    rows = [
+    shown = [
         {"model": names[row.model], "calls": row.calls}
         | {"input tokens": row.tokens_in, "output tokens": row.tokens_out}
         | {"cost": "–" if row.dollars is None else f"{row.dollars:.2f} $"}
@@ -345,4 +308,4 @@ def _forecast(job: Job) -> Result:
             notes.append(f"{names[row.model]}: {tell_truncated(row.truncated, job.settings['max_tokens'])}")
         if row.empty:
             notes.append(f"{names[row.model]}: {tell_empty(row.empty, row.answered, [row.model])}")
-    return Result([Table(rows, "Forecast")], notes, {"forecasts": forecasts})
+    return Result([Table(map(asdict, forecasts), "Forecast", shown)], notes, {"forecasts": forecasts})

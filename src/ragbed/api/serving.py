@@ -17,7 +17,7 @@ from msgspec.structs import asdict
 
 from ragbed.api.job_specs import ReviewSpec, ViewSpec
 from ragbed.api.progress import Progress, open_progress
-from ragbed.api.results import run_folder, several
+from ragbed.api.results import run_folders
 from ragbed.api.specification import takes
 from ragbed.reporting.table import Result, Table
 from ragbed.text import counted, storable_name
@@ -113,7 +113,7 @@ def view(spec: ViewSpec) -> PageServer:
     from ragbed.ui.viewer.open_runs import open_runs
 
     rater = spec.rater
-    places = [run_folder(path, "paths") for path in several(spec.paths or "runs")]
+    places = run_folders(spec.paths or "runs", "paths")
     need_runs(places, now=False)
 
     def open_page(stack: ExitStack) -> tuple[LocalAddress, ASGIApp, str]:

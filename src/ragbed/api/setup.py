@@ -36,8 +36,19 @@ def doctor(spec: DoctorSpec) -> Result:
     from ragbed.models.checks import CHECKS, EXTRAS, check_extra
     from ragbed.models.presets import PRESETS, TESTED
 
-    removed = 0 if spec.prune_cache is None else prune(cache_file(), _read_age(spec.prune_cache))
-    cache, problem = _look_at_cache()
+    removed, problem = 0, ""
+    if spec.prune_cache is not None:
+        age = re.fullmatch(r"([0-9]+)([hdw])", spec.prune_cache.strip())
+        if age is None:
+            raise UsageError(
+                f"{option('prune_cache', repr(spec.prune_cache))} is not valid. Use a number followed by h, d or w, "
+                "e.g. 30d."
+            )
+        removed = prune(cache_file(), float(int(age[1]) * _UNIT_S[age[2]]))
+    try:
+        cache = look(cache_file())
+    except RagbedError as error:  # a damaged cache must not prevent the other checks
+        cache, problem = CacheSize(str(cache_file())), str(error)
     models = {name: check(variables()) for name, check in CHECKS.items()}
     extras, found = {name: check_extra(name) for name in EXTRAS}, _check_plugins()
     presets = {
@@ -70,24 +81,6 @@ def doctor(spec: DoctorSpec) -> Result:
         values={**versions, "models": models, "extras": extras, "presets": presets, "plugins": found}
         | {"cache": cache._asdict() | {"problem": problem, "removed": removed}},
     )
-
-
-def _read_age(prune_cache: str) -> float:
-    """Return an age in seconds."""
-    age = re.fullmatch(r"([0-9]+)([hdw])", prune_cache.strip())
-    if age is None:
-        raise UsageError(
-            f"{option('prune_cache', repr(prune_cache))} is not valid. Use a number followed by h, d or w, e.g. 30d."
-        )
-    return float(int(age[1]) * _UNIT_S[age[2]])
-
-
-def _look_at_cache() -> tuple[CacheSize, str]:
-    """Measure the cache; a damaged cache must not prevent the other checks."""
-    try:
-        return look(cache_file()), ""
-    except RagbedError as error:
-        return CacheSize(str(cache_file())), str(error)
 
 
 def _check_plugins() -> list[dict[str, str]]:

@@ -8,17 +8,18 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from msgspec import structs
+
 from ragbed.api.data_objects import read_data
-from ragbed.api.datasets import tabulate_cases
 from ragbed.api.job_specs import ExportSpec, ImportSpec, MergeSpec
 from ragbed.api.layout import read_layout
 from ragbed.api.progress import Progress, open_progress
-from ragbed.api.results import Run, only_path, run_folder, several
+from ragbed.api.results import Run, only_path, run_folders, several
 from ragbed.api.spec import LayoutOptions
 from ragbed.api.specification import check_path, fields_of, takes
 from ragbed.data.output import BinarySink
 from ragbed.errors import NoSuchFile, UnknownName, UsageError, option, refuse_unused
-from ragbed.reporting.table import Result
+from ragbed.reporting.table import Result, Table, compact
 from ragbed.text import counted
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from ragbed.interop.exports.records_base import Written
     from ragbed.interop.importing import AnswerFiles
     from ragbed.runs.importing import AnswerSource
+    from ragbed.testbeds.feasibility import FeasibilityRow
 
 
 _UNANSWERED = 5  # Maximum number of trials without a response to list; the values contain all of them.
@@ -103,7 +105,15 @@ def _count(written: Written) -> Result:
     )
     values = {"cases": written.count, "format": "jsonl", "output": None, "conditions": rows}
     values |= {"infeasible": written.infeasible} if written.infeasible else {}
-    return Result([tabulate_cases(rows), *lines], [problem] if is_empty else [], values, 2 if is_empty else 0)
+    return Result([_tabulate(rows), *lines], [problem] if is_empty else [], values, 2 if is_empty else 0)
+
+
+def _tabulate(rows: Sequence[FeasibilityRow]) -> Table:
+    """Return the numbers of feasible and infeasible cases by condition."""
+    names = ("data", "testbed", "lang", "noise", "noise_real", "true_ratio", "k", "arm", "feasible", "infeasible")
+    shown = [{name.removeprefix("noise_"): getattr(row, name) for name in names} for row in rows]
+    title, shown = compact(shown, ("data", "lang", "true_ratio", "arm"))
+    return Table(map(structs.asdict, rows), f"Cases{title}", shown)
 
 
 def _describe(spec: ExportSpec, written: Written) -> Result:
@@ -250,7 +260,7 @@ def merge(spec: MergeSpec) -> Result:
     from ragbed.analysis.judging import FOLDER as JUDGES
     from ragbed.runs.merging import merge as merge_runs
 
-    folders = list(dict.fromkeys(run_folder(run, "runs") for run in several(spec.runs, "runs")))
+    folders = list(dict.fromkeys(run_folders(spec.runs)))
     target = Path(spec.out)
     merged = merge_runs(folders, target)
     has_more = any((folder / name).exists() for folder in folders for name in (JUDGES, DIAGNOSES, "labels.jsonl"))

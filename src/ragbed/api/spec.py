@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 from ragbed.api.request_options import (
@@ -14,6 +14,7 @@ from ragbed.api.request_options import (
     read_extra_body,
 )
 from ragbed.api.specification import (
+    Data,
     LocalFile,
     Spec,
     Texts,
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from ragbed.api.progress import Progress
 else:
     # The real types take longer to import than a command to start; `read_models` and `read_data` check the values.
-    DataLike = ModelLike = Progress = object
+    DataLike, ModelLike, Progress = Data | Sequence[Data], object | Sequence[object], object
 
 DEFAULT_MODEL = "bundled/smollm2"
 
@@ -130,7 +131,6 @@ class CallOptions(Spec):
     price: Texts = requests(
         "Price in US dollars per million input and output tokens, e.g. 0.15,0.6.",
         "[MODEL=]IN,OUT",
-        is_repeatable=True,
         is_rare=True,
         default=(),
     )
@@ -166,9 +166,7 @@ class CallOptions(Spec):
         is_rare=True,
         default=None,
     )
-    header: Texts = sampling(
-        "Additional request header.", "NAME:VALUE", read=check_header, is_repeatable=True, is_rare=True, default=()
-    )
+    header: Texts = sampling("Additional request header.", "NAME:VALUE", read=check_header, is_rare=True, default=())
     seed_model: int | None = sampling("Sampling seed to send to the model.", is_rare=True, default=None)
     replicas: int | None = distributed(
         "Number of replicas of each model on the cluster.", low=1, shown="1", is_rare=True, default=None
@@ -214,7 +212,6 @@ class RunSpec(LayoutOptions, CallOptions, function="runs.run"):
         in_python="Also a function that maps a prompt to a response, a `ragbed.system`, an object that implements "
         "the `Model` protocol, a list of these, or a dictionary with display names as keys.",
         short="-m",
-        is_repeatable=True,
         default=DEFAULT_MODEL,
         kw_only=False,
     )
@@ -224,9 +221,7 @@ class RunSpec(LayoutOptions, CallOptions, function="runs.run"):
         in_python="Also a list of item dictionaries, a DataFrame, a list of these, or a dictionary with dataset "
         "names as keys.",
         short="-d",
-        is_repeatable=True,
         is_required=True,
-        is_data=True,
         default=(),
         kw_only=False,
     )
@@ -289,14 +284,12 @@ class RunSpec(LayoutOptions, CallOptions, function="runs.run"):
         "Stop once every condition is met. A condition is a target precision for a rate, e.g. "
         "'noise.accuracy@0.8 ± 10' (in percentage points), or 'decided' (every gate passed or failed).",
         "CONDITION",
-        is_repeatable=True,
         default=(),
     )
     fail_under: Texts = output(
         "Score and threshold, e.g. noise.accuracy@0.8:en=0.6, or accuracy=0.7 for an own RAG system; the gate fails "
         "(exit code 4) if the score is significantly below the threshold.",
         "GATE",
-        is_repeatable=True,
         default=(),
     )
     baseline: LocalFile | None = output(

@@ -10,13 +10,12 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import MISSING, dataclass, field, fields
+from dataclasses import MISSING, Field, dataclass, field, fields
 from functools import cache, partial, wraps
 from numbers import Integral, Real
 from pathlib import Path
 from types import NoneType, UnionType
 from typing import (
-    Annotated,
     Any,
     ClassVar,
     Final,
@@ -58,14 +57,22 @@ R = TypeVar("R")
 R_co = TypeVar("R_co", covariant=True)
 
 
-class Opt(NamedTuple):
+class Place:
+    """A file, folder or run, in place of types that take longer to import than a command to start."""
+
+
+class Data(Place):
+    """A dataset; as for a `Place`, the function checks the value."""
+
+
+class Option(NamedTuple):
     """What an option means and which values it accepts.
 
     Attributes:
         help: Description for the help, the docstring and the reference.
+        metavar: Placeholder for the value in the help.
         in_python: What else the parameter of the Python function accepts.
         group: Section of the help that lists the option.
-        metavar: Placeholder for the value in the help.
         short: Short name on the command line, e.g. `-m`.
         shown: Description of a default that is not a constant.
         low: Lowest allowed number.
@@ -74,11 +81,11 @@ class Opt(NamedTuple):
         read: Function that checks and converts a value, given the name and the value.
         is_rare: Whether only `--help-all` lists the option, and not `--help`.
         is_argument: Whether the command takes the value without a name.
-        is_required: Whether the default only means that no value is given, which is an error.
-        is_repeatable: Whether the option can be given several times on the command line.
-        is_place: Whether the value names a file, a folder or a run, which the shell completes.
-        is_data: Whether the value names a dataset.
+        is_required: Whether the option must be given.
         variable: Additional environment variable.
+        name: Name of the field.
+        kinds: Types of the field.
+        default: Default of the field.
     """
 
     help: str
@@ -94,38 +101,10 @@ class Opt(NamedTuple):
     is_rare: bool = False
     is_argument: bool = False
     is_required: bool = False
-    is_repeatable: bool = False
-    is_place: bool = False
-    is_data: bool = False
     variable: str | None = None
-
-
-def opt(help: str, metavar: str | None = None, *, default: Any = MISSING, kw_only: bool = True, **meaning: Any) -> Any:  # noqa: A002, ANN401
-    """Declare a field of a specification as an option; `meaning` are other attributes of `Opt`."""
-    value = {} if default is MISSING else {"default": default}
-    return field(kw_only=kw_only, metadata={"option": Opt(help, metavar, **meaning)}, **value)
-
-
-what, context, sampling, requests, distributed, output = (
-    partial(opt, group=group) for group in (WHAT, CONTEXT, SAMPLING, REQUESTS, DISTRIBUTED, OUTPUT)
-)
-"""Functions that declare an option of a group."""
-argument = partial(opt, is_argument=True)
-"""Declares a value that the command takes without a name."""
-
-
-class OptionField(NamedTuple):
-    """An option: a field of a specification, or a parameter of a command."""
-
-    name: str
-    kinds: tuple[Any, ...]
-    opt: Opt
-    default: Any
-
-    @property
-    def is_required(self) -> bool:
-        """Whether the option must be given."""
-        return self.default is MISSING or self.opt.is_required
+    name: str = ""
+    kinds: tuple[Any, ...] = ()
+    default: Any = None
 
     @property
     def choices(self) -> list[str]:
@@ -138,14 +117,19 @@ class OptionField(NamedTuple):
         return bool({int, float} & {*self.kinds}) and str not in self.kinds
 
     @property
-    def accepts_several(self) -> bool:
-        """Whether the option accepts a list of values."""
-        return any(get_origin(kind) in (Iterable, Sequence) for kind in self.kinds)
+    def is_repeatable(self) -> bool:
+        """Whether the option can be given several times on the command line."""
+        return any(get_origin(kind) is Sequence for kind in self.kinds)
 
     @property
-    def is_path(self) -> bool:
-        """Whether the option is a local file or folder."""
-        return Path in self.kinds
+    def is_data(self) -> bool:
+        """Whether the value names a dataset."""
+        return Data in self.kinds
+
+    @property
+    def is_place(self) -> bool:
+        """Whether the value names a file, a folder, a run or a dataset, which the shell completes."""
+        return not {Path, Place, Data}.isdisjoint(self.kinds)
 
     def check(self, value: Any) -> Any:  # noqa: ANN401 - any value that a user may pass
         """Check a value, and return it in a form that can be read repeatedly.
@@ -155,44 +139,59 @@ class OptionField(NamedTuple):
         """
         if value is None and NoneType in self.kinds:
             return None
-        if isinstance(value, Iterator) and self.accepts_several:
-            value = tuple(value)
-        if self.opt.read is not None:
-            return self.opt.read(self.name, value)
-        if not {Any, object}.isdisjoint(self.kinds):
+        if not {object, Place, Data}.isdisjoint(self.kinds):
             return value
-        if self.is_path:
+        is_list = any(get_origin(kind) in (Iterable, Sequence) for kind in self.kinds)
+        if isinstance(value, Iterator) and is_list:
+            value = tuple(value)
+        if self.read is not None:
+            return self.read(self.name, value)
+        if Path in self.kinds:
             return check_path(self.name, value)
         if self.choices:
             return check_choice(self.name, value, self.choices)
-        return self._check_number(value) if self.is_number else self._check_type(value)
+        return self._check_number(value) if self.is_number else self._check_type(value, is_list=is_list)
 
-    def _check_type(self, value: Any) -> Any:  # noqa: ANN401
+    def _check_type(self, value: Any, *, is_list: bool) -> Any:  # noqa: ANN401
         types, names = {str: str, float: Real, bool: bool}, {bool: "True or False", str: "a string", float: "a number"}
         allowed = tuple(types[kind] for kind in types if kind in self.kinds)
-        is_many = self.accepts_several and isinstance(value, Iterable) and not isinstance(value, str | bytes)
+        is_many = is_list and isinstance(value, Iterable) and not isinstance(value, str | bytes)
         for one in value if is_many else [value]:
             if not isinstance(one, allowed) or (isinstance(one, bool) and bool not in self.kinds):
                 words = [names[kind] for kind in names if kind in self.kinds]
-                words += [f"a list of {'these' if words[1:] else 'strings'}"] if self.accepts_several else []
+                words += [f"a list of {'these' if words[1:] else 'strings'}"] if is_list else []
                 shown = " or ".join([", ".join(words[:-1]), words[-1]] if words[1:] else words)
                 raise UsageError(f"{option(self.name, repr(value))} is not valid. Use {shown}.")
-        return ((value,) if isinstance(value, str) else tuple(value)) if self.opt.is_repeatable else value
+        return ((value,) if isinstance(value, str) else tuple(value)) if self.is_repeatable else value
 
     def _check_number(self, value: Any) -> float:  # noqa: ANN401
-        is_whole, opt, shown = float not in self.kinds, self.opt, option(self.name, repr(value))
-        low = -_LARGEST if opt.low is None else opt.low
-        high = _LARGEST if opt.high is None else opt.high
-        bounds = "" if opt.low is None else f" of at least {low:,}"
-        bounds = bounds if opt.above is None else f" greater than {opt.above:,}"
-        bounds = bounds if opt.high is None else f" from {low:,} to {high:,}"
+        is_whole, shown = float not in self.kinds, option(self.name, repr(value))
+        low = -_LARGEST if self.low is None else self.low
+        high = _LARGEST if self.high is None else self.high
+        bounds = "" if self.low is None else f" of at least {low:,}"
+        bounds = bounds if self.above is None else f" greater than {self.above:,}"
+        bounds = bounds if self.high is None else f" from {low:,} to {high:,}"
         advice = f"Use {'an integer' if is_whole else 'a number'}{bounds}."
         kind: Any = Integral if is_whole else Real
         if isinstance(value, bool) or not isinstance(value, kind):
             raise UsageError(f"{shown} is not valid. {advice}")
-        if not low <= value <= high or (opt.above is not None and value <= opt.above):  # false for NaN
+        if not low <= value <= high or (self.above is not None and value <= self.above):  # false for NaN
             raise UsageError(f"{shown} is out of range. {advice}")
         return int(value) if is_whole else float(value)
+
+
+def opt(help: str, metavar: str | None = None, *, default: Any = MISSING, kw_only: bool = True, **meaning: Any) -> Any:  # noqa: A002, ANN401
+    """Declare a field of a specification as an option; `meaning` are other attributes of `Option`."""
+    value = {} if default is MISSING else {"default": default}
+    return field(kw_only=kw_only, metadata={"option": Option(help, metavar, **meaning)}, **value)
+
+
+what, context, sampling, requests, distributed, output = (
+    partial(opt, group=group) for group in (WHAT, CONTEXT, SAMPLING, REQUESTS, DISTRIBUTED, OUTPUT)
+)
+"""Functions that declare an option of a group."""
+argument = partial(opt, is_argument=True)
+"""Declares a value that the command takes without a name."""
 
 
 @dataclass_transform(
@@ -227,30 +226,24 @@ class Spec:
         """Check the values together; raise a `UsageError` if two values contradict each other."""
 
 
-def read_field(name: str, hint: Any, default: Any, option: Opt | None = None) -> OptionField | None:  # noqa: ANN401
-    """Return the option that a field or an annotation declares, or None if it has no `Opt`."""
-    if get_origin(hint) is Annotated:
-        hint, option = get_args(hint)
-    kinds = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
-    return None if option is None else OptionField(name, kinds, option, default)
-
-
-def fields_of(spec: type) -> Mapping[str, OptionField]:
-    """Return the options of a specification by name: its own first, then those that it shares."""
-    return _read_fields(cast("Any", spec))
-
-
-@cache
-def _read_fields(spec: type) -> Mapping[str, OptionField]:
-    hints, known = get_type_hints(spec), {one.name: one for one in fields(cast("Any", spec))}
-    found: dict[str, OptionField] = {}
+def _read_fields(spec: Any) -> Mapping[str, Option]:  # noqa: ANN401 - a dataclass
+    hints, known = get_type_hints(spec), {one.name: one for one in fields(spec) if "option" in one.metadata}
     jobs = [owner for owner in reversed(spec.__mro__) if vars(owner).get("function")] or [spec]
-    for owner in (*jobs, *reversed(spec.__mro__)):
-        for name in inspect.get_annotations(owner):
-            if name in known and name not in found:
-                one = read_field(name, hints[name], known[name].default, known[name].metadata.get("option"))
-                found |= {} if one is None else {name: one}
-    return found
+    owners = (*jobs, *reversed(spec.__mro__))
+    names = dict.fromkeys(name for owner in owners for name in inspect.get_annotations(owner) if name in known)
+    return {name: _complete(known[name], hints[name]) for name in names}
+
+
+fields_of: Callable[[type], Mapping[str, Option]] = cache(_read_fields)
+"""Returns the options of a specification by name: its own first, then those that it shares."""
+
+
+def _complete(field: Field[Any], hint: Any) -> Option:  # noqa: ANN401 - a type
+    """Return the option that a field declares, with the field's name, types and default."""
+    declared: Option = field.metadata["option"]
+    kinds = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
+    is_required = declared.is_required or field.default is MISSING
+    return declared._replace(name=field.name, kinds=kinds, default=field.default, is_required=is_required)
 
 
 def check_path(name: str, value: object) -> Path:
@@ -337,14 +330,14 @@ def make_spec(spec: Callable[..., R], function: str, args: Sequence[Any], option
     return spec(*args, **options)
 
 
-def _describe(opt: Opt) -> str:
+def _describe(opt: Option) -> str:
     default = "" if opt.shown is None else f"Default: {opt.shown}."
     return " ".join(filter(None, (opt.help, opt.in_python, default)))
 
 
 def _describe_parameters(spec: type, text: str) -> str:
     """Insert the descriptions of a specification's fields into the docstring of its function."""
-    lines = [f"{field.name}: {_describe(field.opt)}" for field in fields_of(spec).values()]
+    lines = [f"{field.name}: {_describe(field)}" for field in fields_of(spec).values()]
     if "progress" in {field.name for field in fields(cast("Any", spec))}:
         lines.append("progress: Whether to show progress, or a `ragbed.Progress` object that receives it.")
     rest = re.search(r"\n\n    (Returns|Raises|Example):\n|\s*$", text)

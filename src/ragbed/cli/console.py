@@ -13,8 +13,6 @@ import click
 from ragbed.text import printable
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from ragbed.api.progress import Progress
     from ragbed.api.serving import PageServer
     from ragbed.reporting.table import Result, Table
@@ -29,9 +27,10 @@ def say(message: str) -> None:
 
 def print_text(text: str, *, to_stderr: bool = False) -> None:
     """Print a text; only a terminal wraps its lines, between words."""
-    stream = sys.stderr if to_stderr else sys.stdout
-    if stream.isatty():
-        console(to_stderr=to_stderr).print(printable(text))
+    if (sys.stderr if to_stderr else sys.stdout).isatty():
+        from rich.console import Console
+
+        Console(stderr=to_stderr, highlight=False, emoji=False, markup=False).print(printable(text))
     else:
         click.echo(printable(text), err=to_stderr)
 
@@ -56,13 +55,6 @@ def print_json(summary: object) -> None:
 def _plain(value: object) -> object:
     """Return a table as a list of rows, and a path as text."""
     return list(value) if isinstance(value, Sequence) else str(value)
-
-
-def console(*, to_stderr: bool = False) -> Console:
-    """Return a Rich console that adapts its colours and width to the terminal, NO_COLOR and piped output."""
-    from rich.console import Console
-
-    return Console(stderr=to_stderr, highlight=False, emoji=False, markup=False)
 
 
 def open_console_progress() -> Progress:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 import click
 from click.core import ParameterSource
 
-from ragbed.api.specification import GROUPS, OUTPUT, Opt, OptionField, Spec, fields_of
+from ragbed.api.specification import GROUPS, OUTPUT, Option, Spec, fields_of
 from ragbed.cli.console import say
 from ragbed.errors import INTERFACE, Interface, Stopped, UsageError, did_you_mean
 
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 
 Records: TypeAlias = list[tuple[str, str]]
-_JSON: Final = OptionField(
-    "json", (bool,), Opt("Print a machine-readable summary as the last line of stdout.", group=OUTPUT), False
+_JSON: Final = Option(
+    "Print a machine-readable summary as the last line of stdout.", group=OUTPUT, name="json", kinds=(bool,)
 )
 SHOWS_ALL: Final = "ragbed.all"  # Key in click's metadata that makes the help list all options.
 VARIABLES: Final = "ragbed.variables"  # Key of the environment variables in use, by parameter, in click's metadata.
@@ -62,7 +62,7 @@ class CommandLine(Interface):
 class _Text(click.types.StringParamType):
     """A value as the user types it, which the specification checks. The shell completes paths and datasets."""
 
-    def __init__(self, field: OptionField) -> None:
+    def __init__(self, field: Option) -> None:
         self._field = field
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:  # noqa: ARG002
@@ -71,27 +71,27 @@ class _Text(click.types.StringParamType):
 
         from ragbed.data.catalog import dataset_names
 
-        opt = self._field.opt
-        names = dataset_names() if opt.is_data and incomplete else ()
+        names = dataset_names() if self._field.is_data and incomplete else ()
         found = [CompletionItem(name) for name in (*names, *self._field.choices) if name.startswith(incomplete)]
-        takes_path = self._field.is_path or opt.is_place or opt.is_data
-        return found or ([CompletionItem(incomplete, type="file")] if takes_path else [])
+        return found or ([CompletionItem(incomplete, type="file")] if self._field.is_place else [])
 
 
 class _Option(click.Option):
     """An option of a field."""
 
-    def __init__(self, field: OptionField) -> None:
-        opt, name, long = field.opt, field.name, field.name.rstrip("_").replace("_", "-")
+    def __init__(self, field: Option) -> None:
+        name, long = field.name, field.name.rstrip("_").replace("_", "-")
         is_flag = bool in field.kinds
-        variables = [f"RAGBED_{long.upper().replace('-', '_')}", *filter(None, [opt.variable])]
+        variables = [f"RAGBED_{long.upper().replace('-', '_')}", *filter(None, [field.variable])]
         settings: dict[str, Any] = (
-            {"is_flag": True} if is_flag else {"type": _Text(field), "multiple": opt.is_repeatable}
+            {"is_flag": True} if is_flag else {"type": _Text(field), "multiple": field.is_repeatable}
         )
         super().__init__(
-            [f"--{long}", name, *filter(None, [opt.short])],
-            help=opt.help + (" Repeatable." if opt.is_repeatable else ""),
-            metavar=None if is_flag else opt.metavar or "|".join(field.choices) or ("N" if field.is_number else "TEXT"),
+            [f"--{long}", name, *filter(None, [field.short])],
+            help=field.help + (" Repeatable." if field.is_repeatable else ""),
+            metavar=None
+            if is_flag
+            else field.metavar or "|".join(field.choices) or ("N" if field.is_number else "TEXT"),
             envvar=variables,
             required=field.is_required,
             **settings,
@@ -112,15 +112,15 @@ class _Option(click.Option):
 
     def get_help_extra(self, ctx: click.Context) -> click.types.OptionHelpExtra:
         """Return the default, the range and whether the option is required."""
-        field, opt, extra = self.field, self.field.opt, super().get_help_extra(ctx)
-        default = opt.shown
+        field, extra = self.field, super().get_help_extra(ctx)
+        default = field.shown
         is_constant = not isinstance(field.default, bool) and field.default not in (None, "", ())
         if default is None and is_constant and not field.is_required:
             default = str(field.default)
         if default is not None:
             extra["default"] = default
-        if opt.high is not None and opt.low is not None:
-            extra["range"] = f"{opt.low:,} to {opt.high:,}"
+        if field.high is not None and field.low is not None:
+            extra["range"] = f"{field.low:,} to {field.high:,}"
         return extra
 
 
@@ -180,7 +180,7 @@ class Command(click.Command):
         sections: dict[str, Records] = {group: [] for group in GROUPS}
         for param in self.get_params(ctx):
             record = None if isinstance(param, click.Argument) else param.get_help_record(ctx)
-            opt = param.field.opt if isinstance(param, _Option) else None
+            opt = param.field if isinstance(param, _Option) else None
             is_rare = opt.is_rare if opt is not None else param.name == "config"
             if record is not None and (shows_all or not is_rare):
                 sections[OUTPUT if opt is None else opt.group].append(record)
@@ -206,24 +206,25 @@ def write_sections(formatter: click.HelpFormatter, sections: Mapping[str, Record
                 formatter.write_dl([(term.ljust(width), text) for term, text in rows], col_max=_WIDEST_TERM)
 
 
-def _param(field: OptionField) -> click.Parameter:
-    if not field.opt.is_argument:
+def _param(field: Option) -> click.Parameter:
+    if not field.is_argument:
         return _Option(field)
-    metavar = field.opt.metavar or field.name.upper()
+    metavar = field.metavar or field.name.upper()
     metavar = metavar if field.is_required else f"[{metavar}]"
     return click.Argument(
         [field.name],
         type=_Text(field),
-        nargs=-1 if field.opt.is_repeatable else 1,
+        nargs=-1 if field.is_repeatable else 1,
         required=field.is_required,
-        metavar=f"{metavar}..." if field.opt.is_repeatable else metavar,
+        metavar=f"{metavar}..." if field.is_repeatable else metavar,
     )
 
 
-def _read(field: OptionField, typed: Any) -> Any:  # noqa: ANN401 - a value as click returns it
+def _read(field: Option, typed: Any) -> Any:  # noqa: ANN401 - a value as click returns it
     """Return a typed value as a user of the Python API would write it; the specification reports a wrong one."""
-    takes_name = field.is_path or field.opt.is_place or field.opt.is_data
-    if takes_name and ("" in typed if isinstance(typed, tuple) else typed == ""):  # it would mean the current folder
+    if field.is_place and (
+        "" in typed if isinstance(typed, tuple) else typed == ""
+    ):  # it would mean the current folder
         raise UsageError(f"{INTERFACE.get().show(field.name)}: the value is empty. Give a file or a name.")
     if field.is_number and isinstance(typed, str):
         for kind in (int, float):
@@ -246,7 +247,7 @@ def _config_option() -> click.Option:
     )
 
 
-def _help_all(fields: list[OptionField]) -> list[click.Option]:
+def _help_all(fields: list[Option]) -> list[click.Option]:
     """Return the option `--help-all`, if `--help` does not list all options."""
 
     def show_help(context: click.Context, _: click.Parameter, is_set: bool) -> None:
@@ -255,7 +256,7 @@ def _help_all(fields: list[OptionField]) -> list[click.Option]:
             click.echo(context.get_help())
             context.exit()
 
-    if not any(field.opt.is_rare for field in fields):
+    if not any(field.is_rare for field in fields):
         return []
     return [
         click.Option(

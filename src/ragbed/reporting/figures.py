@@ -45,8 +45,7 @@ class Panel(NamedTuple):
 
 def make_figures(cells: Sequence[Cell], scorer: str, words: Locale) -> list[Chart]:
     """Return all figures that can be drawn from a scorer's cells, ordered by ability."""
-    # Cells without feasible cases have no value.
-    shown = [cell for cell in cells if (cell.scorer, cell.scope) == (scorer, "all") and cell.estimate.value is not None]
+    shown = [cell for cell in cells if (cell.scorer, cell.scope) == (scorer, "all")]
     return [
         *_curves(shown, "noise", words),
         *_abstention(shown, words),
@@ -117,7 +116,8 @@ def _abstention(cells: Sequence[Cell], words: Locale) -> Iterator[Chart]:
     for panel, models in _panels(cells, "rejection").items():
         rows = []
         for model, own in models.items():
-            ratio, lowest = next(iter(_by_noise(noise.get(panel, {}).get(model, [])).items()), (0.0, []))
+            known = (cell for cell in noise.get(panel, {}).get(model, []) if cell.estimate.value is not None)
+            ratio, lowest = next(iter(_by_noise(known).items()), (0.0, []))
             with_answer = words("figures.abstention.some", noise=f"{ratio:g}")
             for note, found, refusal, accuracy in (
                 (words("figures.abstention.none"), own, "refusal_recall", "correct_without_evidence"),
@@ -203,12 +203,15 @@ def _position(cells: Sequence[Cell], words: Locale) -> Iterator[Chart]:
 
 def _points(cells: Iterable[Cell], metric: str, axis: Literal["noise", "correct", "k"]) -> dict[float, Estimate]:
     """Return the values of a metric by their positions on the x-axis, in order."""
-    points = {cell.place.get(axis) or 0.0: cell.estimate for cell in cells if cell.estimate.metric == metric}
+    found = [cell for cell in cells if cell.estimate.metric == metric and cell.estimate.value is not None]
+    points = {cell.place.get(axis) or 0.0: cell.estimate for cell in found}
     return dict(sorted(points.items(), key=lambda point: point[0]))
 
 
 def _first(cells: Iterable[Cell], metric: str) -> Estimate | None:
-    return next((cell.estimate for cell in cells if cell.estimate.metric == metric), None)
+    """Return the first known value of a metric. Cells without feasible cases have none."""
+    found = (cell.estimate for cell in cells if cell.estimate.metric == metric)
+    return next((one for one in found if one.value is not None), None)
 
 
 def _by_noise(cells: Iterable[Cell]) -> dict[float, list[Cell]]:

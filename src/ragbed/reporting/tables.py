@@ -16,7 +16,7 @@ from ragbed.analysis.metrics.length import PARTS
 from ragbed.analysis.paper.tables import INFERRED, PaperTable, read_tables
 from ragbed.analysis.trials.columns import TrialGroup
 from ragbed.reporting.numbers import COMBINED, FEW, PAIRED, RowCounts, count_cases, show, show_asked
-from ragbed.reporting.table import Table, compact
+from ragbed.reporting.table import Table, compact, group_by
 from ragbed.runs.decided import DecidedInterval
 from ragbed.runs.display_names import short_names
 from ragbed.schema import Estimate
@@ -111,21 +111,23 @@ class ReportTable:
             shown.append({**dict(zip(names, named, strict=True)), **cells})
         title = words.section("tables").get(self.name, f"Testbed {self.name}")
         if self.name == "own-rag":
-            shown = self._by_measure(shown, names[:4], words)
-        common, shown = compact(shown, names[1:4])
+            shown = self._by_measure(names[:4], words)
+        common, shown = compact(shown, names[:4] if self.name == "own-rag" else names[1:4])
         return Table(rows, title + common, shown)
 
-    def _by_measure(
-        self, shown: Sequence[Mapping[str, Any]], keys: Sequence[str], words: Locale
-    ) -> list[dict[str, Any]]:
-        """Return a row for each measure and row of the table, because so many measures do not fit beside each other."""
-        return [
-            {key: cells[key] for key in keys}
-            | {words("method.metric"): column.tell(words), "%": cells[column.tell(words)], words("page.asked"): cell.n}
-            for number, column in enumerate(self.columns)
-            for row, cells in zip(self.rows, shown, strict=True)
-            if (cell := row.cells[number]) is not None and cell.value is not None
-        ]
+    def _by_measure(self, keys: Sequence[str], words: Locale) -> list[dict[str, Any]]:
+        """Return a row for each measure, with the conditions side by side, because there are too many measures."""
+        shown = []
+        for (key, docs), rows in group_by(self.rows, lambda row: (row.key, row.docs)).items():
+            start = dict(zip(keys, (key.model, f"{key.data}, {key.profile}", key.lang, docs), strict=True))
+            conditions = [", ".join(tell_condition(*part, words) for part in row.condition) for row in rows]
+            for number, column in enumerate(self.columns):
+                cells = [row.cells[number] for row in rows]
+                if {cell.value for cell in cells if cell is not None} - {None, _USUAL.get(column.metric)}:
+                    values = {name: show(cell, column, words) for name, cell in zip(conditions, cells, strict=True)}
+                    asked = {words("page.asked"): show_asked(count_cases(cells), words)}
+                    shown.append(start | {words("method.metric"): column.tell(words)} | asked | values)
+        return shown
 
 
 @dataclass(frozen=True)
@@ -305,6 +307,8 @@ _LAYOUT: dict[str, tuple[TableColumn, ...]] = {
     ),
     "cost": _columns("cost cost_per_case cost_per_correct", is_share=False),
 }
+# Values at which a measure of an own RAG system says nothing: all its passages are reported, and none is false.
+_USUAL = {"retrieval_told": 1.0, "retrieved_contradicts": 0.0}
 _PLUGIN = _columns("accuracy refusal error_detection")
 _JUDGED = _columns(
     "refusal flag flag_then_correct correct sufficient supported code.rej_star code.ed_star code.ed_star_then_correct"

@@ -120,12 +120,6 @@ def run(job: Job, watch: Callable[[str, CallProgress], None], ending: ShutdownHa
             ) from None
 
 
-async def arun(job: Job, watch: Callable[[str, CallProgress], None]) -> None:
-    """Execute a run in the current event loop (see `run`). Cancelling the task stops the run; results are kept."""
-    with _opened(job) as store:
-        await _run_models(store, job, watch, ShutdownHandler(signals=False))
-
-
 @contextmanager
 def _opened(job: Job) -> Iterator[RunStore]:
     """Open a new or existing run and plan its cases. A mistyped command, which makes no calls, leaves no new folder."""
@@ -331,9 +325,8 @@ def _leaves(several: BaseExceptionGroup[BaseException]) -> Iterator[BaseExceptio
 class ShutdownHandler:
     """Stops a run on a signal: rows already submitted are written, but calls in flight are abandoned."""
 
-    def __init__(self, *, signals: bool = True) -> None:
+    def __init__(self) -> None:
         self.by: int | None = None
-        self._handles_signals = signals
         self._signals = 0
         self._task: asyncio.Task[None] | None = None
         self._is_over = self._is_cancelled = False
@@ -343,7 +336,7 @@ class ShutdownHandler:
         self._task = asyncio.current_task()
         if self._is_over:
             self._cancel()
-        if self._handles_signals and threading.current_thread() is threading.main_thread():
+        if threading.current_thread() is threading.main_thread():
             loop = asyncio.get_running_loop()
             for number in _SIGNALS:
                 try:

@@ -42,7 +42,7 @@ def ask(script: str, cases: tuple[Case, ...]) -> list[Trial]:
     return [
         Trial(
             model=script, data=case.data, item=case.item, lang=case.lang, testbed=case.testbed, profile=case.profile,
-            noise=case.noise, noise_real=case.noise_real, correct=case.true_ratio, k=case.k, arm=case.arm,
+            noise=case.noise, correct=case.true_ratio, k=case.k, arm=case.arm,
             seed=case.seed, slots=case.slots, outcome="ok" if case.feasible else "infeasible", cluster=case.event,
             scores=score(case, SCRIPTS[script](case)) if case.feasible else None,
         )

@@ -26,7 +26,6 @@ def _trial(item: str, testbed: str, noise: float | None, outcome: TrialOutcome =
         testbed=testbed,
         profile="robust",
         noise=noise,
-        noise_real=noise,
         k=0 if noise is None else 5,
         outcome=outcome,
         scores=_full(scores) if outcome == "ok" else None,

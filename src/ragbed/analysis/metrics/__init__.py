@@ -7,14 +7,15 @@ docs/reference/metrics.md.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from math import isnan
 
 from ragbed.analysis.locale import find_metric
 from ragbed.analysis.metrics import abilities, knowledge, length, own_rag, prompting, search
-from ragbed.analysis.metrics.cells import Cell, CellBuilder, Scope
+from ragbed.analysis.metrics.cells import USUAL, Cell, CellBuilder, Scope
 from ragbed.analysis.metrics.knowledge import gate_accuracy
+from ragbed.analysis.statistics.rates import ALPHA
 from ragbed.analysis.trials.columns import SCORERS, Mask, TrialColumns
 from ragbed.errors import UsageError
+from ragbed.runs.condition import Condition
 from ragbed.scoring import own_metric
 from ragbed.testbeds import TESTBEDS
 
@@ -39,15 +40,13 @@ _PLUGIN_SCORES = {"accuracy": "correct", "refusal": "refused", "error_detection"
 _ADJUSTED = ("noise", "rejection", "integration", "counterfactual")
 
 
-def measure(
-    groups: Sequence[TrialColumns], scorers: Sequence[str] = SCORERS, alpha: float | None = None
-) -> Iterator[Cell]:
+def measure(groups: Sequence[TrialColumns], scorers: Sequence[str] = SCORERS, alpha: float = ALPHA) -> Iterator[Cell]:
     """Yield the cells of all models and datasets.
 
     Args:
         groups: The trials.
         scorers: The scorers whose scores are used.
-        alpha: For a run that was monitored, the error probability of its intervals (see `CellBuilder`).
+        alpha: The error probability of the intervals of a run that was monitored (see `CellBuilder`).
     """
     for scorer in scorers:
         scored = [trials for trials in groups if trials.has("correct", scorer) or trials.is_silent]
@@ -57,8 +56,8 @@ def measure(
             yield from prompting.measure_strategies(scored, scorer, alpha)
         if scorer not in SCORERS:
             for group in groups:
-                for rows in group.conditions():
-                    yield from measure_own(group.restricted(rows), scorer, alpha)
+                for condition, trials in group.conditions():
+                    yield from measure_own(condition, trials, scorer, alpha)
 
 
 def measure_table(table: str, trials: TrialColumns, alpha: float) -> Iterator[Cell]:
@@ -67,8 +66,8 @@ def measure_table(table: str, trials: TrialColumns, alpha: float) -> Iterator[Ce
     return METRICS[table](builder) if table in METRICS else _measure_plugin_testbed(builder)
 
 
-def measure_own(trials: TrialColumns, scorer: str, alpha: float | None) -> Iterator[Cell]:
-    """Yield the metrics of a user's scorer for the trials of one condition.
+def measure_own(condition: Condition, trials: TrialColumns, scorer: str, alpha: float = ALPHA) -> Iterator[Cell]:
+    """Yield the metrics of a user's scorer for the trials under one condition.
 
     Raises:
         UsageError: A metric has the name of another one.
@@ -79,17 +78,16 @@ def measure_own(trials: TrialColumns, scorer: str, alpha: float | None) -> Itera
             raise UsageError(
                 f"{scorer} returns a score named {metric}, which is a metric of ragbed. Choose another name."
             )
-    (testbed, arm), noise = trials.kinds[trials.kind[0]], float(trials.noise[0])
-    builder = CellBuilder(testbed, trials, scorer, alpha=alpha).at(
-        noise=None if isnan(noise) else noise,
-        k=int(trials.k[0]),
-        arm=None if arm == "related" else arm,
-        correct=float(trials.correct[0]) or None,
+    builder = CellBuilder(condition.testbed, trials, scorer, alpha=alpha).at(
+        noise=condition.noise,
+        k=condition.k,
+        arm=None if condition.arm == USUAL else condition.arm,
+        correct=condition.correct or None,
     )
     yield from (builder.own(name) for name in names if name not in ("refused", "flagged"))
 
 
-def _measure_group(trials: TrialColumns, scorer: str, alpha: float | None) -> Iterator[Cell]:
+def _measure_group(trials: TrialColumns, scorer: str, alpha: float) -> Iterator[Cell]:
     """Yield the cells of one model on one dataset, for all questions, known questions and unknown questions."""
     for table, measure_table in METRICS.items():
         yield from measure_table(CellBuilder(table, trials, scorer, alpha=alpha))

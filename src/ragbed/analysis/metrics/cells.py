@@ -11,7 +11,7 @@ import msgspec
 import numpy as np
 
 from ragbed.analysis.statistics.paired import changes, correlate, paired_difference
-from ragbed.analysis.statistics.rates import UNDEFINED, Interval, clustered_wilson, combine_rates, ratio_interval
+from ragbed.analysis.statistics.rates import ALPHA, UNDEFINED, Interval, clustered_wilson, combine_rates, ratio_interval
 from ragbed.analysis.statistics.sequential import rate_sequence
 from ragbed.analysis.statistics.testing import ClusterSums, Floats
 from ragbed.analysis.trials.columns import Ints, Mask, TrialColumns, TrialGroup, full_name
@@ -141,9 +141,8 @@ def weigh(parts: Iterable[tuple[Mask, float]], values: Floats) -> Floats:
 class CellBuilder:
     """Builds the cells of one table from the trials of one group, using the scores of one scorer.
 
-    `alpha` is None for ordinary intervals. For a run that was monitored (`--until`), it is the error probability of
-    intervals that are valid at any stopping time. In that case, values for which no such interval exists get no
-    interval, and p-values are omitted.
+    The intervals of a run that was monitored (`--until`) are valid at any stopping time with the error probability
+    `alpha`. In that case, values for which no such interval exists get no interval, and p-values are omitted.
     """
 
     table: str
@@ -151,7 +150,12 @@ class CellBuilder:
     scorer: str
     scope: Scope = "all"
     place: CellKey | None = None
-    alpha: float | None = None
+    alpha: float = ALPHA
+
+    @property
+    def is_monitored(self) -> bool:
+        """Whether the run could stop at any time."""
+        return self.trials.largest > 0
 
     def at(self, **place: Unpack[CellKey]) -> CellBuilder:
         """Return a builder for the cells of one condition."""
@@ -208,9 +212,9 @@ class CellBuilder:
         """
         if not len(sums.sizes):
             return UNDEFINED
-        if self.alpha is None:
-            return clustered_wilson(sums.totals.tolist(), sums.sizes.tolist(), is_graded=is_graded)
-        return rate_sequence(sums.totals, sums.sizes, self.alpha, largest)
+        if self.is_monitored:
+            return rate_sequence(sums.totals, sums.sizes, self.alpha, largest)
+        return clustered_wilson(sums.totals.tolist(), sums.sizes.tolist(), is_graded=is_graded)
 
     def difference(self, metric: str, first: Mask, second: Mask, values: Floats) -> Iterator[Cell]:
         """Yield the mean of `second` minus `first` over the questions with both values, if there are any.
@@ -239,7 +243,7 @@ class CellBuilder:
             mask: The trials.
             scored: The trials from which the changes were computed.
         """
-        if self.alpha is None:
+        if not self.is_monitored:
             interval = paired_difference(moved, weights=weights, clusters=clusters)
         else:
             largest = self.trials.largest_planned(scored)
@@ -296,11 +300,11 @@ class CellBuilder:
 
     def fixed(self, interval: Interval) -> Interval:
         """Return an interval; in a monitored run, set its bounds to NaN, as they assume a fixed number of questions."""
-        return interval if self.alpha is None else interval.without_bounds()
+        return interval.without_bounds() if self.is_monitored else interval
 
     def number(self, metric: str, value: float, mask: Mask, n: int | None = None) -> Cell:
         """Return a number without a confidence interval, e.g. a p-value."""
-        if self.alpha is not None and metric.endswith("_p"):
+        if self.is_monitored and metric.endswith("_p"):
             value = math.nan
         return self.cell(metric, Interval(value, math.nan, math.nan), mask, mask & self.trials.asked, n)
 

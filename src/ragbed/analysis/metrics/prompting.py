@@ -24,7 +24,7 @@ WANTED = {name: headline_score(name) for name in ("noise", "rejection", "integra
 COSTS = ("calls", "tokens_in", "tokens_out", "seconds")
 
 
-def measure_strategies(groups: Sequence[TrialColumns], scorer: str, alpha: float | None = None) -> Iterator[Cell]:
+def measure_strategies(groups: Sequence[TrialColumns], scorer: str, alpha: float) -> Iterator[Cell]:
     """Yield the cells of each prompting strategy, preceded by the cells of the plain prompt for comparison."""
     plain = {trials.key: trials for trials in groups if MARK not in trials.key.profile}
     described: set[TrialGroup] = set()

@@ -35,7 +35,7 @@ from ragbed.testbeds import right_score
 NAME = "scores.sqlite"
 _ENDINGS = ("", "-wal", "-shm", "-journal")  # endings of the names of the file and of those that SQLite adds
 _Found = TypeVar("_Found")
-_LAYOUT = "2"  # version of the tables below; a file with another one is replaced
+_LAYOUT = "3"  # version of the tables below; a file with another one is replaced
 _ATTEMPTS = 3  # number of times to begin an update again if the table is replaced, damaged or cannot be written
 _BATCH = 500  # number of results that are scored in one job and written in one transaction
 # Every row ends with a checksum of its other columns, so that a damaged file is noticed and made again.
@@ -47,12 +47,12 @@ _TABLES = (
       checksum INTEGER NOT NULL)""",
     """CREATE TABLE items (
       id INTEGER PRIMARY KEY, data TEXT NOT NULL, item TEXT NOT NULL, event TEXT, question TEXT NOT NULL,
-      answer TEXT NOT NULL, dial TEXT, twin TEXT, checksum INTEGER NOT NULL)""",
+      answer TEXT NOT NULL, checksum INTEGER NOT NULL)""",
     # The ID of a case is its number in the run.
     """CREATE TABLE cases (
       id INTEGER PRIMARY KEY, name TEXT NOT NULL, condition INTEGER NOT NULL, item INTEGER NOT NULL,
-      slot INTEGER NOT NULL, seed INTEGER NOT NULL, rotation INTEGER NOT NULL, noise_real REAL,
-      feasible INTEGER NOT NULL, headline TEXT NOT NULL, checksum INTEGER NOT NULL)""",
+      rotation INTEGER NOT NULL, feasible INTEGER NOT NULL, slot INTEGER NOT NULL, seed INTEGER NOT NULL,
+      headline TEXT NOT NULL, checksum INTEGER NOT NULL)""",
     # Few combinations of an outcome and verdicts occur, so each is stored once.
     """CREATE TABLE scores (
       id INTEGER PRIMARY KEY, outcome TEXT NOT NULL, error TEXT, is_empty INTEGER NOT NULL, verdicts TEXT NOT NULL,
@@ -103,7 +103,6 @@ class _PlannedCase(msgspec.Struct):
     testbed: str
     question: str
     noise: Share | None
-    noise_real: Share | None
     k: Count
     true_ratio: Share
     arm: str
@@ -115,16 +114,6 @@ class _PlannedCase(msgspec.Struct):
     expect: Expectation
     rotation: int = 0
     event: str | None = None
-    dial: str | None = None
-    twin: str | None = None
-
-
-class _Range(NamedTuple):
-    """A range of a run's results, which a worker reads itself."""
-
-    folder: Path
-    after: int
-    limit: int
 
 
 def score_result(stored: StoredResult, score: Scorer) -> dict[str, Value] | None:
@@ -158,24 +147,16 @@ def _to_json(value: object) -> str:
     return msgspec.json.encode(value).decode()
 
 
-class LastResult(NamedTuple):
-    """The last of the run's results that a table has: its number, and its checksum in the run."""
-
-    number: int
-    seal: int
-
-
 class _Replaced(sqlite3.OperationalError):
     """Raised when another process has emptied the table in the meantime."""
 
 
-def _score_range(scorers: Sequence[str], part: _Range) -> tuple[LastResult | None, list[ScoredRow]]:
-    """Return the last result in a range, and the scored results."""
+def _score_batch(folder: Path, scorers: Sequence[str], after: int) -> tuple[list[ScoredRow], int, int]:
+    """Return the scored results after a number, and the number and the checksum of the last one (see `add_rows`)."""
     score = open_scorers(scorers)
-    with open_scored(part.folder) as store:
-        found = list(store.results_after(part.after, part.limit))
-    last = LastResult(found[-1][0], found[-1][2]) if found else None
-    return last, [to_row(stored, score) for _, stored, _ in found]
+    with open_scored(folder) as store:
+        found = list(store.results_after(after, _BATCH))
+    return [to_row(stored, score) for _, stored, _ in found], *(found[-1][::2] if found else (0, 0))
 
 
 class TrialTable:
@@ -369,9 +350,9 @@ class TrialTable:
         if self.is_behind():
             engine = LocalEngine()
             try:
-                ranges = (_Range(self.folder, after, _BATCH) for after in range(self.last, self._newest, _BATCH))
-                for last, rows in engine.spread(partial(_score_range, self.scorers), ranges):
-                    self.add_rows(rows, last)
+                score = partial(_score_batch, self.folder, self.scorers)
+                for batch in engine.spread(score, range(self.last, self._newest, _BATCH)):
+                    self.add_rows(*batch)
             finally:
                 engine.close()
         if holder(self.folder) is None and self.last == self.store.last_result():
@@ -390,8 +371,7 @@ class TrialTable:
         if self.add_cases():
             return True
         if self.is_behind():
-            last, rows = _score_range(self.scorers, _Range(self.folder, self.last, _BATCH))
-            self.add_rows(rows, last)
+            self.add_rows(*_score_batch(self.folder, self.scorers, self.last))
             return True
         return False
 
@@ -417,29 +397,29 @@ class TrialTable:
         if found:
             with self.transaction():
                 rows = [_sealed(number, *self._case_columns(case)) for number, case in found]
-                self.connection.executemany(f"INSERT OR REPLACE INTO cases VALUES ({_marks(11)})", rows)  # noqa: S608
+                self.connection.executemany(f"INSERT OR REPLACE INTO cases VALUES ({_marks(10)})", rows)  # noqa: S608
         return bool(found)
 
     def _case_columns(self, case: _PlannedCase) -> tuple[object, ...]:
         condition = (case.data, case.lang, case.testbed, case.noise, case.true_ratio, case.k, case.arm, case.profile)
-        item = (case.data, case.item, case.event, case.question, _to_json(case.answer), case.dial, case.twin)
-        real = None if case.noise_real is None else round(case.noise_real, 3)
+        item = (case.data, case.item, case.event, case.question, _to_json(case.answer))
         slot = case.slots[0] if case.slots else -1
         numbers = self._number("conditions", condition), self._number("items", item)
         right = right_score(case.testbed, case.arm, case.expect)
-        return case.case, *numbers, slot, case.seed, case.rotation, real, int(case.feasible), right
+        return case.case, *numbers, case.rotation, int(case.feasible), slot, case.seed, right
 
     @property
     def last(self) -> int:
         """The number of the last of the run's results that the table has."""
         return int(self.read_meta("last") or 0)
 
-    def add_rows(self, rows: Iterable[ScoredRow], last: LastResult | None) -> None:
+    def add_rows(self, rows: Iterable[ScoredRow], last: int, seal: int) -> None:
         """Add scored results.
 
         Args:
             rows: The results.
-            last: The last one, or None if the table has all of them.
+            last: The number of the last one in the run.
+            seal: Its checksum in the run.
         """
         models = {name: number for number, (name, _) in self.store.models().items()}
         with self.transaction():
@@ -458,8 +438,8 @@ class TrialTable:
                 measures = excluded.measures, usage = excluded.usage, checksum = excluded.checksum""",
                 written,
             )
-            if last is not None and last.number > self.last:
-                self.write_meta(last=last.number, seal=last.seal)
+            if last > self.last:
+                self.write_meta(last=last, seal=seal)
 
     def _number(self, table: str, values: tuple[object, ...]) -> int:
         """Return the ID of a row with these values, which is added if it is new."""
@@ -502,6 +482,13 @@ class TrialTable:
         query = """SELECT cases.id, conditions.data, lang, COALESCE(items.event, items.item) FROM cases
             JOIN conditions ON conditions.id = condition JOIN items ON items.id = cases.item"""
         return {number: (data, lang, question) for number, data, lang, question in self.connection.execute(query)}
+
+    def largest_cluster(self) -> int:
+        """Return the maximum number of planned trials per cluster and condition of a monitored run, otherwise 0."""
+        query = """SELECT COUNT(*) AS size FROM cases JOIN items ON items.id = cases.item WHERE feasible
+            GROUP BY condition, event IS NULL, COALESCE(event, items.item) ORDER BY size DESC LIMIT 1"""
+        row = self.connection.execute(query).fetchone() if self.store.is_monitored() else None
+        return 0 if row is None else int(row[0]) * self.store.repeats()
 
     def finished(self, model: int) -> Iterator[tuple[int, int]]:
         """Yield the case number and repeat of each trial of a model that did not end in an error."""

@@ -25,8 +25,6 @@ from ragbed.analysis.causes import describe_causes, summarise_causes
 from ragbed.analysis.locale import read_words
 from ragbed.analysis.metrics import measure
 from ragbed.analysis.overview import tabulate
-from ragbed.analysis.run_cells import largest_planned
-from ragbed.analysis.statistics.rates import ALPHA
 from ragbed.analysis.trials.columns import load_groups
 from ragbed.analysis.trials.table import TrialTable
 from ragbed.reporting.summary import group_findings, summarise
@@ -167,9 +165,9 @@ class SearchIndex:
 
     def _read_verdicts(self) -> list[dict[str, str]]:
         """Return what the report says first about each model, in both languages."""
-        names, alpha = read_row_names([self._run]), ALPHA if self._store.is_monitored() else None
-        groups = load_groups([self._table], names.labels, largest_planned(self._store))
-        causes, cells = summarise_causes(groups), list(measure(groups, ["robust"], alpha))
+        names = read_row_names([self._run])
+        groups = load_groups([self._table], names.labels)
+        causes, cells = summarise_causes(groups), list(measure(groups, ["robust"]))
         found: dict[str, dict[str, str]] = {}
         for lang in get_args(Lang):
             told = [(one.key.model, describe_causes(one, lang)) for one in causes]
