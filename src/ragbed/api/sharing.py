@@ -188,10 +188,10 @@ def import_results(spec: ImportSpec) -> Result:
 
 def _import_traces(spec: ImportSpec, paths: Sequence[Path], folder: Path) -> Result:
     from ragbed.runs.importing import import_answers
-    from ragbed.runs.traces import TESTBED, TraceFiles
+    from ragbed.runs.traces import TESTBED, open_traces
 
     _refuse(spec, ("data", *fields_of(LayoutOptions)), "traces contain their own questions and documents")
-    source = TraceFiles(paths, spec.model or "production", None if spec.from_ == "traces" else spec.from_)
+    source = open_traces(paths, spec.model or "production", None if spec.from_ == "traces" else spec.from_)
     settings = {"imported": spec.from_, "repeats": "1", "testbeds": TESTBED, "max_tokens": "unknown"}
     return _describe_import(asdict(import_answers([source], settings, folder)), folder)
 

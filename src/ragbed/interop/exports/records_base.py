@@ -11,8 +11,8 @@ from typing import Self
 from ragbed.analysis.trials.table import TrialTable
 from ragbed.errors import UnknownName
 from ragbed.interop.exports.frozen import TestbedPart
+from ragbed.models.failures import kind_of_error
 from ragbed.runs.store import RunStore, StoredResult
-from ragbed.runs.trials import kind_of_error
 from ragbed.scoring.value import Value
 from ragbed.testbeds.feasibility import FeasibilityCounts
 
