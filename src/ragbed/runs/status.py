@@ -121,19 +121,19 @@ def read_status(folder: Path) -> Status:
 
 
 def _read_model(store: RunStore, number: int, status: ModelStatus) -> ModelStatus:
-    tokens, errors = Counter[str](), Counter[str]()
+    outcomes, tokens, errors = Counter[str](), Counter[str](), Counter[str]()
     for model, usage in store.replaced_usage():
         tokens.update(usage if model == status.model else {})
     for completion, cached in store.completions(number):
-        setattr(status, completion.outcome, getattr(status, completion.outcome) + 1)
-        status.asked += 1
+        outcomes[completion.outcome] += 1
         status.empty += completion.outcome == "ok" and not (completion.reply or "").strip()
         if kind := kind_of_error(completion):
             errors[kind] += 1
         for usage in () if cached else usages_made(completion):
             tokens.update(usage)
-    for name in _COUNTED:
-        setattr(status, f"tokens_{name}", tokens[name])
+    status.asked = outcomes.total()
+    for name, count in (*outcomes.items(), *((f"tokens_{name}", tokens[name]) for name in _COUNTED)):
+        setattr(status, name, count)
     if store.is_imported():  # files of one model may contain cases that those of another model do not
         status.planned = status.asked
     status.pending = status.planned - status.asked
