@@ -44,7 +44,7 @@ def compare(spec: CompareSpec) -> Result:
         -1.0
     """
     from ragbed.analysis import comparison
-    from ragbed.analysis.gates import as_junit, check_declines
+    from ragbed.analysis.gates import MIN_DROP, as_junit, check_declines
     from ragbed.reporting.comparison_summary import (
         state,
         state_incomplete,
@@ -54,7 +54,7 @@ def compare(spec: CompareSpec) -> Result:
     )
 
     margin = None if spec.fail_if_worse is None else float(spec.fail_if_worse)
-    min_drop = float(spec.min_drop) if margin is None else margin
+    min_drop = MIN_DROP if margin is None else margin
     names = [
         str(side if isinstance(side, str) else run_folder(side, name)) for name, side in (("a", spec.a), ("b", spec.b))
     ]
