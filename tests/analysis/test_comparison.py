@@ -59,7 +59,7 @@ def test_models_share_a_rank_unless_they_differ_significantly() -> None:
     right = {"best": 40, "second": 38, "third": 12, "last": 0}
     sides = [_ranked_side(model, {NOISE: [1.0] * hits + [0.0] * (40 - hits)}) for model, hits in right.items()]
     (ranking,) = rank_models(sides[::-1])
-    assert [(model.model, model.best, model.worst) for model in ranking.models] == [
+    assert [(model.model, *ranking.ranks(model.model)) for model in ranking.models] == [
         ("best", 1, 2),
         ("second", 1, 2),
         ("third", 3, 3),
@@ -80,7 +80,7 @@ def test_p_values_are_adjusted_for_all_pairs_of_all_testbeds() -> None:
     assert pair.comparison.p == pytest.approx(0.03125)
     assert pair.comparison.adjusted == pytest.approx(6 * 0.03125)  # three pairs on two testbeds
     assert pair.better is None
-    assert {(model.best, model.worst) for ranking in rankings for model in ranking.models} == {(1, 3)}
+    assert {ranking.ranks(model.model) for ranking in rankings for model in ranking.models} == {(1, 3)}
 
 
 def test_only_shared_conditions_and_questions_are_ranked() -> None:

@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from itertools import combinations
+from math import isnan
 from pathlib import Path
 from statistics import fmean, harmonic_mean
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 import msgspec
+import numpy as np
 
 from ragbed.analysis.run_cells import is_monitored
 from ragbed.analysis.statistics.paired import changes, decline_test, paired_difference, sign_flips
 from ragbed.analysis.statistics.rates import ALPHA, Interval, clustered_wilson
 from ragbed.analysis.statistics.sequential import decline_p, difference_p, difference_sequence, rate_sequence
 from ragbed.analysis.statistics.testing import holm
+from ragbed.analysis.trials.columns import load_groups
 from ragbed.analysis.trials.table import TrialTable
 from ragbed.errors import UnknownName, UsageError
 from ragbed.runs.display_names import name_by_run, read_names, require_one_served, split_run
@@ -38,6 +40,11 @@ class ComparedCondition(NamedTuple):
     k: int
     arm: str
     remedy: str = ""  # the prompting strategy; empty for the plain prompt
+
+    @property
+    def pooled(self) -> ComparedCondition:
+        """The testbed: the condition without noise ratio and share of true documents, over which scores are pooled."""
+        return self._replace(noise=None, correct=0.0)
 
 
 @dataclass(frozen=True)
@@ -134,14 +141,26 @@ def open_sides(folder: Path, scorer: str) -> dict[str, Side]:
     names, monitored = read_names([folder]), is_monitored(folder)
     with TrialTable(folder, [scorer], current=True) as table:
         table.update()
-        found = table.read(partial(_read_scores, table, scorer))
-    sides = {}
-    for model, (scores, incomplete) in found.items():
-        means = {
-            condition: {question: fmean(values) for question, values in questions.items()}
-            for condition, questions in scores.items()
+        groups = load_groups([table])
+        questions = {
+            (data, item): ComparedQuestion(item, question, msgspec.json.decode(answer, type=Answer), event)
+            for _, data, item, event, question, answer in table.rows("items")
         }
-        sides[names[model]] = Side(folder, names[model], means, incomplete, monitored)
+    sides: dict[str, Side] = {}
+    for group in groups:
+        name, remedy = names[group.key.model], group.key.profile.partition(MARK)[2]
+        for at, trials in group.conditions():
+            if not trials.asked.any():
+                continue
+            side = sides.setdefault(name, Side(folder, name, {}, {}, monitored))
+            condition = ComparedCondition(at.data, at.lang, at.testbed, at.noise, at.correct, at.k, at.arm, remedy)
+            means = trials.per_item(trials.asked, trials.right(scorer)).tolist()
+            counts = np.bincount(trials.item, weights=trials.asked & (trials.outcome != "ok")).tolist()
+            for item in np.unique(trials.item[trials.asked]).tolist():
+                question = questions[at.data, trials.items[item]]
+                side.incomplete.setdefault(condition, Counter())[question] = int(counts[item])
+                if not isnan(means[item]):
+                    side.scores.setdefault(condition, {})[question] = means[item]
     if not sides:
         raise UsageError(f"{folder} contains no results. To complete the run, rerun the command that created it.")
     if not any(side.scores for side in sides.values()):
@@ -150,41 +169,6 @@ def open_sides(folder: Path, scorer: str) -> dict[str, Side]:
             "Return True or False, or a dictionary with the key 'correct'."
         )
     return sides
-
-
-# A model's scores by condition and question, and its numbers of incomplete trials.
-_Scores: TypeAlias = dict[ComparedCondition, dict[ComparedQuestion, list[float]]]
-_Incomplete: TypeAlias = dict[ComparedCondition, Counter[ComparedQuestion]]
-
-
-def _read_scores(table: TrialTable, scorer: str) -> dict[str, tuple[_Scores, _Incomplete]]:
-    """Return the scores of each model in a run. A score is 1 if the trial is a success, and 0 for failed calls."""
-    models = {number: name for number, (name, _) in table.store.models().items()}
-    conditions = {
-        number: ComparedCondition(data, lang, testbed, noise, true_ratio, k, arm, profile.partition(MARK)[2])
-        for number, data, lang, testbed, noise, true_ratio, k, arm, profile in table.rows("conditions")
-    }
-    questions = {
-        number: ComparedQuestion(item, question, msgspec.json.decode(answer, type=Answer), event)
-        for number, _, item, event, question, answer, *_ in table.rows("items")
-    }
-    cases = {
-        number: (conditions[condition], questions[item], headline if scorer == "robust" else f"{scorer}.{headline}")
-        for number, _, condition, item, *_, headline in table.rows("cases")
-    }
-    verdicts = {number: (outcome, msgspec.json.decode(found)) for number, outcome, _, _, found in table.rows("scores")}
-    found: dict[str, tuple[_Scores, _Incomplete]] = {}
-    for _, model, number, _, score, measures, _ in table.rows("trials"):
-        condition, question, headline = cases[number]
-        scores, incomplete = found.setdefault(models[model], ({}, {}))
-        outcome, values = verdicts[score]
-        incomplete.setdefault(condition, Counter())[question] += outcome != "ok"
-        value = 0 if outcome in ("error", "filtered") else values.get(headline)
-        if value is None and measures:
-            value = msgspec.json.decode(measures).get(headline)
-        if value is not None:
-            scores.setdefault(condition, {}).setdefault(question, []).append(float(value))
-    return found
 
 
 def compare(first: Side, second: Side, min_drop: float) -> list[Comparison]:
@@ -315,15 +299,11 @@ class RankedModel:
     Attributes:
         model: Its name.
         score: Share of right responses (or of refusals, for rejection), with the 95% interval.
-        best: The best rank that the tests do not exclude: 1 plus the number of significantly better models.
-        worst: The worst rank that the tests do not exclude.
         incomplete: Number of errors and of truncated or filtered responses to the compared questions.
     """
 
     model: str
     score: Interval
-    best: int
-    worst: int
     incomplete: int
 
 
@@ -365,38 +345,29 @@ class Ranking:
     models: tuple[RankedModel, ...]
     pairs: tuple[PairedModels, ...]
 
+    def ranks(self, model: str) -> tuple[int, int]:
+        """Return the best and the worst rank of a model that the tests do not exclude."""
+        decided = [pair for pair in self.pairs if pair.better and model in (pair.first, pair.second)]
+        wins = sum(pair.better == model for pair in decided)
+        return 1 + len(decided) - wins, len(self.models) - wins
 
-@dataclass(frozen=True)
-class _Group:
-    """All models' scores on a testbed, and the questions that all of them share under each common condition."""
 
-    condition: ComparedCondition
-    sides: dict[str, Side]
-    shared: dict[ComparedCondition, set[ComparedQuestion]]
+def shared_questions(
+    sides: Sequence[Side], testbed: ComparedCondition
+) -> dict[ComparedCondition, set[ComparedQuestion]]:
+    """Return the questions that all sides have under each condition that is pooled on a testbed."""
+    conditions = [condition for condition in sides[0].scores if condition.pooled == testbed]
+    shared = {one: set.intersection(*(set(side.scores.get(one, ())) for side in sides)) for one in conditions}
+    return {condition: questions for condition, questions in shared.items() if questions}
 
-    def pool(self, side: Side) -> dict[ComparedQuestion, float]:
-        """Return a model's score on each shared question: the mean over the conditions."""
-        found: dict[ComparedQuestion, list[float]] = {}
-        for condition, questions in self.shared.items():
-            for question in questions:
-                found.setdefault(question, []).append(side.scores[condition][question])
-        return {question: fmean(values) for question, values in found.items()}
 
-    def count_unpaired(self) -> int:
-        """Count the questions that only some of the models have."""
-        every = {question for side in self.sides.values() for one in self.shared for question in side.scores[one]}
-        unpaired = every.difference(*self.shared.values())
-        return len({(question.text, question.answer) for question in unpaired})
-
-    def compare(self) -> list[PairedModels]:
-        """Compare all pairs of models."""
-        pooled = {name: self.pool(side) for name, side in self.sides.items()}
-        found = []
-        for first, second in combinations(pooled, 2):
-            monitored = self.sides[first].is_monitored or self.sides[second].is_monitored
-            row = compare_questions(self.condition, pooled[first], pooled[second], 0.0, is_monitored=monitored)
-            found.append(PairedModels(first, second, row))
-        return found
+def pool(side: Side, shared: Mapping[ComparedCondition, set[ComparedQuestion]]) -> dict[ComparedQuestion, float]:
+    """Return a side's score on each shared question: the mean over the conditions."""
+    found: dict[ComparedQuestion, list[float]] = {}
+    for condition, questions in shared.items():
+        for question in questions:
+            found.setdefault(question, []).append(side.scores[condition][question])
+    return {question: fmean(values) for question, values in found.items()}
 
 
 def rank_models(sides: Sequence[Side]) -> list[Ranking]:
@@ -411,59 +382,52 @@ def rank_models(sides: Sequence[Side]) -> list[Ranking]:
     if len(sides) < 2:
         only = f"{sides[0].run} contains only the model {sides[0].model}" if sides else "the runs contain no trials"
         raise UsageError(f"{only}, but a ranking requires at least two models. Add more runs.")
-    names = name_by_run([(side.run, side.model) for side in sides])
-    groups = _group(dict(zip(names, sides, strict=True)))
-    if not groups:
+    named = dict(zip(name_by_run([(side.run, side.model) for side in sides]), sides, strict=True))
+    rankings = []
+    for testbed in dict.fromkeys(condition.pooled for side in sides for condition in side.scores):
+        members = {
+            name: side for name, side in named.items() if any(condition.pooled == testbed for condition in side.scores)
+        }
+        shared = shared_questions([*members.values()], testbed)
+        if len(members) > 1 and shared:
+            rankings.append(_rank(testbed, members, shared))
+    if not rankings:
         raise UsageError(
             "the models have no questions in common. Rank runs with the same data, testbeds and noise ratios."
         )
-    pairs = [group.compare() for group in groups]
-    adjusted = iter(adjust([pair.comparison for found in pairs for pair in found]))
+    adjusted = iter(adjust([pair.comparison for ranking in rankings for pair in ranking.pairs]))
     return [
-        _rank(group, [replace(pair, comparison=next(adjusted)) for pair in found])
-        for group, found in zip(groups, pairs, strict=True)
+        replace(ranking, pairs=tuple(replace(pair, comparison=next(adjusted)) for pair in ranking.pairs))
+        for ranking in rankings
     ]
 
 
-def _group(sides: dict[str, Side]) -> list[_Group]:
-    """Return the testbeds on which at least two models share questions."""
-    found: dict[ComparedCondition, dict[str, Side]] = {}
-    for name, side in sides.items():
-        for condition in side.scores:
-            found.setdefault(condition._replace(noise=None, correct=0.0), {})[name] = side
-    groups = []
-    for testbed, those in found.items():
-        shared = {
-            condition: set.intersection(*(set(side.scores.get(condition, ())) for side in those.values()))
-            for condition in next(iter(those.values())).scores
-            if condition._replace(noise=None, correct=0.0) == testbed
-        }
-        shared = {condition: questions for condition, questions in shared.items() if questions}
-        groups += [_Group(testbed, those, shared)] if len(those) > 1 and shared else []
-    return groups
-
-
-def _rank(group: _Group, pairs: Sequence[PairedModels]) -> Ranking:
-    times = Counter(question for questions in group.shared.values() for question in questions)
-    wins = Counter(pair.better for pair in pairs)
-    losses = Counter(pair.second if pair.better == pair.first else pair.first for pair in pairs if pair.better)
+def _rank(
+    testbed: ComparedCondition, sides: dict[str, Side], shared: dict[ComparedCondition, set[ComparedQuestion]]
+) -> Ranking:
+    """Return the ranking of models on a testbed, with p-values that are not adjusted yet."""
+    pooled = {name: pool(side, shared) for name, side in sides.items()}
+    pairs = []
+    for first, second in combinations(sides, 2):
+        monitored = sides[first].is_monitored or sides[second].is_monitored
+        row = compare_questions(testbed, pooled[first], pooled[second], 0.0, is_monitored=monitored)
+        pairs.append(PairedModels(first, second, row))
+    times = Counter(question for questions in shared.values() for question in questions)
     models = [
         RankedModel(
             name,
-            _interval(group.pool(side), times, is_monitored=side.is_monitored),
-            1 + losses[name],
-            len(group.sides) - wins[name],
-            sum(side.count_incomplete(*one) for one in group.shared.items()),
+            _interval(pooled[name], times, is_monitored=side.is_monitored),
+            sum(side.count_incomplete(*one) for one in shared.items()),
         )
-        for name, side in group.sides.items()
+        for name, side in sides.items()
     ]
-    noise = sorted({condition.noise for condition in group.shared if condition.noise is not None})
+    every = {question for side in sides.values() for one in shared for question in side.scores[one]}
     return Ranking(
-        group.condition,
-        tuple(noise),
+        testbed,
+        tuple(sorted({condition.noise for condition in shared if condition.noise is not None})),
         pairs[0].comparison.n,
         pairs[0].comparison.items,
-        group.count_unpaired(),
+        len({(question.text, question.answer) for question in every.difference(*shared.values())}),
         tuple(sorted(models, key=lambda model: -model.score.value)),
         tuple(pairs),
     )

@@ -12,14 +12,14 @@ from ragbed.errors import UsageError, option, refuse_unused
 
 if TYPE_CHECKING:
     from pathlib import Path
+    from typing import IO
 
     from ragbed.api.data_objects import DataLike
     from ragbed.api.objects import ModelLike
     from ragbed.api.progress import Progress
     from ragbed.api.results import Run, RunLike, RunsLike
-    from ragbed.data.output import BinarySink
 
-    Output: TypeAlias = str | Path | BinarySink
+    Output: TypeAlias = str | Path | IO[bytes]
     Sources: TypeAlias = Run | DataLike
     LocalFiles: TypeAlias = str | Path | Sequence[str | Path]
     Questions: TypeAlias = str | Path | Any
@@ -48,7 +48,7 @@ class RunCommandSpec(RunSpec, function="runs.run_command"):
       ragbed run -m ollama/qwen2.5:7b -d ragbed-mini-zh_base --strategies quote,isolate
       ragbed run -m factory/my_rag:make -d qa.csv --docs handbook -o runs/today --fail-under accuracy=0.7
       ragbed run -m openai/gpt-4o-mini -d en_refine --testbeds noise --noise 0.8 --until "noise.accuracy@0.8 ± 10"
-      ragbed run -m hf/Qwen/Qwen2.5-7B-Instruct -d en_refine --engine ray --replicas 8 --gpus-per-replica 1
+      ragbed run -m hf/Qwen/Qwen2.5-7B-Instruct -d en_refine --engine ray --cluster HEAD:6379 --replicas 8
     """
 
     dry_run: bool = requests(

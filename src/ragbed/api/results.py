@@ -202,7 +202,7 @@ class Run:
         from ragbed.analysis.locale import read_words
         from ragbed.api.reports import read_report
         from ragbed.reporting.figures import make_figures
-        from ragbed.reporting.pages.charts.layout import PICTURES
+        from ragbed.reporting.pages.charts import PICTURES
 
         check_choice("locale", locale, get_args(Lang))
         charts = make_figures(read_report([self.folder], scorer).shown, scorer, read_words(locale))

@@ -33,7 +33,7 @@ def status(spec: StatusSpec) -> Result:
         5
     """
     from ragbed.analysis.locale import read_words
-    from ragbed.reporting.result_tables import tabulate_decisions
+    from ragbed.reporting.formats import tabulate_decisions
     from ragbed.runs.status import read_status
     from ragbed.ui.viewer.find_runs import runs_in
 

@@ -7,7 +7,6 @@ from typing import NamedTuple
 
 from ragbed.analysis.comparison import (
     ComparedCondition,
-    ComparedQuestion,
     Comparison,
     Flip,
     Ranking,
@@ -16,6 +15,8 @@ from ragbed.analysis.comparison import (
     compare_questions,
     describe,
     format_p,
+    pool,
+    shared_questions,
 )
 from ragbed.analysis.statistics.rates import ALPHA
 from ragbed.errors import option
@@ -59,40 +60,20 @@ def summarise(first: Side, second: Side, rows: Sequence[Comparison], min_drop: f
         rows: Comparisons under the individual conditions.
         min_drop: Smallest drop that counts as a decline.
     """
-    groups = group_by(rows, lambda row: row.condition._replace(noise=None, correct=0.0))
-    pooled = [
-        compare_questions(
-            condition,
-            *_pool(first, second, [row.condition for row in found]),
-            min_drop,
-            is_monitored=first.is_monitored or second.is_monitored,
-        )
-        for condition, found in groups.items()
-    ]
+    groups = group_by(rows, lambda row: row.condition.pooled)
+    pooled = []
+    for testbed in groups:
+        shared = shared_questions([first, second], testbed)
+        sides, is_monitored = (pool(first, shared), pool(second, shared)), first.is_monitored or second.is_monitored
+        pooled.append(compare_questions(testbed, *sides, min_drop, is_monitored=is_monitored))
     return [Summary(one, tuple(found)) for one, found in zip(adjust(pooled), groups.values(), strict=True)]
-
-
-def _pool(
-    first: Side, second: Side, conditions: Sequence[ComparedCondition]
-) -> tuple[dict[ComparedQuestion, float], dict[ComparedQuestion, float]]:
-    """Return each question's mean score on each side, over the conditions under which both sides have a score."""
-    pairs: dict[ComparedQuestion, list[tuple[float, float]]] = {}
-    for condition in conditions:
-        one, other = first.scores[condition], second.scores[condition]
-        for question in one.keys() & other.keys():
-            pairs.setdefault(question, []).append((one[question], other[question]))
-    means = {
-        question: [sum(scores) / len(found) for scores in zip(*found, strict=True)] for question, found in pairs.items()
-    }
-    return {key: mean[0] for key, mean in means.items()}, {key: mean[1] for key, mean in means.items()}
 
 
 def state(summaries: Sequence[Summary]) -> list[str]:
     """Return sentences about significant differences, and about comparisons without a significant difference."""
-    places = {one.comparison.condition: _name(one, summaries) for one in summaries}
     sentences, same = [], []
     for one in summaries:
-        name = places[one.comparison.condition]
+        name = _name(one.comparison.condition, [other.comparison.condition for other in summaries])
         if one.comparison.adjusted < ALPHA:
             ratios = _ratios(one.rows)
             sentences.append(_difference(one.comparison, f"{name} ({ratios})" if ratios else name))
@@ -128,10 +109,8 @@ def _numbers(row: Comparison, *, with_p: bool) -> str:
     return f"{value} points, 95% interval {low} to {high}, {p}{counted(row.n, 'question')}"
 
 
-def _name(one: Summary, among: Sequence[Summary]) -> str:
-    """Return a unique name for a comparison."""
-    condition = one.comparison.condition
-    others = [other.comparison.condition for other in among]
+def _name(condition: ComparedCondition, others: Sequence[ComparedCondition]) -> str:
+    """Return a unique name for a condition among others."""
     name = _ABILITIES.get(condition.testbed, condition.testbed)
     if len({other.data for other in others}) > 1:
         name += f" in {condition.data}"
@@ -236,18 +215,19 @@ def tabulate_ranking(rankings: Sequence[Ranking]) -> Table:
     shown: list[dict[str, Cell]] = []
     for ranking in rankings:
         for model in ranking.models:
+            best, worst = ranking.ranks(model.model)
             rows.append(
                 ranking.condition._asdict()
                 | {"n": ranking.n, "items": ranking.items, "unpaired": ranking.unpaired, "model": model.model}
                 | {"incomplete": model.incomplete}
                 | dict(zip(("score", "low", "high"), map(float, model.score), strict=True))
-                | {"best_rank": model.best, "worst_rank": model.worst}
+                | {"best_rank": best, "worst_rank": worst}
             )
             worse = [{pair.first, pair.second} - {model.model} for pair in ranking.pairs if pair.better == model.model]
             named = ", ".join(name for pair in worse for name in pair) if len(worse) <= 2 else f"{len(worse)} models"
             shown.append(
                 _ranked(ranking)
-                | {"rank": f"{model.best}" if model.best == model.worst else f"{model.best}–{model.worst}"}
+                | {"rank": f"{best}" if best == worst else f"{best}–{worst}"}
                 | {"model": model.model, "score %": show_interval(model.score), "better than": named or "–"}
                 | {"n": ranking.n, "incomplete": model.incomplete}
             )

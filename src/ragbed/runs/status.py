@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import get_args
 
 import msgspec
 
 from ragbed.models.base import CONTEXT_FULL
+from ragbed.models.failures import kind_of_error
 from ragbed.runs.batch_records import read_batches
 from ragbed.runs.decided import DecidedInterval, read_conditions
 from ragbed.runs.display_names import short_names
 from ragbed.runs.lock import holder
+from ragbed.runs.prices import usages_made
 from ragbed.runs.store import COUNT_CASES, RunStore, open_store
-from ragbed.schema import Outcome
 
 _COUNTED = ("in", "out", "reasoning", "cached")
-_WHITESPACE = " \t\r\n\v\f\xa0\u3000"
-# For a result with several calls, cached calls are not counted.
-_TOKENS = """CASE WHEN json_type(content, '$.steps') IS NULL THEN json_extract(content, '$.usage.{0}') ELSE (
-  SELECT TOTAL(json_extract(value, '$.usage.{0}')) FROM json_each(content, '$.steps')
-  WHERE json_extract(value, '$.cached') IS NOT TRUE) END"""
 
 
 @dataclass
@@ -125,38 +121,23 @@ def read_status(folder: Path) -> Status:
 
 
 def _read_model(store: RunStore, number: int, status: ModelStatus) -> ModelStatus:
-    rows = store.read(
-        f"""SELECT outcome, COUNT(*),
-        {", ".join(f"TOTAL({_TOKENS.format(name)})" for name in _COUNTED)} FROM (
-        SELECT outcome, CASE cached WHEN 0 THEN CAST(completion AS TEXT) END AS content
-        FROM results WHERE model = ?) GROUP BY outcome""",  # noqa: S608
-        (number,),
-    )
-    for outcome, count, *tokens in rows:
-        if outcome not in get_args(Outcome):
-            raise store.damaged("the list of results")
-        setattr(status, outcome, count)
-        status.asked += count
-        for name, number_of_tokens in zip(_COUNTED, tokens, strict=True):
-            setattr(status, f"tokens_{name}", getattr(status, f"tokens_{name}") + int(number_of_tokens))
+    tokens, errors = Counter[str](), Counter[str]()
     for model, usage in store.replaced_usage():
-        for name in _COUNTED if model == status.model else ():
-            setattr(status, f"tokens_{name}", getattr(status, f"tokens_{name}") + usage.get(name, 0))
+        tokens.update(usage if model == status.model else {})
+    for completion, cached in store.completions(number):
+        setattr(status, completion.outcome, getattr(status, completion.outcome) + 1)
+        status.asked += 1
+        status.empty += completion.outcome == "ok" and not (completion.reply or "").strip()
+        if kind := kind_of_error(completion):
+            errors[kind] += 1
+        for usage in () if cached else usages_made(completion):
+            tokens.update(usage)
+    for name in _COUNTED:
+        setattr(status, f"tokens_{name}", tokens[name])
     if store.is_imported():  # files of one model may contain cases that those of another model do not
         status.planned = status.asked
     status.pending = status.planned - status.asked
-    ((status.empty,),) = store.read(
-        """SELECT COUNT(*) FROM results WHERE model = ? AND outcome = 'ok'
-        AND trim(COALESCE(json_extract(CAST(completion AS TEXT), '$.reply'), ''), ?) = ''""",
-        (number, _WHITESPACE),
-    )
-    kinds = store.read(
-        """SELECT substr(content, 1, instr(content, ':') - 1) AS kind, COUNT(*) FROM (
-        SELECT json_extract(CAST(completion AS TEXT), '$.error') || ':' AS content FROM results
-        WHERE model = ? AND outcome = 'error') GROUP BY kind ORDER BY 2 DESC, 1""",
-        (number,),
-    )
-    status.errors = dict(kinds)
+    status.errors = dict(sorted(errors.items(), key=lambda pair: (-pair[1], pair[0])))
     status.cached, status.oldest_cached = count_cached(store, number)
     status.served = store.served().get(status.model, [])
     sent = store.meta("sent.").get(status.model)

@@ -448,6 +448,11 @@ class RunStore:
         for row in self.read(query, (model,)):
             yield CallKey(model, row[1], row[2]), row[3], self._completion(row)
 
+    def completions(self, model: int) -> Iterator[tuple[Completion, bool]]:
+        """Yield the content of each of a model's results, and whether it came from the cache."""
+        for row in self.read(f"SELECT {_RESULTS} WHERE r.model = ?", (model,)):
+            yield self._completion(row), row[6] > 0
+
     def last_result(self) -> int:
         """Return the number of the last stored result (see `results_after`), or 0 if there are no results."""
         return self._number("SELECT COALESCE(MAX(number), 0) FROM results")

@@ -16,7 +16,7 @@ from typing import TypeAlias
 from msgspec import Struct, structs
 
 from ragbed.models.base import Model, is_system, sum_usage
-from ragbed.models.failures import REJECTED
+from ragbed.models.failures import REJECTED, kind_of_error
 from ragbed.models.systems import describe_exception
 from ragbed.runs.store import Called
 from ragbed.schema import Case, Completion, Step
@@ -160,7 +160,7 @@ async def make_calls(
 
 def starts_over(failed: Completion) -> bool:
     """Return whether a failed case is repeated from its first call, because its last request was rejected as it is."""
-    kind = (failed.error or "").partition(":")[0]
+    kind = kind_of_error(failed)
     return kind == "too-long" or kind in REJECTED
 
 

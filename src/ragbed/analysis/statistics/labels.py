@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from ragbed.analysis.statistics.rates import (
     UNDEFINED,
@@ -46,14 +46,14 @@ def agreement(judged: ArrayLike, labels: ArrayLike, clusters: ArrayLike, weights
     """
     judge, people = np.asarray(judged, np.int64), np.asarray(labels, np.int64)
     groups = np.unique(np.asarray(clusters), return_inverse=True)[1]
-    # One row per question, with the counts of no-no, no-yes, yes-no and yes-yes trials (human label first).
-    table = np.zeros((groups.max() + 1, 4))
+    # By question, the counts of no-no, no-yes, yes-no and yes-yes trials (human label first).
     weighting = np.ones(len(judge)) if weights is None else np.asarray(weights, np.float64)
     if not weighting.sum() > 0:
         raise ValueError("the weights of the labels add up to 0; at least one weight must be above 0")
-    np.add.at(table, (groups, 2 * people + judge), weighting * len(judge) / weighting.sum())
-    both_no, judge_yes, people_yes, both_yes = table.T
-    sizes, agreeing = table.sum(axis=1), both_no + both_yes
+    weighting = weighting * len(judge) / weighting.sum()
+    kinds = [weighting * (2 * people + judge == kind) for kind in range(4)]
+    both_no, judge_yes, people_yes, both_yes = np.array([np.bincount(groups, weights=kind) for kind in kinds])
+    sizes, agreeing = both_no + judge_yes + people_yes + both_yes, both_no + both_yes
     n = sizes.sum()
     agreed = clustered_wilson(agreeing.tolist(), sizes.tolist())
     by_judge, by_people = ((one + both_yes).sum() / n for one in (judge_yes, people_yes))
@@ -142,11 +142,12 @@ def prediction_powered(
     weights = np.where(known, 1.0 / np.where(known, chosen, 1.0), 0.0)
     weights *= len(f) / weights.sum()
     y = np.where(known, y, 0.0)
-    label_part = _per_cluster(weights * (y - np.average(y, weights=weights)), groups)
-    judge_part = _per_cluster((f - f.mean()) - weights * (f - np.average(f, weights=weights)), groups)
+    label_part = np.bincount(groups, weights=weights * (y - np.average(y, weights=weights)))
+    judge_part = np.bincount(groups, weights=f - f.mean() - weights * (f - np.average(f, weights=weights)))
     spread = float(judge_part @ judge_part)
-    power = _clip(-float(label_part @ judge_part) / spread) if spread > 0 else 1.0  # the λ that minimises the variance
-    rate = _clip(power * f.mean() + float(np.average(y - power * f, weights=weights)))
+    # the λ that minimises the variance
+    power = float(np.clip(-(label_part @ judge_part) / spread, 0, 1)) if spread > 0 else 1.0
+    rate = float(np.clip(power * f.mean() + np.average(y - power * f, weights=weights), 0, 1))
     parts = label_part + power * judge_part
     as_many = weights.sum() ** 2 / (weights @ weights)  # the effective number of equally weighted labels (Kish)
     variance = (float(parts @ parts) / len(f) ** 2 + _UNSEEN / as_many**2) * questions / (questions - 1)
@@ -154,13 +155,3 @@ def prediction_powered(
     # number of labels. This minimum matters for rates near 0 and 1.
     effective = max(rate * (1 - rate) / variance, min(as_many, questions))
     return Corrected(wilson(rate * effective, effective), power)
-
-
-def _clip(share: float) -> float:
-    return min(1.0, max(0.0, share))
-
-
-def _per_cluster(values: Floats, groups: NDArray[np.int64]) -> Floats:
-    sums = np.zeros(groups.max() + 1)
-    np.add.at(sums, groups, values)
-    return sums
