@@ -186,8 +186,7 @@ def test_infeasible_cases_are_reported(tmp_path: Path, caplog: pytest.LogCapture
     _run(tmp_path, testbeds="noise", noise=[0, 0.5], num_docs=8, limit=4)
     (record,) = caplog.records
     assert record.getMessage() == (
-        "4 cases have no such mix of documents and were not run. `ragbed.export` with the same data and options and "
-        "to='jsonl' counts them by reason."
+        "4 infeasible cases were not run. `ragbed export DATA --to jsonl` with the same options lists the reasons."
     )
 
 

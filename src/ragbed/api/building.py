@@ -93,10 +93,16 @@ def _describe_build(folder: Path, steps: Mapping[str, Done], files: Sequence[Del
 
 
 def _open_build(folder: Path, recipe: Recipe, home: Path, caller: ModelCaller, shown: Progress) -> Build:
+    """Open a build; keys and prices are checked first, because a build may take hours."""
     from ragbed.builder.build_context import Build
     from ragbed.builder.model_calls import CALLS
+    from ragbed.builder.recipe import models_of
 
-    _check_models(recipe, caller, has_responses=(folder / CALLS).is_dir())
+    models = sorted(models_of(recipe))
+    for model in models:  # a resumed build may already have stored every response, so that it needs no key
+        parse_model(model) if (folder / CALLS).is_dir() else check_reader(model)
+    if models:
+        caller.budget(models)
     today, client = datetime.now(UTC).date(), open_client(folder / CALLS, caller)
     return Build(folder, recipe, today, client, variables(), watch=shown.count, home=home)
 
@@ -115,20 +121,6 @@ def open_client(folder: Path, caller: ModelCaller) -> BuildModelClient:
         lambda model: caller.budget([model]),
         adapt=lambda sampling: apply_options(sampling, caller.options),
     )
-
-
-def _check_models(recipe: Recipe, caller: ModelCaller, *, has_responses: bool) -> None:
-    """Check API keys and prices before the build starts, because a build may take hours.
-
-    A resumed build may already have stored every response, in which case it needs no key.
-    """
-    from ragbed.builder.recipe import models_of
-
-    models = sorted(models_of(recipe))
-    for model in models:
-        parse_model(model) if has_responses else check_reader(model)
-    if models:
-        caller.budget(models)
 
 
 @takes(BuildInitSpec)

@@ -60,7 +60,7 @@ def lint(spec: LintSpec) -> Result:
     with open_progress(spec.progress) as shown:
         for dataset in read_data(spec.data):
             check = DatasetCheck(dataset, rules, questions, _watch(shown, dataset))
-            check.run(None if spec.all_ else _FINDINGS_PER_RULE)
+            check.run(_FINDINGS_PER_RULE if spec.only is None else None)
             reports.append(check)
     counts = [count for check in reports for count in check.counts]
     totals = {name: sum(one.findings for one in counts if one.severity == name) for name in SEVERITIES}
@@ -70,8 +70,8 @@ def lint(spec: LintSpec) -> Result:
         "warning": "Check the warnings: they may make scores wrong.",
         None: "No problems found." if len(rules) > 1 else "All records are valid.",
     }[gravest]
-    all_of = f" To list all findings of a rule, use {option('only', 'RULE')} and {option('all_')}."
-    more = all_of if gravest and not spec.all_ else ""
+    all_of = f" To list all findings of a rule, use {option('only', 'RULE')}."
+    more = all_of if gravest and spec.only is None else ""
     total = f"{', '.join(counted(count, name) for name, count in totals.items())}. {advice}{more}"
     return Result(
         [*(part for check in reports for part in _describe(check)), total],

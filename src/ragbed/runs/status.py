@@ -152,17 +152,17 @@ def find_error(store: RunStore) -> str | None:
     return next((str(error) for (error,) in store.read(query)), None)
 
 
-def count_truncated(store: RunStore) -> tuple[int, int | None]:
-    """Return how many responses filled the context window, and the highest raised token limit of the others.
+def count_truncated(store: RunStore) -> tuple[int, int, int | None]:
+    """Return how many responses are truncated and filled the context window, and the highest token limit of the others.
 
     Episodes of the `search` testbed, which have their own limits, do not count.
     """
-    query = """SELECT TOTAL(finish = ?1), MAX(CASE WHEN finish IS NOT ?1 THEN max_tokens END) FROM (
+    query = """SELECT COUNT(*), TOTAL(finish = ?1), MAX(CASE WHEN finish IS NOT ?1 THEN max_tokens END) FROM (
     SELECT json_extract(content, '$.finish') AS finish, json_extract(content, '$.max_tokens') AS max_tokens FROM (
     SELECT CAST(completion AS TEXT) AS content FROM results JOIN cases ON cases.id = item
     WHERE outcome = 'truncated' AND name NOT GLOB '*/search@*'))"""
-    ((full, highest),) = store.read(query, (CONTEXT_FULL,))
-    return int(full), highest
+    ((truncated, full, highest),) = store.read(query, (CONTEXT_FULL,))
+    return truncated, int(full), highest
 
 
 def count_cached(store: RunStore, model: int | None = None) -> tuple[int, int | None]:
@@ -178,9 +178,3 @@ def count_cached(store: RunStore, model: int | None = None) -> tuple[int, int | 
     LEFT JOIN json_each(CAST(completion AS TEXT), '$.steps') WHERE ?1 IS NULL OR m.id = ?1) WHERE at > 0"""
     ((count, oldest),) = store.read(query, (model,))
     return int(count), oldest
-
-
-def read_rest(folder: Path) -> tuple[int, str | None, tuple[int, int | None]]:
-    """Return a run's infeasible cases, its first error, and its cached responses (see `count_cached`)."""
-    with open_store(folder, create=False) as store:
-        return store.infeasible(), find_error(store), count_cached(store)
