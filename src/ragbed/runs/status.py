@@ -9,13 +9,12 @@ from pathlib import Path
 import msgspec
 
 from ragbed.models.base import CONTEXT_FULL
-from ragbed.models.failures import kind_of_error
 from ragbed.runs.batch_records import read_batches
 from ragbed.runs.decided import DecidedInterval, read_conditions
 from ragbed.runs.display_names import short_names
 from ragbed.runs.lock import holder
 from ragbed.runs.prices import usages_made
-from ragbed.runs.store import COUNT_CASES, RunStore, open_store
+from ragbed.runs.store import COUNT_CASES, RunStore, kind_of_error, open_store
 
 _COUNTED = ("in", "out", "reasoning", "cached")
 
