@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, get_args
 from msgspec import Struct, structs
 
 from ragbed.runs.condition import Condition
-from ragbed.runs.decided import decided_by_score, read_decided
 from ragbed.runs.store import RunStore, StoredResult
 from ragbed.schema import Case, Estimate, Outcome
 from ragbed.testbeds import TESTBEDS
@@ -105,10 +104,7 @@ def tabulate(table: TrialTable, *, with_infeasible: bool = False) -> list[Condit
         table: The run's table.
         with_infeasible: Whether to include conditions all of whose cases are infeasible.
     """
-    # These imports load numpy, which takes longer than planning a small run.
-    from ragbed.analysis.metrics.cells import narrow_estimate  # noqa: PLC0415
-    from ragbed.analysis.statistics.rates import ALPHA  # noqa: PLC0415
-    from ragbed.analysis.trials.columns import load_groups  # noqa: PLC0415
+    from ragbed.analysis.trials.columns import load_groups  # noqa: PLC0415 - it loads numpy, which takes a while
 
     store = table.store
     rows: dict[Condition, ConditionRow] = {}
@@ -121,10 +117,6 @@ def tabulate(table: TrialTable, *, with_infeasible: bool = False) -> list[Condit
             row = rows.setdefault(condition, ConditionRow(condition))
             row.planned, row.infeasible = max(row.asked, planned * store.repeats()), infeasible
     shown = [row for row in rows.values() if row.planned or (with_infeasible and row.infeasible)]
-    if store.is_monitored():
-        for (condition, name), decided in decided_by_score(rows, read_decided(store)).items():
-            rates = rows[condition].rates
-            rates |= {name: narrow_estimate(rates[name], decided, ALPHA)} if name in rates else {}
     return sorted(shown, key=_order)
 
 
