@@ -184,8 +184,10 @@ class LiveTable:
         self._waiting += 1
 
     def load(self) -> None:
-        """Load the scorer and numpy, which take 0.2 s, while the run waits for the first responses (see `Follower`)."""
+        """Load the scorer and SciPy, which take 0.4 s, while the run waits for the first responses (see `Follower`)."""
         with suppress(Exception):  # `finish` raises all errors of the scorer
+            import scipy.special  # noqa: F401, PLC0415
+
             import ragbed.analysis.run_cells  # noqa: F401, PLC0415
             from ragbed.scoring import score  # noqa: PLC0415
 
