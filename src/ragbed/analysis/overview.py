@@ -165,11 +165,10 @@ class LiveTable:
 
     Args:
         folder: Folder of the run.
-        scorers: The user's scorers whose scores the table of the finished run has.
     """
 
-    def __init__(self, folder: Path, scorers: Sequence[str] = ()) -> None:
-        self._folder, self._scorers = folder, scorers
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
         self._first: list[Case] = []  # the run's first case, with which the scorer is loaded
         self._waiting = 0  # number of results that have not been read
         self._steps = self._score()
@@ -185,7 +184,7 @@ class LiveTable:
 
     def load(self) -> None:
         """Load the scorer and SciPy, which take 0.4 s, while the run waits for the first responses (see `Follower`)."""
-        with suppress(Exception):  # `finish` raises all errors of the scorer
+        with suppress(Exception):  # `tabulate_run` raises all errors of the scorer
             import scipy.special  # noqa: F401, PLC0415
 
             import ragbed.analysis.run_cells  # noqa: F401, PLC0415
@@ -196,7 +195,7 @@ class LiveTable:
 
     def go_on(self) -> bool:
         """Score a result, and return whether there was any work (see `Follower`)."""
-        with suppress(Exception):  # Responses that cost money must still be stored. `finish` raises the error.
+        with suppress(Exception):  # Responses that cost money must be stored. `tabulate_run` raises the error.
             return next(self._steps, False)
         return False
 
@@ -224,7 +223,3 @@ class LiveTable:
                 if found and table.last == start:  # another process may have changed the table
                     table.add_rows(rows, found[-1][0], found[-1][2])
             scored += len(found)
-
-    def finish(self) -> list[ConditionRow]:
-        """Score the remaining results, and return the table of the finished run."""
-        return tabulate_run(self._folder, self._scorers)

@@ -25,6 +25,10 @@ _FEW = 5
 _LEAST_VARIANCE = 0.6
 
 
+# The powers of hits and trials in the sums over clusters (`_ClusterSums`).
+_POWERS = ((1, 0), (2, 0), (1, 1), (0, 1), (0, 2), (0, 3), (0, 4), (0, 0))
+
+
 class Interval(NamedTuple):
     """An estimate with the bounds of its confidence interval. Undefined bounds are NaN."""
 
@@ -179,8 +183,8 @@ def clustered_wilson(
         ValueError: There are no trials.
     """
     clusters = Counter(zip(hits, trials, strict=True))
-    parts = [_powers(hit, trial, count) for (hit, trial), count in clusters.items() if trial]
-    sums = _ClusterSums(*map(math.fsum, zip(*parts, strict=True))) if parts else _ClusterSums(*[0.0] * 8)
+    used = [(hit, trial, count) for (hit, trial), count in clusters.items() if trial]
+    sums = _ClusterSums(*(math.fsum(n * h**power * t**other for h, t, n in used) for power, other in _POWERS))
     check_rate(sums.hits, sums.trials)
     share = min(1.0, sums.hits / sums.trials)
     found = share_interval(share, *sums.independent_trials(is_graded=is_graded), level)
@@ -233,12 +237,6 @@ class _ClusterSums(NamedTuple):
         disagreeing = (self.trials2 + 2 * added * size) * variance - self.products + self.squares
         least = _LEAST_VARIANCE * size**2 if is_graded else n * variance
         return max(around, disagreeing, least) / (n * variance)
-
-
-def _powers(hit: float, trial: float, count: int) -> tuple[float, ...]:
-    """Return what clusters with the same hits and trials add to `_ClusterSums`."""
-    hits = (count * hit, count * hit**2, count * hit * trial)
-    return (*hits, count * trial, count * trial**2, count * trial**3, count * trial**4, count)
 
 
 def combine_rates(rates: Sequence[Interval], weights: Sequence[float], correlation: float = 0.0) -> Interval:
