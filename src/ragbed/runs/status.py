@@ -9,13 +9,12 @@ from pathlib import Path
 import msgspec
 
 from ragbed.models.base import CONTEXT_FULL
-from ragbed.models.failures import kind_of_error
 from ragbed.runs.batch_records import read_batches
 from ragbed.runs.decided import DecidedInterval, read_conditions
 from ragbed.runs.display_names import short_names
 from ragbed.runs.lock import holder
 from ragbed.runs.prices import usages_made
-from ragbed.runs.store import COUNT_CASES, RunStore, open_store
+from ragbed.runs.store import COUNT_CASES, RunStore, kind_of_error, open_store
 
 _COUNTED = ("in", "out", "reasoning", "cached")
 
@@ -121,19 +120,19 @@ def read_status(folder: Path) -> Status:
 
 
 def _read_model(store: RunStore, number: int, status: ModelStatus) -> ModelStatus:
-    tokens, errors = Counter[str](), Counter[str]()
+    outcomes, tokens, errors = Counter[str](), Counter[str](), Counter[str]()
     for model, usage in store.replaced_usage():
         tokens.update(usage if model == status.model else {})
     for completion, cached in store.completions(number):
-        setattr(status, completion.outcome, getattr(status, completion.outcome) + 1)
-        status.asked += 1
+        outcomes[completion.outcome] += 1
         status.empty += completion.outcome == "ok" and not (completion.reply or "").strip()
         if kind := kind_of_error(completion):
             errors[kind] += 1
         for usage in () if cached else usages_made(completion):
             tokens.update(usage)
-    for name in _COUNTED:
-        setattr(status, f"tokens_{name}", tokens[name])
+    status.asked = outcomes.total()
+    for name, count in (*outcomes.items(), *((f"tokens_{name}", tokens[name]) for name in _COUNTED)):
+        setattr(status, name, count)
     if store.is_imported():  # files of one model may contain cases that those of another model do not
         status.planned = status.asked
     status.pending = status.planned - status.asked
