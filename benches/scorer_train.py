@@ -25,9 +25,9 @@ from scipy.sparse import csr_matrix
 from benches import ROOT
 from benches.scorer_rows import (
     CALIBRATION,
+    PARTS,
     Judged,
     LabelledRow,
-    Part,
     judge_rows,
     read_pairs,
     read_part,
@@ -40,7 +40,7 @@ from ragbed.scoring.robust.tokens import FALSE, TRUE
 from ragbed.scoring.robust.verdict import read_case
 
 WEIGHTS = ROOT / "src" / "ragbed" / "scoring" / "robust" / "weights"
-PARTS = [part for part in get_args(Part) if part != CALIBRATION]
+FITTED = [part for part in PARTS if part != CALIBRATION]
 SMALLEST = {"sentence": 0.2, "response": 0.02, "mention": 0.05}  # smaller weights change hardly any verdict
 PENALTIES = {"sentence": 0.08, "response": 3.0, "mention": 2.0}  # how strongly large weights are penalised
 # Added to the log odds of a flag and of a refusal; a cross-validation by set had the fewest errors near them.
@@ -87,7 +87,7 @@ def main() -> int:
 
 def read_examples(lang: Lang) -> Iterator[Example]:
     """Yield the labelled responses of a language with their features."""
-    own = (row for part in PARTS for row in read_part(part) if row.case.lang == lang)
+    own = (row for part in FITTED for row in read_part(part) if row.case.lang == lang)
     for row in chain(own, read_written(lang), read_pairs(lang)):
         reader = read_case(row.case, row.reply)
         sentences = by_sentence(reader.tokens)

@@ -32,7 +32,9 @@ Answer: TypeAlias = Annotated[
     tuple[Annotated[tuple[str, ...], Meta(max_length=MAX_ALIASES)], ...], Meta(max_length=MAX_SLOTS)
 ]
 # An answer as in RGB's files: a string, or a list of strings and lists of aliases.
-RawAnswer: TypeAlias = str | list[str | list[str]]
+RawAnswer: TypeAlias = (
+    str | Annotated[list[str | Annotated[list[str], Meta(max_length=MAX_ALIASES)]], Meta(max_length=MAX_SLOTS)]
+)
 
 
 class Record(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):

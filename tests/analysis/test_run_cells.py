@@ -9,7 +9,7 @@ import pytest
 
 import ragbed
 from ragbed.data.catalog import open_data
-from ragbed.interop.exports.original_code import original_correction, original_rate
+from ragbed.interop.exports.original_code import original_totals
 from ragbed.runs.display_names import read_row_names
 from ragbed.runs.execution import run as run_job
 from ragbed.runs.store import open_store
@@ -145,10 +145,10 @@ def test_the_totals_of_the_original_code_have_their_own_metrics(tmp_path: Path) 
             labels[result.case.testbed].append(label(result.case, reply))
             flags += [flagged(result.case, reply)] if result.case.testbed == "counterfactual" else []
     found = {row["metric"]: row for row in run.metrics("code") if row["scope"] == "all"}
-    assert found["all_rate"]["value"] == pytest.approx(original_rate(labels["rejection"], 1).value)
+    assert found["all_rate"]["value"] == pytest.approx(original_totals(labels["rejection"], None, 1)["all_rate"])
     assert found["all_rate"]["value"] > found["refusal_recall"]["value"]
-    correction = original_correction(labels["counterfactual"], flags)
-    assert found["correct_rate"]["value"] == pytest.approx(correction.value)
-    assert found["correct_rate"]["n"] == correction.of
+    totals = original_totals(labels["counterfactual"], flags, 0)
+    assert found["correct_rate"]["value"] == pytest.approx(totals["correct_rate"])
+    assert found["correct_rate"]["n"] == totals["fact_tt"]
     assert found["correct_rate"]["value"] > found["corrected_of_flagged"]["value"]
     assert not {row["metric"] for row in run.metrics("robust")} & {"all_rate", "correct_rate"}

@@ -33,7 +33,7 @@ _TASKS = {  # what a reader wants, and a part of the command or sentence that an
     "Table 1 of the paper": "--preset chatgpt --profile code-2023",
     "two prompts compared": "ragbed compare runs/prompt-default runs/prompt-short",
     "a CI job that fails": "--fail-if-worse 5%",
-    "four GPUs or a cluster": "--engine ray --replicas 4 --gpus-per-replica 1",
+    "four GPUs or a cluster": "--engine ray --cluster HOST:PORT --replicas 4 --gpus-per-replica 1",
     "the cost before a run": "--dry-run --price 0.15,0.6",
 }
 

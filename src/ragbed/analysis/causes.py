@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ragbed.analysis.locale import read_words
+from ragbed.analysis.locale import Locale, read_words
 from ragbed.analysis.metrics.cells import CellBuilder
 from ragbed.analysis.run_cells import read_groups
 from ragbed.analysis.trials.columns import CAUSE, Floats, Labels, TrialColumns, TrialGroup
@@ -117,9 +117,7 @@ def describe_causes(summary: CauseSummary, lang: Lang = "en") -> str:
     """Return the sentence that says how good the answers are and why they are wrong."""
     words, space = read_words(lang), " " if lang == "en" else ""
     joint = words("causes.joint") + space
-    rates = [
-        words(f"causes.rate.{arm.partition('=')[0]}", rate=_show(rate), n=rate.n) for arm, rate in summary.rates.items()
-    ]
+    rates = [_describe_rate(arm, rate, words) for arm, rate in summary.rates.items()]
     text = words("causes.rates", rates=joint.join(rates))
     texts = [text[:1].upper() + text[1:]]
     if summary.wrong:
@@ -133,6 +131,12 @@ def describe_causes(summary: CauseSummary, lang: Lang = "en") -> str:
     if unknown := next((cause.number for cause in summary.causes if cause.name == "unknown"), 0):
         texts.append(words("causes.unknown", count=unknown))
     return space.join(texts)
+
+
+def _describe_rate(arm: str, rate: Estimate, words: Locale) -> str:
+    variant, _, share = arm.partition("=")
+    text = words(f"causes.rate.{variant}", rate=_show(rate), n=rate.n)
+    return f"{text} ({arm})" if share else text
 
 
 def _show(rate: Estimate) -> str:

@@ -116,7 +116,6 @@ class CallOptions(Spec):
     cluster: str | None = distributed(
         "Ray cluster to join: HOST:PORT of its head node.",
         "ADDRESS",
-        shown="a new local cluster that stops when the command exits",
         variable="RAY_ADDRESS",
         is_rare=True,
         default=None,

@@ -80,8 +80,7 @@ class RecipeSearch(_Part, frozen=True, kw_only=True):
 class RecipeRanking(_Part, frozen=True, kw_only=True):
     """The settings for selecting passages."""
 
-    # The encoder, or bm25. The weights of e5 are part of a Python package, so nothing is downloaded.
-    encoder: str = "e5"
+    encoder: str = "e5"  # or bm25; the weights of e5 are part of a Python package, so nothing is downloaded
     encoders: dict[Lang, str] = {}  # encoders by language; the paper uses one for each language
     top: Positive = 30  # maximum number of passages per question, as in the paper
     tokens: Positive = 300  # maximum length of a passage in tokens, as in the paper

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TypeVar
 
 import msgspec
 
 from ragbed.errors import DataError, nearest_name
+from ragbed.schema import Item
 
 RecordT = TypeVar("RecordT")
 _ALLOWED = {"lang": "; use en or zh", "stance": "; use supports, distracts or contradicts"}
@@ -34,6 +36,18 @@ def decode_line(decoder: msgspec.json.Decoder[RecordT], path: Path, number: int,
         raise DataError(
             path, "the record is nested too deeply; see docs/reference/file-formats.md", line=number
         ) from None
+
+
+def find_empty(item: Item) -> Iterator[tuple[str, str]]:
+    """Yield the fields `question`, `answer` and `fake` of an item that have an empty text, each with the problem."""
+    if not item.question.strip():
+        yield "question", "is empty; write the question"
+    answers = {"answer": item.answer} | ({"fake": item.fake} if item.fake is not None else {})
+    for name, slots in answers.items():
+        if not slots or not all(slots):
+            yield name, 'is empty; list the slots of the answer with their aliases, e.g. [["12", "twelve"]]'
+        if not all(alias.strip() for aliases in slots for alias in aliases):
+            yield name, "contains an empty alias, which would match every text; remove the alias or fill it in"
 
 
 def _explain(message: str, record: object) -> tuple[str | None, str]:

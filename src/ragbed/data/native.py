@@ -8,7 +8,7 @@ from pathlib import Path
 
 import msgspec
 
-from ragbed.data.decode import decode_line
+from ragbed.data.decode import decode_line, find_empty
 from ragbed.errors import DataError
 from ragbed.schema import Item, Lang
 
@@ -38,14 +38,7 @@ def to_line(item: Item) -> bytes:
 
 def _find_problems(item: Item) -> Iterator[tuple[str, str]]:
     """Yield the field and a description of each problem that type validation does not catch."""
-    if not item.question.strip():
-        yield "question", "is empty; write the question"
-    answers = {"answer": item.answer} | ({"fake": item.fake} if item.fake is not None else {})
-    for name, slots in answers.items():
-        if not slots or not all(slots):
-            yield name, 'is empty; list the slots of the answer with their aliases, e.g. [["12", "twelve"]]'
-        if not all(alias.strip() for aliases in slots for alias in aliases):
-            yield name, "contains an empty alias, which would match every text; remove the alias or fill it in"
+    yield from find_empty(item)
     originals = {index for index, passage in enumerate(item.passages) if passage.stance == "supports"}
     for index, passage in enumerate(item.passages):
         field = f"passages[{index}]"

@@ -9,14 +9,15 @@ The files are JSON Lines despite the `.json` suffix. There are three kinds of re
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
 from msgspec import UNSET, Struct, UnsetType
 
-from ragbed.data.decode import decode_line
+from ragbed.data.decode import decode_line, find_empty
 from ragbed.errors import DataError, RagbedError
-from ragbed.schema import MAX_ALIASES, MAX_SLOTS, Answer, Item, Lang, Passage, RawAnswer
+from ragbed.schema import Answer, Item, Lang, Passage, RawAnswer
 
 SIGN = "query"  # records in this format are recognised by this field
 
@@ -37,24 +38,55 @@ class _RgbRecord(Struct, forbid_unknown_fields=True, kw_only=True):
 _DECODER = msgspec.json.Decoder(_RgbRecord)
 _SUB_ANSWERS = ("asnwer1", "answer1", "answer2")
 _SPELLED = ("id", "answer", "fakeanswer", *_SUB_ANSWERS)
+_OWN_NAMES = {"question": "query", "fake": "fakeanswer"}  # RGB's names for fields of an item
 
 
 def read_item(path: Path, number: int, line: bytes, lang: Lang) -> Item:
     """Parse one line of a file as an item in the given language."""
     record = decode_line(_DECODER, path, number, line)
-    place = _Location(path, number)
-    if not record.query.strip():
-        raise place.wrong("query", "is empty; write the question")
-    fake = None if record.fakeanswer is UNSET else place.slots("fakeanswer", record.fakeanswer)
-    return Item(
+    item = Item(
         id=str(record.id),
         question=record.query,
         lang=lang,
-        answer=place.slots("answer", record.answer),
-        fake=fake,
-        passages=tuple(place.passages(record)),
+        answer=to_slots(record.answer),
+        fake=None if record.fakeanswer is UNSET else to_slots(record.fakeanswer),
+        passages=tuple(_passages(record)),
         rgb=_spelling(record),
     )
+    for field, problem in (*find_empty(item), *_find_problems(record)):
+        raise DataError(path, problem, line=number, field=_OWN_NAMES.get(field, field))
+    return item
+
+
+def _find_problems(record: _RgbRecord) -> Iterator[tuple[str, str]]:
+    """Yield the field and a description of each problem in the lists of documents."""
+    are_lists = [isinstance(entry, list) for entry in record.positive]
+    if any(are_lists) and not all(are_lists):
+        problem = "is a string, but other entries are lists; use only strings or only lists"
+        yield f"positive[{are_lists.index(False)}]", problem
+    if [] in record.positive:
+        yield f"positive[{record.positive.index([])}]", "is an empty list; add a document for this sub-question"
+    wrong, fields = record.positive_wrong, ("fakeanswer", "positive_wrong")
+    for missing, other in (fields, fields[::-1]):
+        if getattr(record, missing) is UNSET and getattr(record, other) is not UNSET:
+            yield missing, f"is missing, but the record has {other}; add {missing}, or remove {other}"
+    if wrong is not UNSET and any(are_lists):
+        problem = "contains lists, but the record also has positive_wrong; use strings, or remove positive_wrong"
+        yield "positive", problem
+    if wrong is not UNSET and len(wrong) != len(record.positive):
+        counts = f"has {len(wrong)} documents, but positive has {len(record.positive)}"
+        yield "positive_wrong", f"{counts}; each entry must be the edited version of the document at the same index"
+
+
+def _passages(record: _RgbRecord) -> Iterator[Passage]:
+    for part, entry in enumerate(record.positive):
+        if isinstance(entry, str):
+            yield Passage(text=entry, stance="supports")
+        else:
+            yield from (Passage(text=text, stance="supports", part=part) for text in entry)
+    for index, text in enumerate([] if record.positive_wrong is UNSET else record.positive_wrong):
+        yield Passage(text=text, stance="contradicts", edit_of=index)
+    yield from (Passage(text=text, stance="distracts") for text in record.negative)
 
 
 def to_line(item: Item) -> bytes:
@@ -108,76 +140,6 @@ def _positive(supports: list[Passage]) -> list[str] | list[list[str]]:
     for passage in supports:
         parts[passage.part or 0].append(passage.text)
     return [parts[part] for part in sorted(parts)]
-
-
-class _Location:
-    def __init__(self, path: Path, number: int) -> None:
-        self._path, self._number = path, number
-
-    def wrong(self, field: str, problem: str) -> DataError:
-        return DataError(self._path, problem, line=self._number, field=field)
-
-    def slots(self, field: str, raw: RawAnswer) -> Answer:
-        slots = to_slots(raw)
-        if not slots:
-            raise self.wrong(field, "is empty; give the answer as a string or a list of strings")
-        if len(slots) > MAX_SLOTS:
-            problem = f"has {len(slots):,} parts, but at most {MAX_SLOTS} are allowed"
-            raise self.wrong(field, f'{problem}; write aliases as a list in the list, e.g. [["12", "twelve"]]')
-        for index, aliases in enumerate(slots):
-            if len(aliases) > MAX_ALIASES:
-                problem = f"has {len(aliases):,} aliases, but at most {MAX_ALIASES:,} are allowed; remove some of them"
-                raise self.wrong(f"{field}[{index}]", problem)
-            if not aliases:
-                raise self.wrong(f"{field}[{index}]", "has no alias; give at least one string")
-            if not all(map(str.strip, aliases)):
-                raise self.wrong(
-                    f"{field}[{index}]",
-                    "contains an empty string, which would match every text; remove it or fill it in",
-                )
-        return slots
-
-    def passages(self, record: _RgbRecord) -> list[Passage]:
-        passages = self._supporting(record.positive)
-        if record.positive_wrong is not UNSET:
-            if any(isinstance(entry, list) for entry in record.positive):
-                raise self.wrong(
-                    "positive",
-                    ("contains lists, but the record also has positive_wrong; use strings, or remove positive_wrong"),
-                )
-            if record.fakeanswer is UNSET:
-                raise self.wrong(
-                    "fakeanswer",
-                    "is missing, but the record has positive_wrong; add fakeanswer, or remove positive_wrong",
-                )
-            if len(record.positive_wrong) != len(record.positive):
-                counts = f"has {len(record.positive_wrong)} documents, but positive has {len(record.positive)}"
-                raise self.wrong(
-                    "positive_wrong",
-                    f"{counts}; each entry must be the edited version of the document at the same index",
-                )
-            edits = enumerate(record.positive_wrong)
-            passages += [Passage(text=text, stance="contradicts", edit_of=index) for index, text in edits]
-        elif record.fakeanswer is not UNSET:
-            raise self.wrong(
-                "positive_wrong", "is missing, but the record has fakeanswer; add positive_wrong, or remove fakeanswer"
-            )
-        return passages + [Passage(text=text, stance="distracts") for text in record.negative]
-
-    def _supporting(self, positive: list[str | list[str]]) -> list[Passage]:
-        texts = [entry for entry in positive if isinstance(entry, str)]
-        if len(texts) == len(positive):
-            return [Passage(text=text, stance="supports") for text in texts]
-        passages: list[Passage] = []
-        for index, entry in enumerate(positive):
-            if isinstance(entry, str):
-                raise self.wrong(
-                    f"positive[{index}]", "is a string, but other entries are lists; use only strings or only lists"
-                )
-            if not entry:
-                raise self.wrong(f"positive[{index}]", "is an empty list; add a document for this sub-question")
-            passages += [Passage(text=text, stance="supports", part=index) for text in entry]
-        return passages
 
 
 def to_slots(raw: RawAnswer) -> Answer:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
@@ -11,7 +11,7 @@ from ragbed.data import Dataset
 from ragbed.data.catalog import published_settings
 from ragbed.errors import UsageError, option, refuse_unused
 from ragbed.interop.exports.frozen import read_frozen, read_part
-from ragbed.runs.importing import AnswerSource, PlainFiles, open_rgb
+from ragbed.runs.importing import AnswerSource, open_replies, open_rgb
 from ragbed.schema import Case
 from ragbed.testbeds.selection import choose_testbeds, generate_cases, stored_options
 from ragbed.testbeds.settings import Settings
@@ -27,7 +27,7 @@ class AnswerFiles(NamedTuple):
     form: str
     model: str | None = None
 
-    def open(self, cases: Callable[[], Iterator[Case]]) -> Sequence[AnswerSource]:
+    def open(self, cases: Iterable[Case]) -> Sequence[AnswerSource]:
         """Return the answers with their matching cases.
 
         Raises:
@@ -38,7 +38,7 @@ class AnswerFiles(NamedTuple):
                 f"{option('from_', self.form)} requires the name of the model that produced the answers. Add "
                 f"{option('model', 'NAME')}."
             )
-        return [PlainFiles(self.paths, self.model, "imported", cases)]
+        return [open_replies(self.paths, self.model, cases)]
 
 
 def match_frozen(
@@ -66,7 +66,7 @@ def match_frozen(
         )
     settings = frozen.settings | {f"data {name}": digest for name, digest in frozen.data.items()}
     settings["testbeds"] = ",".join(dict.fromkeys(part.testbed for part in parts))
-    found = answers.open(lambda: chain.from_iterable(read_part(folder, part) for part in parts))
+    found = answers.open(chain.from_iterable(read_part(folder, part) for part in parts))
     return found, {"imported": answers.form, "repeats": "1"} | settings
 
 
@@ -86,4 +86,4 @@ def match_datasets(
         return [open_rgb(path, list(datasets), settings) for path in answers.paths], stored
     testbeds = choose_testbeds(names, settings)
     stored |= stored_options(settings, testbeds) | {"testbeds": ",".join(names or ["all"])}
-    return answers.open(lambda: generate_cases(datasets, testbeds, settings, named=names is not None)), stored
+    return answers.open(generate_cases(datasets, testbeds, settings, named=names is not None)), stored

@@ -175,15 +175,10 @@ class HttpClient:
 
 async def _read_error(response: aiohttp.ClientResponse) -> bytes:
     """Return the beginning of the body of an error, or nothing if it cannot be read."""
-    body = bytearray()
     try:
-        async for piece in read_pieces(response, _MAX_ERROR_BYTES):
-            body += piece
-            if len(body) > _MAX_ERROR_BYTES:
-                break
+        return await read_start(response, _MAX_ERROR_BYTES)
     except HttpFailure:
         return b""
-    return bytes(body)
 
 
 async def read_body(
@@ -194,17 +189,25 @@ async def read_body(
     Raises:
         HttpFailure: The body is larger than the limit in bytes, or it cannot be decompressed.
     """
+    if (response.content_length or 0) <= limit:
+        body = await read_start(response, limit, restart_timer)
+        if len(body) <= limit:
+            return body
+    raise HttpFailure("protocol", f"the response is larger than {limit >> 10:,} KiB")
+
+
+async def read_start(
+    response: aiohttp.ClientResponse, limit: int, restart_timer: Callable[[], None] = lambda: None
+) -> bytes:
+    """Return the decompressed body if it has at most `limit` bytes, otherwise its beginning, which is longer."""
     body = bytearray()
     restart_timer()
-    if (response.content_length or 0) <= limit:
-        async for piece in read_pieces(response, limit):
-            body += piece
-            if len(body) > limit:
-                break
-            restart_timer()
-        else:
-            return bytes(body)
-    raise HttpFailure("protocol", f"the response is larger than {limit >> 10:,} KiB")
+    async for piece in read_pieces(response, limit):
+        body += piece
+        if len(body) > limit:
+            break
+        restart_timer()
+    return bytes(body)
 
 
 async def read_pieces(response: aiohttp.ClientResponse, limit: int) -> AsyncIterator[bytes]:

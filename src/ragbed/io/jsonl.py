@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import io
 import os
 import shutil
@@ -33,30 +32,19 @@ _OTHER_ENCODINGS = {
 }
 
 
-def part_of(key: str, count: int) -> int:
-    """Return the part number for a key, from 0 to count - 1. It is the same on all machines and in all versions."""
-    digest = hashlib.sha256(key.encode("utf-8", "surrogatepass")).digest()
-    return int.from_bytes(digest[:8], "big") % count
-
-
-def read_lines(path: Path, shown: Path | None = None) -> Iterator[tuple[int, bytes]]:
-    """Yield each non-blank line with its number, starting from 1, using bounded memory.
-
-    Args:
-        path: The file.
-        shown: A different name for the file in error messages.
-    """
+def read_lines(path: Path) -> Iterator[tuple[int, bytes]]:
+    """Yield each non-blank line with its number, starting from 1, using bounded memory."""
     with _open(path) as source, report_errors(path, "read"):
         head = source.peek(4)  # type: ignore[attr-defined]
         for mark, problem in _OTHER_ENCODINGS.items():
             if head.startswith(mark):
-                raise DataError(shown or path, problem, line=1)
+                raise DataError(path, problem, line=1)
         number = 0
         while line := source.readline(MAX_LINE_BYTES + 1):
             number += 1
             if len(line) > MAX_LINE_BYTES:
                 problem = f"the line is longer than {MAX_LINE_BYTES // 2**20} MiB; expected one JSON object per line"
-                raise DataError(shown or path, problem, line=number)
+                raise DataError(path, problem, line=number)
             if not line.isspace():
                 yield number, line
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from itertools import takewhile
+
 from ragbed.errors import RagbedError, option
 from ragbed.models.failures import FATAL, REJECTED
+from ragbed.runs.store import kind_of_error
 from ragbed.schema import Completion
 
 # Maximum number of consecutive fatal errors, i.e. errors whose cause affects every case (e.g. an invalid key), before
@@ -42,13 +45,13 @@ class CircuitBreaker:
     def __init__(self, model: str, advice: str, parameter_fix: str = "", *, has_responses: bool = False) -> None:
         self._model, self._advice, self._parameter_fix = model, advice, parameter_fix or change_option()
         self.has_responses, self._answered = has_responses, False
-        self._in_a_row = self._fatal_in_a_row = self._rejected_in_a_row = 0
+        self._errors: list[str | None] = []  # the kinds of all errors since the last response
         self._fatal_fix = ""
 
     @property
     def rejects_all(self) -> bool:
         """Whether the model has never responded, and all errors are rejections."""
-        return not self.has_responses and 0 < self._in_a_row == self._rejected_in_a_row
+        return not self.has_responses and bool(self._errors) and REJECTED.issuperset(self._errors)
 
     @property
     def fix(self) -> str:
@@ -56,16 +59,15 @@ class CircuitBreaker:
         if self.rejects_all:
             rejected = f"The server rejects every request, so the same command would fail again. {self._advice}"
             return f"{rejected.rstrip()} If the server's message names a parameter, {self._parameter_fix}"
-        return self._fatal_fix if 0 < self._in_a_row == self._fatal_in_a_row else ""
+        return self._fatal_fix if self._errors and FATAL.issuperset(self._errors) else ""
 
     def count(self, completion: Completion) -> None:
         """Count the outcome of a case without deciding whether to keep calling the model."""
-        if completion.outcome != "error":
+        if completion.outcome == "error":
+            self._errors.append(kind_of_error(completion))
+        else:
             self.has_responses = self._answered = True
-            self._in_a_row = self._fatal_in_a_row = self._rejected_in_a_row = 0
-            return
-        self._in_a_row += 1
-        self._rejected_in_a_row = self._rejected_in_a_row + 1 if _kind(completion) in REJECTED else 0
+            self._errors.clear()
 
     def learn(self, completion: Completion) -> None:
         """Count the outcome of a case.
@@ -73,32 +75,29 @@ class CircuitBreaker:
         Raises:
             CircuitOpen: The model should not be called again.
         """
-        kind = _kind(completion)
+        kind = kind_of_error(completion)
         if kind == "exception":  # Calling a local function is free, and its author needs all tracebacks.
             return
         self.count(completion)
         if completion.outcome != "error":
             return
-        self._fatal_in_a_row = self._fatal_in_a_row + 1 if kind in FATAL else 0
         # Prompts may cause rejections, so a response to any prompt counts.
         answered = self.has_responses if kind in REJECTED else self._answered
         fix = "Add credit or wait until the quota is renewed." if kind == "quota" else self._advice
         self._fatal_fix = "" if answered or (kind == "protocol" and self.has_responses) else fix
-        max_fatal = _MAX_FATAL if answered else _MAX_FATAL_BEFORE_RESPONSE
-        is_rejected = self._rejected_in_a_row >= _MAX_REJECTED and not self.has_responses
-        if self._fatal_in_a_row < max_fatal and self._in_a_row < _MAX_ERRORS and not is_rejected:
+        fatal = len(list(takewhile(FATAL.__contains__, reversed(self._errors))))
+        is_fatal = fatal >= (_MAX_FATAL if answered else _MAX_FATAL_BEFORE_RESPONSE)
+        is_rejected = self.rejects_all and len(self._errors) >= _MAX_REJECTED
+        if not (is_fatal or is_rejected or len(self._errors) >= _MAX_ERRORS):
             return
         if self.rejects_all:
             raise CircuitOpen(
                 f"{self._model} cannot be called: {completion.error}. {self.fix} The remaining cases are pending."
             )
-        how = f": {self._in_a_row} cases in a row ended in an error, most recently" if answered else " cannot be called"
+        failed = f": {len(self._errors)} cases in a row ended in an error, most recently"
         resume = (
             f"The remaining cases are pending. To resume, rerun the same command; for a run, set {option('out')} to "
             "its folder."
         )
+        how = failed if answered else " cannot be called"
         raise CircuitOpen(f"{self._model}{how}: {completion.error}. {f'{fix} {resume}'.strip()}")
-
-
-def _kind(completion: Completion) -> str:
-    return (completion.error or "").partition(":")[0]

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-from abc import ABC, abstractmethod
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from functools import cached_property
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -46,30 +45,22 @@ class Unmatched(Exception):
     """Raised for a file entry that cannot be matched to a case; the message gives the reason."""
 
 
-@dataclass
-class AnswerSource(ABC):
-    """One model's answers in one or more files; subclasses match entries to cases.
+@dataclass(frozen=True)
+class AnswerSource:
+    """One model's answers in one or more files.
 
-    `generate` is called once, and returns the cases that should have an answer.
+    Attributes:
+        cases: The cases that should have an answer, by name.
+        match: A function that returns the answer in an entry, or raises Unmatched.
+        entries: A function that returns a file's entries, each with its location; by default, each line is an entry.
     """
 
     paths: Sequence[Path]
     model: str
     identity: str
-    generate: Callable[[], Iterable[Case]]
-
-    @cached_property
-    def cases(self) -> dict[str, Case]:
-        """The cases that should have an answer, by name."""
-        return {case.case: case for case in self.generate()}
-
-    def entries(self, path: Path) -> Iterable[tuple[int, Any]]:
-        """Return a file's entries, each with its location; by default, each line is an entry with its line number."""
-        return read_lines(path)
-
-    @abstractmethod
-    def match(self, entry: Any) -> Answer:  # noqa: ANN401 - an entry of the source's own type
-        """Return the answer in an entry, or raise Unmatched."""
+    cases: Mapping[str, Case]
+    match: Callable[[Any], Answer]
+    entries: Callable[[Path], Iterable[tuple[int, Any]]] = read_lines
 
 
 @dataclass
@@ -115,8 +106,8 @@ def import_answers(sources: Sequence[AnswerSource], settings: dict[str, str], fo
         imported = Imported()
         with store.transaction():
             cases: dict[str, Case] = {}
-            for name, case in (pair for source in sources for pair in source.cases.items()):
-                cases.setdefault(name, case)
+            for source in sources:
+                cases |= source.cases
             store.add_cases(cases.values())
             store.add_finished(settings)
             for source in sources:
@@ -126,13 +117,13 @@ def import_answers(sources: Sequence[AnswerSource], settings: dict[str, str], fo
 
 def _import_source(store: RunStore, source: AnswerSource, imported: Imported) -> None:
     (model,) = store.add_models([(source.model, source.identity)])
-    answers = dict(_read_answers(source, imported))
+    answers = _read_answers(source, imported)
     missing = Completion(outcome="error", error=f"{MISSING}: {source.paths[0].name} has no entry for this case")
     for case in source.cases.values():
         if not case.feasible:
             continue
         imported.planned += 1
-        answer = answers.pop(case.case, None)
+        answer = answers.get(case.case)
         if answer is None:
             completion = missing
             imported.missing += 1
@@ -151,26 +142,24 @@ def _import_source(store: RunStore, source: AnswerSource, imported: Imported) ->
         store.add_result(model, StoredResult(case, source.model, 0, completion))
 
 
-def _read_answers(source: AnswerSource, imported: Imported) -> Iterator[tuple[str, Answer]]:
-    """Yield the case name and the answer of each entry.
-
-    A case that failed is yielded again if a later entry has an answer, e.g. in the log of a retry.
-    """
-    answered: dict[str, bool] = {}  # for each case, whether it has an answer; False if it failed
+def _read_answers(source: AnswerSource, imported: Imported) -> dict[str, Answer]:
+    """Return the answers by the name of their case; a later answer replaces a failure, e.g. that of a retry."""
+    answers: dict[str, Answer] = {}
     for path in source.paths:
         for place, entry in source.entries(path):
             try:
                 answer = source.match(entry)
-                name, is_error = answer.case.case, answer.completion.outcome == "error"
-                if name in answered and (is_error or answered[name]):
+                name = answer.case.case
+                has_failed = name in answers and answers[name].completion.outcome == "error"
+                if name in answers and (answer.completion.outcome == "error" or not has_failed):
                     raise Unmatched(f"an earlier line already contains an answer to {name}")
                 if not answer.case.feasible:
                     raise Unmatched(f"{name} is infeasible ({answer.case.reason})")
             except Unmatched as why:
                 imported.problems.append(f"{path}:{place}: {why}")
-                continue
-            answered[name] = not is_error
-            yield name, answer
+            else:
+                answers[name] = answer
+    return answers
 
 
 def decode_entry(entry: bytes, kind: type[EntryT]) -> EntryT:
@@ -235,62 +224,56 @@ class _Reply(msgspec.Struct):
         return msgspec.structs.replace(completion, outcome="truncated") if is_truncated else completion
 
 
-class RgbFile(AnswerSource):
-    """A result file written by RGB's original code; the file name specifies the model, dataset and condition."""
-
-    @cached_property
-    def _by_item(self) -> dict[str, Case]:
-        return {case.item: case for case in self.cases.values()}
-
-    def match(self, entry: bytes) -> Answer:
-        """Match a prediction to a case by ID, question and answer."""
-        found = decode_entry(entry, _Prediction)
-        case = self._by_item.get(str(found.id))
-        if case is None:
-            raise Unmatched(f"the dataset has no item with the ID {found.id}")
-        for name, ours, theirs in (
-            ("question", case.question, found.query),
-            ("answer", case.answer, to_slots(found.ans)),
-        ):
-            if ours != theirs:
-                raise Unmatched(f"item {found.id} has the {name} {theirs!r} in this file, but {ours!r} in the dataset")
-        label = None if found.label is None else tuple(found.label)
-        docs = None if found.docs is None else tuple(found.docs)
-        return Answer(case, Completion(outcome="ok", reply=found.prediction), label, docs)
+def _match_prediction(cases: Mapping[str, Case], entry: bytes) -> Answer:
+    """Match a prediction of the original code to a case by ID, question and answer."""
+    found = decode_entry(entry, _Prediction)
+    case = cases.get(str(found.id))
+    if case is None:
+        raise Unmatched(f"the dataset has no item with the ID {found.id}")
+    for name, ours, theirs in (
+        ("question", case.question, found.query),
+        ("answer", case.answer, to_slots(found.ans)),
+    ):
+        if ours != theirs:
+            raise Unmatched(f"item {found.id} has the {name} {theirs!r} in this file, but {ours!r} in the dataset")
+    label = None if found.label is None else tuple(found.label)
+    docs = None if found.docs is None else tuple(found.docs)
+    return Answer(case, Completion(outcome="ok", reply=found.prediction), label, docs)
 
 
-class PlainFiles(AnswerSource):
-    """One model's JSON Lines files; a line has the fields `case` and `reply`, or `item`, `noise` and `reply`."""
-
-    @cached_property
-    def _by_item(self) -> dict[tuple[str, float | None], list[Case]]:
-        by_item = defaultdict(list)
-        for case in self.cases.values():
-            by_item[case.item, case.noise].append(case)
-        return by_item
-
-    def match(self, entry: bytes) -> Answer:
-        """Match a line to a case by case name, or else by item, noise ratio and, if given, dataset and testbed."""
-        line = decode_entry(entry, _Reply)
-        completion = line.completion()
-        if line.case is not None:
-            if line.case not in self.cases:
-                raise Unmatched(f"no case named {line.case} exists with these settings")
-            return Answer(self.cases[line.case], completion)
-        if line.item is None:
-            raise Unmatched("the line has neither a `case` nor an `item` field")
-        found = [
-            case
-            for case in self._by_item.get((str(line.item), line.noise), ())
-            if line.data in (None, case.data) and line.testbed in (None, case.testbed)
-        ]
-        if len(found) != 1:
-            which = f"{len(found)} cases (specify data and testbed, or the case)" if found else "no case"
-            raise Unmatched(f"with these settings, item {line.item} (noise {line.noise}) matches {which}")
-        return Answer(found[0], completion)
+def _match_reply(
+    cases: Mapping[str, Case], by_item: Mapping[tuple[str, float | None], Sequence[Case]], entry: bytes
+) -> Answer:
+    """Match a line to a case by case name, or else by item, noise ratio and, if given, dataset and testbed."""
+    line = decode_entry(entry, _Reply)
+    completion = line.completion()
+    if line.case is not None:
+        if line.case not in cases:
+            raise Unmatched(f"no case named {line.case} exists with these settings")
+        return Answer(cases[line.case], completion)
+    if line.item is None:
+        raise Unmatched("the line has neither a `case` nor an `item` field")
+    found = [
+        case
+        for case in by_item.get((str(line.item), line.noise), ())
+        if line.data in (None, case.data) and line.testbed in (None, case.testbed)
+    ]
+    if len(found) != 1:
+        which = f"{len(found)} cases (specify data and testbed, or the case)" if found else "no case"
+        raise Unmatched(f"with these settings, item {line.item} (noise {line.noise}) matches {which}")
+    return Answer(found[0], completion)
 
 
-def open_rgb(path: Path, datasets: Sequence[Dataset], settings: Settings) -> RgbFile:
+def open_replies(paths: Sequence[Path], model: str, cases: Iterable[Case]) -> AnswerSource:
+    """Open one model's JSON Lines files; a line has the fields `case` and `reply`, or `item`, `noise` and `reply`."""
+    by_name, by_item = dict[str, Case](), defaultdict[tuple[str, float | None], list[Case]](list)
+    for case in cases:
+        by_name[case.case] = case
+        by_item[case.item, case.noise].append(case)
+    return AnswerSource(paths, model, "imported", by_name, partial(_match_reply, by_name, by_item))
+
+
+def open_rgb(path: Path, datasets: Sequence[Dataset], settings: Settings) -> AnswerSource:
     """Open a result file named `prediction_<data>_<model>_temp<t>_noise<r>_passage<k>_correct<c>.json`.
 
     Raises:
@@ -310,7 +293,9 @@ def open_rgb(path: Path, datasets: Sequence[Dataset], settings: Settings) -> Rgb
         num_docs=(max(docs, 1),),
         correct=(parse_ratio(found["correct"], "correct"),),
     )
-    return RgbFile([path], f"rgb/{model}", f"temp {found['temp']}", lambda: _generate(dataset, condition, docs))
+    cases = list(_generate(dataset, condition, docs))
+    match = partial(_match_prediction, {case.item: case for case in cases})
+    return AnswerSource([path], f"rgb/{model}", f"temp {found['temp']}", {case.case: case for case in cases}, match)
 
 
 def _split(rest: str, path: Path, datasets: Sequence[Dataset]) -> tuple[Dataset, str]:

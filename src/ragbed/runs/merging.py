@@ -49,7 +49,7 @@ def merge(parts: Sequence[Path], folder: Path) -> Merged:
                     "merge the runs."
                 )
         settings = _common_settings(parts, [source.settings() for source in sources])
-        _check_shards(sources)
+        check_shards([(one.settings().get(SETTING), dict(one.models().values())) for one in sources])
         stack.enter_context(hold(folder))
         target = stack.enter_context(open_store(folder, create=True))
         if target.is_planned():
@@ -71,14 +71,6 @@ def _common_settings(parts: Sequence[Path], all_settings: Sequence[dict[str, str
                     f"{show_setting(name, new)}; only runs with the same settings can be merged."
                 )
     return first
-
-
-def _check_shards(sources: Sequence[RunStore]) -> None:
-    """Check that no model's results lack a shard. A shard that was planned but never started counts for all models."""
-    found = [(source.settings().get(SETTING), {name for name, _ in source.models().values()}) for source in sources]
-    models = sorted(set[str]().union(*(names for _, names in found)))
-    for model in models or ["the model"]:
-        check_shards([shard for shard, names in found if model in names or not names], model)
 
 
 def _copy(sources: Sequence[RunStore], target: RunStore, settings: dict[str, str], merged: Merged) -> None:

@@ -5,13 +5,13 @@ All cases of a question, and all questions about an event, are in the same shard
 
 from __future__ import annotations
 
+import hashlib
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from msgspec import Struct
 
 from ragbed.errors import UsageError, option
-from ragbed.io.jsonl import part_of
 from ragbed.schema import Case
 
 SETTING = "shard of questions"  # name of the setting that identifies a run as a shard
@@ -27,13 +27,10 @@ class Shard(Struct, frozen=True):
         return f"{self.index}/{self.count}"
 
     def keeps(self, case: Case) -> bool:
-        """Return whether a case belongs to the shard."""
-        return part_of(key_of(case), self.count) == self.index - 1
-
-
-def key_of(case: Case) -> str:
-    """Return the key that determines a case's shard: its event or, if it has none, its question."""
-    return f"{case.data}/{case.item if case.event is None else case.event}"
+        """Return whether a case belongs to the shard, which is the same on all machines and in all versions."""
+        question = f"{case.data}/{case.item if case.event is None else case.event}"
+        digest = hashlib.sha256(question.encode("utf-8", "surrogatepass")).digest()
+        return int.from_bytes(digest[:8], "big") % self.count == self.index - 1
 
 
 def parse_shard(text: str) -> Shard:
@@ -44,28 +41,30 @@ def parse_shard(text: str) -> Shard:
     return Shard(int(found[1]), int(found[2]))
 
 
-def check_shards(settings: Sequence[str | None], model: str) -> None:
-    """Check that all shards of one split are present; None represents a complete run, which needs no other shards.
+def check_shards(parts: Sequence[tuple[str | None, Collection[str]]]) -> None:
+    """Check that no model's results lack a shard of the split.
 
     Args:
-        settings: The shards.
-        model: The model whose results they contain, for the message.
+        parts: For each run, its shard, or None for a complete run, which needs no other shards; and its models. A shard
+            that was planned but never started has none, and counts for all models.
 
     Raises:
         UsageError: A shard is missing, or the shards belong to different splits.
     """
-    shards = {parse_shard(text) for text in settings if text is not None}
-    counts = sorted({shard.count for shard in shards})
-    if not shards or None in settings:
-        return
-    if len(counts) > 1:
-        raise UsageError(
-            f"these shards of {model} come from splits with different numbers of shards: "
-            f"{', '.join(f'n = {count}' for count in counts)}. Merge only shards of the same split."
-        )
-    missing = sorted(set(range(1, counts[0] + 1)) - {shard.index for shard in shards})
-    if missing:
-        shown = ", ".join(f"{index}/{counts[0]}" for index in missing)
-        raise UsageError(
-            f"{model} has no results for shard {shown}. Pass all {counts[0]} shards, each run with the same settings."
-        )
+    for model in sorted({name for _, models in parts for name in models}) or ["the model"]:
+        found = [shard for shard, models in parts if model in models or not models]
+        shards = {parse_shard(shard) for shard in found if shard is not None}
+        if None in found:
+            continue
+        counts = sorted({shard.count for shard in shards})
+        if len(counts) > 1:
+            raise UsageError(
+                f"these shards of {model} come from splits with different numbers of shards: "
+                f"{', '.join(f'n = {count}' for count in counts)}. Merge only shards of the same split."
+            )
+        if missing := sorted(set(range(1, counts[0] + 1)) - {shard.index for shard in shards}):
+            shown = ", ".join(f"{index}/{counts[0]}" for index in missing)
+            raise UsageError(
+                f"{model} has no results for shard {shown}. Pass all {counts[0]} shards, each run with the same "
+                "settings."
+            )

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import get_args
 
 import msgspec
 
@@ -13,15 +13,10 @@ from ragbed.runs.batch_records import read_batches
 from ragbed.runs.decided import DecidedInterval, read_conditions
 from ragbed.runs.display_names import short_names
 from ragbed.runs.lock import holder
-from ragbed.runs.store import COUNT_CASES, RunStore, open_store
-from ragbed.schema import Outcome
+from ragbed.runs.prices import usages_made
+from ragbed.runs.store import COUNT_CASES, RunStore, kind_of_error, open_store
 
 _COUNTED = ("in", "out", "reasoning", "cached")
-_WHITESPACE = " \t\r\n\v\f\xa0\u3000"
-# For a result with several calls, cached calls are not counted.
-_TOKENS = """CASE WHEN json_type(content, '$.steps') IS NULL THEN json_extract(content, '$.usage.{0}') ELSE (
-  SELECT TOTAL(json_extract(value, '$.usage.{0}')) FROM json_each(content, '$.steps')
-  WHERE json_extract(value, '$.cached') IS NOT TRUE) END"""
 
 
 @dataclass
@@ -125,38 +120,23 @@ def read_status(folder: Path) -> Status:
 
 
 def _read_model(store: RunStore, number: int, status: ModelStatus) -> ModelStatus:
-    rows = store.read(
-        f"""SELECT outcome, COUNT(*),
-        {", ".join(f"TOTAL({_TOKENS.format(name)})" for name in _COUNTED)} FROM (
-        SELECT outcome, CASE cached WHEN 0 THEN CAST(completion AS TEXT) END AS content
-        FROM results WHERE model = ?) GROUP BY outcome""",  # noqa: S608
-        (number,),
-    )
-    for outcome, count, *tokens in rows:
-        if outcome not in get_args(Outcome):
-            raise store.damaged("the list of results")
-        setattr(status, outcome, count)
-        status.asked += count
-        for name, number_of_tokens in zip(_COUNTED, tokens, strict=True):
-            setattr(status, f"tokens_{name}", getattr(status, f"tokens_{name}") + int(number_of_tokens))
+    outcomes, tokens, errors = Counter[str](), Counter[str](), Counter[str]()
     for model, usage in store.replaced_usage():
-        for name in _COUNTED if model == status.model else ():
-            setattr(status, f"tokens_{name}", getattr(status, f"tokens_{name}") + usage.get(name, 0))
+        tokens.update(usage if model == status.model else {})
+    for completion, cached in store.completions(number):
+        outcomes[completion.outcome] += 1
+        status.empty += completion.outcome == "ok" and not (completion.reply or "").strip()
+        if kind := kind_of_error(completion):
+            errors[kind] += 1
+        for usage in () if cached else usages_made(completion):
+            tokens.update(usage)
+    status.asked = outcomes.total()
+    for name, count in (*outcomes.items(), *((f"tokens_{name}", tokens[name]) for name in _COUNTED)):
+        setattr(status, name, count)
     if store.is_imported():  # files of one model may contain cases that those of another model do not
         status.planned = status.asked
     status.pending = status.planned - status.asked
-    ((status.empty,),) = store.read(
-        """SELECT COUNT(*) FROM results WHERE model = ? AND outcome = 'ok'
-        AND trim(COALESCE(json_extract(CAST(completion AS TEXT), '$.reply'), ''), ?) = ''""",
-        (number, _WHITESPACE),
-    )
-    kinds = store.read(
-        """SELECT substr(content, 1, instr(content, ':') - 1) AS kind, COUNT(*) FROM (
-        SELECT json_extract(CAST(completion AS TEXT), '$.error') || ':' AS content FROM results
-        WHERE model = ? AND outcome = 'error') GROUP BY kind ORDER BY 2 DESC, 1""",
-        (number,),
-    )
-    status.errors = dict(kinds)
+    status.errors = dict(sorted(errors.items(), key=lambda pair: (-pair[1], pair[0])))
     status.cached, status.oldest_cached = count_cached(store, number)
     status.served = store.served().get(status.model, [])
     sent = store.meta("sent.").get(status.model)
@@ -171,17 +151,17 @@ def find_error(store: RunStore) -> str | None:
     return next((str(error) for (error,) in store.read(query)), None)
 
 
-def count_truncated(store: RunStore) -> tuple[int, int | None]:
-    """Return how many responses filled the context window, and the highest raised token limit of the others.
+def count_truncated(store: RunStore) -> tuple[int, int, int | None]:
+    """Return how many responses are truncated and filled the context window, and the highest token limit of the others.
 
     Episodes of the `search` testbed, which have their own limits, do not count.
     """
-    query = """SELECT TOTAL(finish = ?1), MAX(CASE WHEN finish IS NOT ?1 THEN max_tokens END) FROM (
+    query = """SELECT COUNT(*), TOTAL(finish = ?1), MAX(CASE WHEN finish IS NOT ?1 THEN max_tokens END) FROM (
     SELECT json_extract(content, '$.finish') AS finish, json_extract(content, '$.max_tokens') AS max_tokens FROM (
     SELECT CAST(completion AS TEXT) AS content FROM results JOIN cases ON cases.id = item
     WHERE outcome = 'truncated' AND name NOT GLOB '*/search@*'))"""
-    ((full, highest),) = store.read(query, (CONTEXT_FULL,))
-    return int(full), highest
+    ((truncated, full, highest),) = store.read(query, (CONTEXT_FULL,))
+    return truncated, int(full), highest
 
 
 def count_cached(store: RunStore, model: int | None = None) -> tuple[int, int | None]:
@@ -197,9 +177,3 @@ def count_cached(store: RunStore, model: int | None = None) -> tuple[int, int | 
     LEFT JOIN json_each(CAST(completion AS TEXT), '$.steps') WHERE ?1 IS NULL OR m.id = ?1) WHERE at > 0"""
     ((count, oldest),) = store.read(query, (model,))
     return int(count), oldest
-
-
-def read_rest(folder: Path) -> tuple[int, str | None, tuple[int, int | None]]:
-    """Return a run's infeasible cases, its first error, and its cached responses (see `count_cached`)."""
-    with open_store(folder, create=False) as store:
-        return store.infeasible(), find_error(store), count_cached(store)

@@ -66,6 +66,11 @@ class StoredResult(msgspec.Struct, frozen=True):
     number: int = 0  # the case's number in the run
 
 
+def kind_of_error(completion: Completion) -> str | None:
+    """Return the kind of a result's error (`kind: message`), or None if there is no error."""
+    return None if completion.error is None else completion.error.partition(":")[0]
+
+
 class Called(msgspec.Struct, frozen=True):
     """A finished call, or the calls for a case; the calls of an unfinished case are stored as its turns.
 
@@ -447,6 +452,11 @@ class RunStore:
         query = f"SELECT {_RESULTS} WHERE r.model = ? AND r.outcome = 'error' ORDER BY r.item, r.repeat"
         for row in self.read(query, (model,)):
             yield CallKey(model, row[1], row[2]), row[3], self._completion(row)
+
+    def completions(self, model: int) -> Iterator[tuple[Completion, bool]]:
+        """Yield the content of each of a model's results, and whether it came from the cache."""
+        for row in self.read(f"SELECT {_RESULTS} WHERE r.model = ?", (model,)):
+            yield self._completion(row), row[6] > 0
 
     def last_result(self) -> int:
         """Return the number of the last stored result (see `results_after`), or 0 if there are no results."""

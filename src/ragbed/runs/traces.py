@@ -136,34 +136,28 @@ def read_traces(path: Path, form: str | None = None) -> list[TraceRecord]:
     return traces
 
 
-class TraceFiles(AnswerSource):
-    """Files with traces, in which every entry is its own case.
+def open_traces(paths: Sequence[Path], model: str, form: str | None) -> AnswerSource:
+    """Open files with traces, in which every entry is its own case.
 
     Raises:
         UsageError: Two traces have the same ID.
     """
+    traces = {path: read_traces(path, form) for path in paths}
+    found = [_to_case(trace) for inside in traces.values() for trace in inside if trace.question]
+    if twice := [name for name, times in Counter(case.item for case in found).items() if times > 1]:
+        raise UsageError(f"two traces have the ID {twice[0]!r}. Import their files into separate runs.")
+    cases = {case.case: case for case in found}
+    return AnswerSource(paths, model, "imported", cases, _match, lambda path: enumerate(traces[path], 1))
 
-    def __init__(self, paths: Sequence[Path], model: str, form: str | None) -> None:
-        self._traces = {path: read_traces(path, form) for path in paths}
-        found = [_to_case(trace) for traces in self._traces.values() for trace in traces if trace.question]
-        super().__init__(paths, model, "imported", lambda: found)
-        if len(self.cases) < len(found):
-            twice = next(name for name, times in Counter(case.item for case in found).items() if times > 1)
-            raise UsageError(f"two traces have the ID {twice!r}. Import their files into separate runs.")
 
-    def entries(self, path: Path) -> Iterable[tuple[int, TraceRecord]]:
-        """Return the traces of a file, by their number."""
-        return enumerate(self._traces[path], 1)
-
-    def match(self, entry: TraceRecord) -> Answer:
-        """Return the answer of a trace."""
-        if not entry.question:
-            raise Unmatched(f"trace {entry.id} has no question")
-        if entry.answer is None:
-            return Answer(_to_case(entry), Completion(outcome="error", error="missing-result: the trace has no answer"))
-        contexts = tuple(Retrieved(id=text[:80], text=text) for text in entry.contexts)
-        completion = Completion(outcome="ok", reply=storable(entry.answer), finish="stop", contexts=contexts)
-        return Answer(_to_case(entry), completion)
+def _match(entry: TraceRecord) -> Answer:
+    if not entry.question:
+        raise Unmatched(f"trace {entry.id} has no question")
+    if entry.answer is None:
+        return Answer(_to_case(entry), Completion(outcome="error", error="missing-result: the trace has no answer"))
+    contexts = tuple(Retrieved(id=text[:80], text=text) for text in entry.contexts)
+    completion = Completion(outcome="ok", reply=storable(entry.answer), finish="stop", contexts=contexts)
+    return Answer(_to_case(entry), completion)
 
 
 def _to_case(trace: TraceRecord) -> Case:

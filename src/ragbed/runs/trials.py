@@ -7,8 +7,8 @@ from typing import Any
 
 import msgspec
 
-from ragbed.runs.store import StoredResult
-from ragbed.schema import Completion, Step
+from ragbed.runs.store import StoredResult, kind_of_error
+from ragbed.schema import Step
 from ragbed.scoring.value import Value
 
 _BILLING = ("cached", "written", "written_1h", "cost", "batch")
@@ -82,8 +82,3 @@ def _to_step(step: Step, *, canonical: bool) -> dict[str, object]:
 def without_billing(usage: dict[str, int] | None) -> dict[str, int] | None:
     """Return usage without the counts that differ between identical runs, e.g. because of the provider's cache."""
     return None if usage is None else {name: count for name, count in usage.items() if name not in _BILLING}
-
-
-def kind_of_error(completion: Completion) -> str | None:
-    """Return the error kind from a result's error (`kind: message`), or None if there is no error."""
-    return None if completion.error is None else completion.error.partition(":")[0]

@@ -18,7 +18,7 @@ from msgspec import Struct, structs
 from ragbed.models.base import Model, is_system, sum_usage
 from ragbed.models.failures import REJECTED
 from ragbed.models.systems import describe_exception
-from ragbed.runs.store import Called
+from ragbed.runs.store import Called, kind_of_error
 from ragbed.schema import Case, Completion, Step
 from ragbed.testbeds.prompts.strategies import Flow, flow_of
 from ragbed.testbeds.search.corpora import SearchCorpus
@@ -160,7 +160,7 @@ async def make_calls(
 
 def starts_over(failed: Completion) -> bool:
     """Return whether a failed case is repeated from its first call, because its last request was rejected as it is."""
-    kind = (failed.error or "").partition(":")[0]
+    kind = kind_of_error(failed)
     return kind == "too-long" or kind in REJECTED
 
 

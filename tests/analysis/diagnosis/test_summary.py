@@ -18,7 +18,7 @@ from ragbed.analysis.diagnosis.summary import (
     shares_of,
 )
 from ragbed.analysis.locale import read_words
-from ragbed.reporting.result_tables import tabulate_errors
+from ragbed.reporting.formats import tabulate_errors
 from tests.cli.typed import type_command
 
 

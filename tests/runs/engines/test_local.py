@@ -110,6 +110,7 @@ def test_workers_end_with_a_parent_that_is_killed() -> None:
 @pytest.mark.parametrize(
     ("words", "told"),
     [
+        (["--engine", "ray"], "--engine ray requires a cluster. Start one with `ray start --head`"),
         (["--engine", "ray", "--cluster", "127.0.0.1:1"], "there is no cluster at 127.0.0.1:1 (Connection refused)"),
         (["--engine", "ray", "--cluster", "ray://head:10001"], "is not the address of a head node"),
         (["--engine", "ray", "--cluster", "127.0.0.1:99999"], "there is no cluster at 127.0.0.1:99999"),

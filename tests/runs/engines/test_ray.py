@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -11,7 +10,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-import ray
 from ray._raylet import GcsClient  # type: ignore[attr-defined]  # compiled
 
 from ragbed import __version__
@@ -236,37 +234,3 @@ def test_the_error_of_a_worker_that_cannot_be_opened_is_shown(
     monkeypatch.chdir(tmp_path)
     done = type_command("run", "-m", "factory/broken:make", *DATA, "--limit", "1", *_on(nodes))
     assert (done.code, "model.bin has 3 layers instead of 4" in done.err) == (1, True), done.err
-
-
-_OWN_CLUSTER = """
-import json, os, ray, psutil
-from ragbed.runs.engines import ReplicaSpec
-from ragbed.runs.engines.ray import RayEngine
-engine = RayEngine(None, ReplicaSpec(), print)
-driver = psutil.Process()
-sockets = [c.laddr.ip for p in [driver, *driver.children(recursive=True)] for c in p.net_connections() if not c.raddr]
-print(json.dumps([ray.get_runtime_context().gcs_address, sockets]), flush=True)
-input()
-engine.close()
-print(json.dumps([os.environ.get("RAY_AUTH_TOKEN"), os.listdir(os.environ["HOME"])]))
-"""
-
-
-@pytest.mark.slow
-def test_without_an_address_a_cluster_is_started_that_only_this_process_reaches(nodes: Nodes, tmp_path: Path) -> None:
-    with subprocess.Popen(
-        [sys.executable, "-c", _OWN_CLUSTER],
-        env=os.environ | {"HOME": str(tmp_path)},
-        text=True,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-    ) as driver:
-        assert driver.stdout is not None
-        address, sockets = json.loads(driver.stdout.readline())
-        with pytest.raises(ray.exceptions.AuthenticationError):
-            GcsClient(address=address)
-        token, home = json.loads(driver.communicate("\n", timeout=60)[0])
-    assert address != nodes.address
-    assert len(sockets) > 4
-    assert set(sockets) <= {"127.0.0.1", "::ffff:127.0.0.1", "::1"}
-    assert (token, home) == (None, []), "the token ends with the cluster"

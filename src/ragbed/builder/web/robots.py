@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from yarl import URL
 
 from ragbed.builder.web.client import Client, FetchFailed, find_redirect, lane_of, refuse_status
-from ragbed.io.http import read_pieces
+from ragbed.io.http import read_start
 
 if TYPE_CHECKING:
     from protego import Protego
@@ -102,11 +102,7 @@ class Robots:
             if 400 <= response.status < 500 and response.status != 429:
                 return _Rules(self._clock() + _VALID_S)
             refuse_status(response)
-            body = bytearray()
-            async for piece in read_pieces(response, _MAX_BYTES):
-                body += piece
-                if len(body) > _MAX_BYTES:
-                    break
+            body = await read_start(response, _MAX_BYTES)
         text = body[:_MAX_BYTES].decode("utf-8", "replace")
         lines = text.lower().splitlines()
         agents = sum(line.lstrip().startswith("user") for line in lines)

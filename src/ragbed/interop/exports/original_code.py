@@ -12,7 +12,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, NamedTuple
+from typing import IO
 
 from ragbed.interop.exports.records_base import ExportedRun, Written
 from ragbed.runs.store import StoredResult
@@ -55,14 +55,8 @@ class _Condition:
 
     def finish(self) -> None:
         self.sink.close()
-        noise = self.case.noise or 0.0
-        rate = original_rate(self.labels, noise)
-        totals = {"all_rate": rate.value, "noise_rate": noise, "tt": rate.hits, "nums": rate.of}
-        if self.case.fake is not None:
-            detected, corrected = original_detection(self.flags), original_correction(self.labels, self.flags)
-            totals |= {"fact_check_rate": detected.value, "correct_rate": corrected.value if corrected.of else 0}
-            totals |= {"fact_tt": detected.hits, "correct_tt": corrected.hits}
-        written = json.dumps(totals, ensure_ascii=False, indent=4)
+        flags = None if self.case.fake is None else self.flags
+        written = json.dumps(original_totals(self.labels, flags, self.case.noise or 0.0), ensure_ascii=False, indent=4)
         self.path.with_name(f"{self.path.stem}_result.json").write_bytes(written.encode())
 
 
@@ -123,30 +117,20 @@ def _rgb_answer(case: Case) -> object:
     return [aliases[0] if len(aliases) == 1 else list(aliases) for aliases in case.answer]
 
 
-class OriginalRate(NamedTuple):
-    """A rate, given as the number of hits and the denominator."""
+def original_totals(labels: Sequence[Sequence[int]], flags: Sequence[bool] | None, noise: float) -> dict[str, float]:
+    """Return the original code's totals: at a noise ratio of 1, refusals are added to the correct answers.
 
-    hits: int
-    of: int
-
-    @property
-    def value(self) -> float | None:
-        """The rate from 0 to 1, or None if the denominator is 0."""
-        return self.hits / self.of if self.of else None
-
-
-def original_rate(labels: Sequence[Sequence[int]], noise: float) -> OriginalRate:
-    """Return the original code's `all_rate`: the share of correct answers, including refusals at noise ratio 1."""
-    hits = [(0 not in label and 1 in label) or (noise == 1 and label[0] == -1) for label in labels]
-    return OriginalRate(sum(hits), len(labels))
-
-
-def original_detection(flags: Sequence[bool]) -> OriginalRate:
-    """Return the original code's `fact_check_rate`: the share of responses that contain the error phrase."""
-    return OriginalRate(sum(flags), len(flags))
-
-
-def original_correction(labels: Sequence[Sequence[int]], flags: Sequence[bool]) -> OriginalRate:
-    """Return the original code's `correct_rate`: the share of correct answers and refusals among flagged responses."""
-    flagged = [label for label, flag in zip(labels, flags, strict=True) if flag]
-    return OriginalRate(sum(0 not in label for label in flagged), len(flagged))
+    Args:
+        labels: The labels of the responses, of which there is at least one.
+        flags: Whether each response contains the error phrase, for counterfactual questions. Of these responses,
+            refusals count as corrected.
+        noise: The noise ratio.
+    """
+    correct = sum((0 not in label and 1 in label) or (noise == 1 and label[0] == -1) for label in labels)
+    totals = {"all_rate": correct / len(labels), "noise_rate": noise, "tt": correct, "nums": len(labels)}
+    if flags is None:
+        return totals
+    flagged = sum(flags)
+    corrected = sum(flag and 0 not in label for label, flag in zip(labels, flags, strict=True))
+    totals |= {"fact_check_rate": flagged / len(flags), "correct_rate": corrected / flagged if flagged else 0}
+    return totals | {"fact_tt": flagged, "correct_tt": corrected}

@@ -108,8 +108,8 @@ class SearchCorpus(Corpus):
             }
         self._lock, self.max_calls = threading.Lock(), 0
         self._index: Index | None = None
-        self._make_index: MakeIndex | None = None
-        self._sentences: Sentences = lambda _: ()
+        self._make_index: MakeIndex  # set by `open`
+        self._sentences: Sentences
 
     @cached_property
     def id(self) -> str:
@@ -132,11 +132,7 @@ class SearchCorpus(Corpus):
 
     @cached_property
     def _own(self) -> list[str]:
-        """The dataset's passages in index order."""
-        texts, size = self.texts(), self.condition.size
-        if size is not None:
-            texts.sort(key=lambda text: passage_id(text) not in self._needed)
-        return texts[:size]
+        return sorted(self.texts(), key=lambda text: passage_id(text) not in self._needed)[: self.condition.size]
 
     @cached_property
     def _bank(self) -> list[str]:
@@ -151,11 +147,9 @@ class SearchCorpus(Corpus):
         return map(self._passage, range(self.condition.size or len(self._own)))
 
     def prepare(self) -> Index:
-        """Return the index, which is built on the first call."""
+        """Return the index, which is built on the first call; `open` must have been called before."""
         with self._lock:
             if self._index is None:
-                if self._make_index is None:
-                    raise RuntimeError("the corpus has not been opened; call `open` first")
                 self._index = self._make_index(self.passages())
             return self._index
 
