@@ -6,7 +6,7 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -172,7 +172,9 @@ def build_init(spec: BuildInitSpec) -> Result:
     found = msgspec.to_builtins(recipe)
     notes = [] if survey is None else [_show_survey(survey)]
     notes += [] if tried is None else _show_trial(tried)
-    notes.append(f"Recipe: {_show_wanted(found)}; generator: {model}.")
+    each = "each of " if len(found["langs"]) > 1 else ""
+    counts = ", ".join(f"{count} {kind}" for kind, count in found["wanted"].items())
+    notes.append(f"Recipe: for {each}{', '.join(found['langs'])}: {counts}; generator: {model}.")
     notes.append(f"Recipe written to {target}. Check it, then run: ragbed build run {target}")
     return Result([], notes, {"path": str(target), "recipe": found, "survey": survey, "trial": tried})
 
@@ -196,13 +198,6 @@ def _show_trial(trial: RecipeTrial) -> list[str]:
         f"{trial.calls:,} model calls."
     )
     return [*lines, trial.loss] if trial.loss else lines
-
-
-def _show_wanted(recipe: Mapping[str, Any]) -> str:
-    """Describe how many items of each kind a recipe requests per language."""
-    each = "each of " if len(recipe["langs"]) > 1 else ""
-    counts = ", ".join(f"{count} {kind}" for kind, count in recipe["wanted"].items())
-    return f"for {each}{', '.join(recipe['langs'])}: {counts}"
 
 
 @takes(QualitySpec)

@@ -240,7 +240,14 @@ def datasets(_: DatasetsSpec) -> Result:
         >>> [row["name"] for row in ragbed.datasets().records() if row["complete"]][:2]
         ['figure1', 'ragbed-mini']
     """
-    rows = [_describe_entry(entry) for entry in CATALOG.values()]
+    rows = list[dict[str, Any]]()
+    for entry in CATALOG.values():
+        here = files_here(entry, data_dir())
+        rows.append(
+            {name: getattr(entry, name) for name in ("name", "about", "licence", "version", "megabytes")}
+            | {"folder": str(entry_folder(entry)), "files": [file.name for file in entry.files]}
+            | {"present": [path.name for path in here], "complete": len(here) == len(entry.files)}
+        )
     shown = [
         {"name": row["name"], "about": row["about"], "licence": row["licence"], "MB": row["megabytes"]}
         | {"files": ", ".join(Path(name).stem for name in row["files"])}
@@ -269,18 +276,3 @@ def entry_folder(entry: CatalogEntry) -> Path:
     """Return the folder that contains an entry's files, or will contain them after the download."""
     here = files_here(entry, data_dir())
     return here[0].parent if here else folder_of(entry, data_dir())
-
-
-def _describe_entry(entry: CatalogEntry) -> dict[str, Any]:
-    here = files_here(entry, data_dir())
-    return {
-        "name": entry.name,
-        "about": entry.about,
-        "licence": entry.licence,
-        "version": entry.version,
-        "megabytes": entry.megabytes,
-        "folder": str(entry_folder(entry)),
-        "files": [file.name for file in entry.files],
-        "present": [path.name for path in here],
-        "complete": len(here) == len(entry.files),
-    }

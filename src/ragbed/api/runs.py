@@ -146,13 +146,13 @@ def run_command(spec: RunCommandSpec) -> Result:
 
 def evaluate(job: Job, shown: Progress, gates: Sequence[str] = (), scorers: Sequence[str] = ()) -> list[ConditionRow]:
     """Run a job, and return the counts for each condition. If it stops early, show how to resume it."""
-    from ragbed.analysis.overview import LiveTable
+    from ragbed.analysis.overview import LiveTable, tabulate_run
     from ragbed.runs.budget import BudgetSpent
     from ragbed.runs.circuit_breaker import CircuitOpen
 
-    table, out = LiveTable(job.folder, scorers), option("out", quoted(job.folder))
+    out = option("out", quoted(job.folder))
     try:
-        execute(replace(job, follower=table), shown.calls)
+        execute(replace(job, follower=LiveTable(job.folder)), shown.calls)
     except (KeyboardInterrupt, Stopped):
         shown.message(f"Stopped. Finished cases are kept. To resume, rerun the same command with {out}")
         raise
@@ -161,7 +161,7 @@ def evaluate(job: Job, shown: Progress, gates: Sequence[str] = (), scorers: Sequ
         if gates:
             shown.message(_UNCHECKED)
         raise
-    return table.finish()
+    return tabulate_run(job.folder, scorers)
 
 
 def _describe(spec: RunCommandSpec, job: Job, cells: Sequence[ConditionRow]) -> Result:

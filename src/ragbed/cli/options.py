@@ -6,8 +6,7 @@ import inspect
 import os
 import re
 import sys
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import fields
 from functools import cached_property
 from importlib import import_module
@@ -178,8 +177,11 @@ class Command(click.Command):
 
     def invoke(self, ctx: click.Context) -> Any:  # noqa: ANN401 - as in click
         """Run the command; until it ends, messages name options as the command line does."""
-        with _speaking(CommandLine(ctx)):
+        token = INTERFACE.set(CommandLine(ctx))
+        try:
             return super().invoke(ctx)
+        finally:
+            INTERFACE.reset(token)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options group by group, with `--help` last."""
@@ -192,15 +194,6 @@ class Command(click.Command):
             if record is not None and (shows_all or not is_rare):
                 sections[OUTPUT if opt is None else opt.group].append(record)
         write_sections(formatter, sections)
-
-
-@contextmanager
-def _speaking(interface: Interface) -> Iterator[None]:
-    token = INTERFACE.set(interface)
-    try:
-        yield
-    finally:
-        INTERFACE.reset(token)
 
 
 def write_sections(formatter: click.HelpFormatter, sections: Mapping[str, Records]) -> None:
