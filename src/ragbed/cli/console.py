@@ -58,7 +58,7 @@ def _plain(value: object) -> object:
 
 
 def open_console_progress() -> Progress:
-    """Return the display of progress on standard error: bars on a terminal, lines from time to time elsewhere."""
+    """Return the display of progress on standard error: bars on a terminal, periodic lines elsewhere."""
     from ragbed.api.progress import Lines, TerminalBars
 
     return TerminalBars(say=say) if sys.stderr.isatty() else Lines(say)

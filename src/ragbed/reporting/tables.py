@@ -249,7 +249,7 @@ _STRATEGIES = (
     *_columns("counterfactual_rate counterfactual_gain"),
     *_columns("calls tokens_in tokens_out seconds", is_share=False),
 )
-# Values at which a measure of an own RAG system says nothing: all its passages are reported, and none is false.
+# Values at which a measure in the own-rag testbed says nothing: all passages are reported, and none is false.
 _USUAL = {"retrieval_told": 1.0, "retrieved_contradicts": 0.0}
 _OWN_RAG = _columns(
     "accuracy corpus_change false_refusal retrieval_recall mrr retrieved_distracts retrieved_contradicts "
