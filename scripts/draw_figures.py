@@ -8,7 +8,7 @@ from importlib.resources import files
 
 from ragbed.builder.pipeline import STEPS
 from ragbed.data.catalog import open_data
-from ragbed.reporting.pages.charts.layout import WIDTH, Chart, Grid, measure, sheet
+from ragbed.reporting.pages.charts import WIDTH, Chart, measure, sheet
 from ragbed.reporting.pages.markup import Node, el
 from ragbed.schema import Case, Lang
 from ragbed.testbeds import TESTBEDS
@@ -94,7 +94,7 @@ def _draw_abilities(lang: Lang) -> Chart:
         top += height + 8
     title = "Figure 1: four abilities" if lang == "en" else "图1：四种能力"
     description = "For each ability a question, two documents and the expected reply."
-    return Chart(f"figure1-{lang}", title, description, sheet(title, description, top + 2, marks), Grid((), ()))
+    return Chart(f"figure1-{lang}", title, description, sheet(title, description, top + 2, marks))
 
 
 def _cases(dataset: object, name: str, lang: Lang) -> Iterator[Case]:
@@ -190,7 +190,7 @@ def _draw_pipeline() -> Chart:
     legend = el("text", "calls a model", class_="note", x=WIDTH - 90, y=height - 22)
     marks += [el("circle", class_="s1", cx=WIDTH - 100, cy=height - 26, r=5), legend]
     title, description = "Figure 2: the steps of ragbed build", "Each step makes a file from those before it."
-    return Chart("figure2", title, description, sheet(title, description, height, marks), Grid((), ()))
+    return Chart("figure2", title, description, sheet(title, description, height, marks))
 
 
 def _arrow(x: float, y: float, *, last: bool) -> Node:

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from ragbed.analysis.locale import read_words
 from ragbed.reporting.figures import make_figures
-from ragbed.reporting.pages.charts.layout import PICTURES
+from ragbed.reporting.pages.charts import PICTURES
 from study import MODELS, RESULTS, ROOT
 from study.outcomes import Outcomes, read_outcomes, short
 from study.tables import BLOCKS

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import pytest
 from msgspec.structs import replace
 
@@ -10,7 +12,7 @@ from tests.runs.harness import make_case
 from tests.ui.viewer.runs import final_case, said
 
 
-def stretches(text: str, spans: list[TextSpan], kind: str) -> list[str]:
+def stretches(text: str, spans: Iterable[TextSpan], kind: str) -> list[str]:
     return [text[span.start : span.end] for span in spans if span.kind == kind]
 
 

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 import ragbed
 from ragbed.analysis.locale import read_words
 from ragbed.analysis.run_cells import conditions_in
-from ragbed.reporting.result_tables import tabulate_decisions
+from ragbed.reporting.formats import tabulate_decisions
 from ragbed.runs.decided import DecidedInterval, LastInterval, keep_decided, read_conditions
 from ragbed.runs.store import open_store
 from ragbed.scoring.version import SCORER_VERSION

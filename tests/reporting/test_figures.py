@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -50,11 +51,11 @@ def test_figures_have_known_values(run: Path) -> None:
         chart.name.partition("-")[0]: chart
         for chart in make_figures(read_report_cells([run], ("robust",)), "robust", read_words("en"))
     }
-    ratio, *slots = next(row for row in charts["position"].grid.rows if row[0] == "scripted/last-doc, noise 0.8")
+    ratio, *slots = next(row for row in charts["position"].rows if row[0] == "scripted/last-doc, noise 0.8")
     assert slots == ["0.0", "0.0", "0.0", "0.0", "100.0"], ratio
-    believes = next(row for row in charts["counterfactual"].grid.rows if row[0] == "scripted/gullible")
-    assert believes[charts["counterfactual"].grid.columns.index("misled")] == "100.0"
-    for row in charts["abstention"].grid.rows:
+    believes = next(row for row in charts["counterfactual"].rows if row[0] == "scripted/gullible")
+    assert believes[charts["counterfactual"].columns.index("misled")] == "100.0"
+    for row in charts["abstention"].rows:
         assert sum(map(float, row[1:-1])) == pytest.approx(100, abs=0.3)
 
 
@@ -106,9 +107,9 @@ _LINE = f'{{"case": "{_CASE}", "model": "m", "repeat": 0, "lang": "en", "types":
 def test_diagnoses_are_read_beside_the_run_and_drawn_with_the_unclassified(tmp_path: Path) -> None:
     _diagnose(tmp_path, *(_LINE % types for types in ('["E2", "E3"]', '["E2"]', "[]", "[]")))
     (chart,) = draw_error_types(read_diagnoses([tmp_path]), read_words("en"))
-    assert [row[0] for row in chart.grid.rows] == ["E2 Evidence uncertainty", "E3 Concept confusion", "Unclassified"]
-    assert chart.grid.columns == ("cause", "m (n = 4)")
-    assert [row[1] for row in chart.grid.rows] == ["50.0", "25.0", "50.0"]
+    assert [row[0] for row in chart.rows] == ["E2 Evidence uncertainty", "E3 Concept confusion", "Unclassified"]
+    assert chart.columns == ["cause", "m (n = 4)"]
+    assert [row[1] for row in chart.rows] == ["50.0", "25.0", "50.0"]
 
 
 @pytest.mark.parametrize("line", ["{}", '{"case": "x", "model": "m", "types": []}', "nonsense"])
@@ -128,9 +129,9 @@ def _trial(
     return Trial(item=item, testbed=testbed, noise=noise, k=k, outcome=outcome, scores=told, **group)
 
 
-def _rows(trials: list[Trial], kind: str) -> list[tuple[str, ...]]:
+def _rows(trials: list[Trial], kind: str) -> list[Sequence[str]]:
     charts = make_figures(list(measure(group_rows(trials), ["robust"])), "robust", read_words("en"))
-    return [row for chart in charts if chart.name.startswith(kind) for row in chart.grid.rows]
+    return [row for chart in charts if chart.name.startswith(kind) for row in chart.rows]
 
 
 def test_conditions_without_results_are_not_drawn() -> None:
@@ -138,7 +139,7 @@ def test_conditions_without_results_are_not_drawn() -> None:
     trials += [_trial(item, "noise", 0.0, "infeasible") for item in "ab"]
     assert _rows([*trials, _trial("a", "closed-book", None)], "abstention") == []
     trials += [_trial(item, "noise", 0.2, correct=item == "a") for item in "ab"]
-    assert _rows(trials, "abstention") == [("m, answer in the documents, noise 0.2", "0.0", "50.0", "50.0", "0.0", "2")]
+    assert _rows(trials, "abstention") == [["m, answer in the documents, noise 0.2", "0.0", "50.0", "50.0", "0.0", "2"]]
 
 
 def test_filtered_calls_are_drawn_as_cases_without_a_complete_response(tmp_path: Path) -> None:
@@ -146,5 +147,5 @@ def test_filtered_calls_are_drawn_as_cases_without_a_complete_response(tmp_path:
     cases = [replace(make_case(number), **rejection) for number in range(4)]
     write_run(tmp_path / "run", cases, {"made/up": [Completion(outcome="filtered"), *[said("no idea")] * 3]})
     (chart,) = make_figures(read_report_cells([tmp_path / "run"], ["robust"]), "robust", read_words("en"))
-    (row,) = chart.grid.rows
+    (row,) = chart.rows
     assert row[-2] == "25.0"

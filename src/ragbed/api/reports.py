@@ -41,7 +41,7 @@ def report(spec: ReportSpec) -> Result:
         >>> result.records()[0]["n"]
         5
     """
-    from ragbed.reporting.pages.charts.layout import PICTURES
+    from ragbed.reporting.pages.charts import PICTURES
     from ragbed.ui.viewer.find_runs import need_runs, runs_in
 
     if spec.disagreements is not None:
@@ -83,7 +83,7 @@ def _check_scorer(folder: Path, *, rescore: bool) -> Iterator[str]:
 
 def _write(named: Sequence[Path], folders: Sequence[Path], spec: ReportSpec) -> Result:
     from ragbed.reporting.formats import FORMATS
-    from ragbed.reporting.pages.charts.layout import PICTURES
+    from ragbed.reporting.pages.charts import PICTURES
     from ragbed.runs.display_names import read_row_names
     from ragbed.ui.viewer.find_runs import need_runs
 
@@ -115,7 +115,8 @@ def _write(named: Sequence[Path], folders: Sequence[Path], spec: ReportSpec) -> 
         return Result([text.removesuffix("\n")], notes, values, main=cells)
     parts, explanations = describe_report(made)
     if made.errors:
-        explanations.append(_EXAMPLES.format(quoted(folders[0]), made.errors[0].type.name, option("format", "html")))
+        first = next(iter(made.errors.values()))[0].name
+        explanations.append(_EXAMPLES.format(quoted(folders[0]), first, option("format", "html")))
     return Result(parts, [*notes, *explanations], values, main=cells)
 
 
@@ -261,7 +262,7 @@ def write_report_page(
 def _draw(report: Report, ending: str, locale: Lang, folder: Path) -> list[Path]:
     from ragbed.analysis.locale import read_words
     from ragbed.reporting.figures import draw_error_types, make_figures
-    from ragbed.reporting.pages.charts.layout import PICTURES
+    from ragbed.reporting.pages.charts import PICTURES
 
     words, paths = read_words(locale), []
     make_folder(folder)
@@ -274,7 +275,7 @@ def _draw(report: Report, ending: str, locale: Lang, folder: Path) -> list[Path]
 def _write_site(runs: Mapping[str, Path], scorer: str, locale: Lang | None, site: Path) -> Result:
     """Write a leaderboard of all runs, with a report on each of them."""
     from ragbed.reporting.html import SiteEntry, write_board
-    from ragbed.reporting.pages.charts.layout import safe_name
+    from ragbed.reporting.pages.charts import safe_name
     from ragbed.runs.display_names import read_row_names
 
     models, index = read_row_names(list(runs.values())), site / "index.html"

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from msgspec import structs
 
@@ -17,7 +17,6 @@ from ragbed.api.progress import Progress, open_progress
 from ragbed.api.results import Run, only_path, run_folders, several
 from ragbed.api.spec import LayoutOptions
 from ragbed.api.specification import check_path, fields_of, takes
-from ragbed.data.output import BinarySink
 from ragbed.errors import NoSuchFile, UnknownName, UsageError, option, refuse_unused
 from ragbed.reporting.table import Result, Table, compact
 from ragbed.text import counted
@@ -79,7 +78,7 @@ def _refuse(spec: LayoutOptions, names: Iterable[str], reason: str) -> None:
         refuse_unused(name, reason)
 
 
-def _need_place(spec: ExportSpec) -> Path | BinarySink:
+def _need_place(spec: ExportSpec) -> Path | IO[bytes]:
     if spec.out is None:
         raise UsageError(f"{option('to', spec.to)} requires an output file or folder. Add {option('out', 'PATH')}.")
     return check_path("out", spec.out) if isinstance(spec.out, str | Path) else spec.out

@@ -6,27 +6,15 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from io import TextIOBase
 from pathlib import Path
-from typing import IO, Protocol, cast, runtime_checkable
+from typing import IO
 
 from ragbed.data import Dataset
 from ragbed.errors import UsageError, option
 from ragbed.io.jsonl import write_whole
 
 
-@runtime_checkable
-class BinarySink(Protocol):
-    """An open binary file, e.g. `sys.stdout.buffer`."""
-
-    def write(self, data: bytes, /) -> int:
-        """Write bytes."""
-        ...
-
-    def flush(self) -> None:
-        """Flush buffered data."""
-
-
 @contextmanager
-def open_output(output: Path | BinarySink, datasets: Sequence[Dataset]) -> Iterator[IO[bytes]]:
+def open_output(output: Path | IO[bytes], datasets: Sequence[Dataset]) -> Iterator[IO[bytes]]:
     """Open an output file that appears at its path only once it is complete, or use a file that is already open.
 
     Raises:
@@ -37,8 +25,8 @@ def open_output(output: Path | BinarySink, datasets: Sequence[Dataset]) -> Itera
             f"{option('out')} is a file in text mode. Open it in binary mode, e.g. open('cases.jsonl', 'wb'), or pass "
             "its path."
         )
-    if isinstance(output, BinarySink):
-        yield cast("IO[bytes]", output)
+    if not isinstance(output, Path):
+        yield output
         output.flush()
         return
     if any(output.resolve() == dataset.path.resolve() for dataset in datasets):

@@ -13,7 +13,7 @@ from typing import IO
 import msgspec
 
 from ragbed.data import FORMATS, Dataset
-from ragbed.data.output import BinarySink, open_output
+from ragbed.data.output import open_output
 from ragbed.errors import UnknownName, UsageError, option, refuse_unused
 from ragbed.interop.exports import archive, corpora, harness_tasks, hf, original_code, parquet
 from ragbed.interop.exports.frozen import Layout
@@ -48,7 +48,7 @@ RUN_FOLDERS: dict[str, Callable[[ExportedRun, Path], Written]] = {"rgb": origina
 
 
 def export_run(
-    folder: Path, to: str, place: Path | BinarySink, model: str | None, scorer: str | None, *, canonical: bool
+    folder: Path, to: str, place: Path | IO[bytes], model: str | None, scorer: str | None, *, canonical: bool
 ) -> Written:
     """Export a run, or only the trials of one of its models, with the scores of a scorer that is not built in."""
     if to not in {*RUN_FILES, *RUN_FOLDERS}:
@@ -64,7 +64,7 @@ def export_run(
             return RUN_FILES[to](run, sink)
 
 
-def _need_folder(to: str, place: Path | BinarySink) -> Path:
+def _need_folder(to: str, place: Path | IO[bytes]) -> Path:
     if not isinstance(place, Path):
         raise UsageError(f"{option('to', to)} writes several files. Use the path of a new folder.")
     return place
@@ -82,7 +82,7 @@ def is_item_format(to: str) -> bool:
 
 
 def export_items(
-    datasets: Sequence[Dataset], to: str, place: Path | BinarySink, layout_options: Sequence[str]
+    datasets: Sequence[Dataset], to: str, place: Path | IO[bytes], layout_options: Sequence[str]
 ) -> Written:
     """Export the items of one dataset.
 
@@ -115,7 +115,7 @@ def count_cases(layout: Layout) -> Written:
     return written
 
 
-def export_cases(layout: Layout, to: str, place: Path | BinarySink) -> Written:
+def export_cases(layout: Layout, to: str, place: Path | IO[bytes]) -> Written:
     """Export test cases: as lines, which include infeasible cases, or as a folder of another tool."""
     if to in DATA_FOLDERS:
         if to != "corpora":

@@ -12,9 +12,10 @@ from functools import lru_cache
 from itertools import pairwise
 
 from msgspec import Struct
+from msgspec.structs import asdict
 
 from ragbed.runs.store import StoredResult
-from ragbed.schema import Answer, Case, Completion, Lang, Message, Retrieved, Served, Step
+from ragbed.schema import Case, Completion, Document, Lang
 from ragbed.scoring import score_and_explain, without_credit
 from ragbed.scoring.robust.gold import Gold, prepare
 from ragbed.scoring.robust.match import FoldedResponse, drop_contained, find_mentions
@@ -81,85 +82,44 @@ class TextSpan(Struct, frozen=True, omit_defaults=True):
     title: str | None = None
 
 
-class ShownDocument(Struct, frozen=True, omit_defaults=True):
-    """A document in a case."""
+class ShownDocument(Document, frozen=True, kw_only=True):
+    """A document of a case with the spans that contain an answer."""
 
-    text: str
-    stance: str | None
-    kind: str
-    spans: list[TextSpan]
-    item: str | None = None
+    spans: tuple[TextSpan, ...]
 
 
-class ShownTrial(Struct, frozen=True, omit_defaults=True, kw_only=True):
+class ShownCase(Case, frozen=True, kw_only=True):
+    """A case with the answers highlighted in its documents."""
+
+    documents: tuple[ShownDocument, ...]
+
+
+class ShownTrial(Completion, frozen=True, kw_only=True):
     """A response and its scores.
 
     `verdict` is from the robust scorer, and `scores` has all scorers. `spans` are highlighted in the response, and
     `predicted` has, for each document, the spans that the response repeats. `retrieved` is None unless an end-to-end
-    system reports what it retrieved. `steps` are the calls made by a prompting strategy or the turns of an episode, and
-    `search_errors` are the errors in an episode.
+    system reports what it retrieved. `search_errors` are the errors in an episode.
     """
 
     model: str
     repeat: int
-    outcome: str
-    reply: str | None
-    error: str | None
-    reasoning: str | None
-    finish: str | None
-    usage: dict[str, int] | None
-    latency_s: float | None
-    attempts: int
     cached: bool
     verdict: str | None
     scores: dict[str, Value] | None
     spans: list[TextSpan]
     predicted: list[list[TextSpan]]
-    retrieved: tuple[Retrieved, ...] | None = None
-    steps: tuple[Step, ...] = ()
     search_errors: tuple[str, ...] = ()
-    max_tokens: int | None = None
-    served: Served | None = None
 
 
 _KINDS = {"answer": "gold", "fake": "fake"}  # types of spans by the first part of the rule; all others are cues
-_OF_COMPLETION = set(ShownTrial.__struct_fields__) & set(Completion.__struct_fields__)
-
-
-class ShownCase(Struct, frozen=True, omit_defaults=True, kw_only=True):
-    """A case and its item. In a minimal pair, `dial` names the perturbation, and `twin` is the paired item."""
-
-    case: str
-    data: str
-    item: str
-    lang: Lang
-    testbed: str
-    noise: float | None
-    noise_real: float | None
-    k: int
-    true_ratio: float
-    arm: str
-    profile: str
-    seed: int
-    expect: str
-    question: str
-    answer: Answer
-    fake: Answer | None
-    documents: list[ShownDocument]
-    messages: tuple[Message, ...]
-    dial: str | None = None
-    twin: str | None = None
 
 
 def show_case(case: Case) -> ShownCase:
     """Return a case with the answers highlighted in its documents."""
     gold = prepare(case.question, case.answer, case.fake, case.lang)
-    documents = [
-        ShownDocument(one.text, one.stance, one.kind, [*_answers_in(one.text, gold, case.lang)], one.item)
-        for one in case.documents
-    ]
-    rest = {name: getattr(case, name) for name in ShownCase.__struct_fields__ if name != "documents"}
-    return ShownCase(documents=documents, **rest)
+    documents = [ShownDocument(**asdict(one), spans=_answers_in(one.text, gold, case.lang)) for one in case.documents]
+    return ShownCase(**asdict(case) | {"documents": tuple(documents)})
 
 
 def show_trial(stored: StoredResult) -> ShownTrial:
@@ -170,19 +130,17 @@ def show_trial(stored: StoredResult) -> ShownTrial:
     scores, findings = score_and_explain(case, reply) if has_response else (None, [])
     if scores is not None and completion.outcome == "truncated":
         scores = without_credit(scores)
-    same = {name: getattr(completion, name) for name in _OF_COMPLETION}
-    same["retrieved"] = completion.contexts if completion.retrieved is None else completion.retrieved
+    kinds = [(one, _KINDS.get(one.rule.partition(".")[0], "cue")) for one in findings]
+    retrieved = completion.contexts if completion.retrieved is None else completion.retrieved
     return ShownTrial(
+        **asdict(completion) | {"retrieved": retrieved, "contexts": None, "citations": None},
         model=stored.model,
         repeat=stored.repeat,
         cached=stored.cached > 0,
         verdict=None if scores is None else str(scores["verdict"]),
         scores=scores,
         spans=[
-            *(
-                TextSpan(one.start, one.end, _KINDS.get(one.rule.partition(".")[0], "cue"), one.rule)
-                for one in findings
-            ),
+            *(TextSpan(one.start, one.end, kind, one.rule) for one, kind in kinds),
             *_find_unsupported(case, reply),
         ],
         predicted=[
@@ -190,7 +148,6 @@ def show_trial(stored: StoredResult) -> ShownTrial:
             for one in case.documents
         ],
         search_errors=_search_errors(stored, scores or {}),
-        **same,
     )
 
 

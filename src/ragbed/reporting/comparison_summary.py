@@ -71,10 +71,9 @@ def summarise(first: Side, second: Side, rows: Sequence[Comparison], min_drop: f
 
 def state(summaries: Sequence[Summary]) -> list[str]:
     """Return sentences about significant differences, and about comparisons without a significant difference."""
-    places = {one.comparison.condition: _name(one, summaries) for one in summaries}
     sentences, same = [], []
     for one in summaries:
-        name = places[one.comparison.condition]
+        name = _name(one.comparison.condition, [other.comparison.condition for other in summaries])
         if one.comparison.adjusted < ALPHA:
             ratios = _ratios(one.rows)
             sentences.append(_difference(one.comparison, f"{name} ({ratios})" if ratios else name))
@@ -110,10 +109,8 @@ def _numbers(row: Comparison, *, with_p: bool) -> str:
     return f"{value} points, 95% interval {low} to {high}, {p}{counted(row.n, 'question')}"
 
 
-def _name(one: Summary, among: Sequence[Summary]) -> str:
-    """Return a unique name for a comparison."""
-    condition = one.comparison.condition
-    others = [other.comparison.condition for other in among]
+def _name(condition: ComparedCondition, others: Sequence[ComparedCondition]) -> str:
+    """Return a unique name for a condition among others."""
     name = _ABILITIES.get(condition.testbed, condition.testbed)
     if len({other.data for other in others}) > 1:
         name += f" in {condition.data}"

@@ -10,9 +10,17 @@ from ragbed.analysis.diagnosis.summary import UNCLASSIFIED, RunDiagnosis, shares
 from ragbed.analysis.locale import Locale
 from ragbed.analysis.metrics.cells import Cell
 from ragbed.analysis.metrics.knowledge import PRIORS
-from ragbed.reporting.pages.charts.curves import CurvePoint, Series, curves
-from ragbed.reporting.pages.charts.layout import Chart, ChartTexts, safe_name
-from ragbed.reporting.pages.charts.rows import ChartRow, StackSegment, heat, stacks
+from ragbed.reporting.pages.charts import (
+    Chart,
+    ChartRow,
+    ChartTexts,
+    Series,
+    StackSegment,
+    curves,
+    heat,
+    safe_name,
+    stacks,
+)
 from ragbed.reporting.table import group_by
 from ragbed.reporting.tables import tell_condition
 from ragbed.schema import Estimate
@@ -37,7 +45,7 @@ class Panel(NamedTuple):
 
 def make_figures(cells: Sequence[Cell], scorer: str, words: Locale) -> list[Chart]:
     """Return all figures that can be drawn from a scorer's cells, ordered by ability."""
-    shown = [cell for cell in cells if cell.scorer == scorer and cell.scope == "all"]
+    shown = [cell for cell in cells if (cell.scorer, cell.scope) == (scorer, "all")]
     return [
         *_curves(shown, "noise", words),
         *_abstention(shown, words),
@@ -92,9 +100,8 @@ def _curves(cells: Sequence[Cell], table: str, words: Locale) -> Iterator[Chart]
     for panel, models in _panels(cells, table).items():
         series = []
         for model, own in models.items():
-            points, level = _points(own, "accuracy", "noise"), closed.get(own[0].key)
-            if points:
-                series.append(Series(model, points, None if level is None else _point(0.0, level)))
+            if points := _points(own, "accuracy", "noise"):
+                series.append(Series(model, points, closed.get(own[0].key)))
         if any(len(one.points) > 1 for one in series):  # A single point is shown only in the tables.
             names = {"across": "noise_ratio", "up": "accuracy", "level": "closed_book"}
             axes = {axis: words(f"figures.{name}") for axis, name in names.items()}
@@ -109,10 +116,11 @@ def _abstention(cells: Sequence[Cell], words: Locale) -> Iterator[Chart]:
     for panel, models in _panels(cells, "rejection").items():
         rows = []
         for model, own in models.items():
-            ratio, lowest = next(iter(_by_noise(_known(noise.get(panel, {}).get(model, []))).items()), (0.0, []))
+            known = (cell for cell in noise.get(panel, {}).get(model, []) if cell.estimate.value is not None)
+            ratio, lowest = next(iter(_by_noise(known).items()), (0.0, []))
             with_answer = words("figures.abstention.some", noise=f"{ratio:g}")
             for note, found, refusal, accuracy in (
-                (words("figures.abstention.none"), _known(own), "refusal_recall", "correct_without_evidence"),
+                (words("figures.abstention.none"), own, "refusal_recall", "correct_without_evidence"),
                 (with_answer, lowest, "false_refusal", "accuracy"),
             ):
                 refused, right = _first(found, refusal), _first(found, accuracy)
@@ -141,7 +149,7 @@ def _counterfactual(cells: Sequence[Cell], words: Locale) -> Iterator[Chart]:
         rows = []
         for model, own in models.items():
             false = [cell for cell in own if not cell.place.get("correct") and not cell.place.get("noise")]
-            found = [one for metric in metrics if (one := _first(false, metric)) is not None and one.value is not None]
+            found = [one for metric in metrics if (one := _first(false, metric)) is not None]
             if len(found) == len(metrics):
                 shares = [one.value or 0.0 for one in found]
                 rows.append(ChartRow(model, (*shares, max(0.0, 1 - sum(shares))), n=found[0].n))
@@ -165,28 +173,25 @@ def _dose_response(cells: Sequence[Cell], words: Locale) -> Iterator[Chart]:
 
 def _length(cells: Sequence[Cell], words: Locale) -> Iterator[Chart]:
     """Plot accuracy against the number of documents on a logarithmic scale."""
-    panels: dict[Panel, dict[str, list[Cell]]] = {}
-    for cell in cells:
-        if cell.table == "length" and cell.place.get("k") is not None:
-            panel, arm = Panel(cell.key.data, cell.key.lang, cell.key.profile, 0, True), cell.place.get("arm")
-            name = cell.key.model
-            if arm is not None:
-                setting = tell_condition("setting", arm, words)
-                name = words("figures.length.condition", model=name, distractors=setting)
-            panels.setdefault(panel, {}).setdefault(name, []).append(cell)
-    for panel, conditions in panels.items():
-        found = {name: _points(own, "accuracy", "k") for name, own in conditions.items()}
-        series = [Series(name, points) for name, points in found.items() if len(points) > 1]
-        if series:
-            axes = {"across": words("figures.length.number"), "up": words("figures.accuracy")}
-            yield curves(_name("length", panel), _texts(words, "length", panel, **axes), series, is_log=True)
+    panels: dict[Panel, list[Series]] = {}
+    of_length = (cell for cell in cells if cell.table == "length")
+    for (key, arm), own in group_by(of_length, lambda cell: (cell.key, cell.place.get("arm"))).items():
+        name = key.model
+        if arm is not None:
+            setting = tell_condition("setting", arm, words)
+            name = words("figures.length.condition", model=name, distractors=setting)
+        if len(points := _points(own, "accuracy", "k")) > 1:
+            panels.setdefault(Panel(key.data, key.lang, key.profile, 0, True), []).append(Series(name, points))
+    for panel, series in panels.items():
+        axes = {"across": words("figures.length.number"), "up": words("figures.accuracy")}
+        yield curves(_name("length", panel), _texts(words, "length", panel, **axes), series, is_log=True)
 
 
 def _position(cells: Sequence[Cell], words: Locale) -> Iterator[Chart]:
     for panel, models in _panels(cells, "position").items():
         rows = []
         for model, own in models.items():
-            for ratio, here in _by_noise(_of(own, "accuracy_by_slot")).items():
+            for ratio, here in _by_noise(cell for cell in own if cell.estimate.metric == "accuracy_by_slot").items():
                 by_slot = {cell.place.get("slot"): cell.estimate.value for cell in here}
                 note = words("figures.at_noise", noise=f"{ratio:.3g}")
                 rows.append(ChartRow(model, [by_slot.get(slot) for slot in range(panel.k)], note))
@@ -196,26 +201,17 @@ def _position(cells: Sequence[Cell], words: Locale) -> Iterator[Chart]:
             yield heat(_name("position", panel), texts, columns, rows)
 
 
-def _points(cells: Iterable[Cell], metric: str, axis: Literal["noise", "correct", "k"]) -> tuple[CurvePoint, ...]:
-    """Return the known values of a metric as points in the order of their positions on the x-axis."""
-    return tuple(sorted(_point(cell.place.get(axis), cell.estimate) for cell in _known(_of(cells, metric))))
-
-
-def _point(at: float | None, estimate: Estimate) -> CurvePoint:
-    return CurvePoint(at or 0.0, estimate.value, estimate.low, estimate.high, estimate.n)
-
-
-def _of(cells: Iterable[Cell], metric: str) -> list[Cell]:
-    return [cell for cell in cells if cell.estimate.metric == metric]
+def _points(cells: Iterable[Cell], metric: str, axis: Literal["noise", "correct", "k"]) -> dict[float, Estimate]:
+    """Return the values of a metric by their positions on the x-axis, in order."""
+    found = [cell for cell in cells if cell.estimate.metric == metric and cell.estimate.value is not None]
+    points = {cell.place.get(axis) or 0.0: cell.estimate for cell in found}
+    return dict(sorted(points.items(), key=lambda point: point[0]))
 
 
 def _first(cells: Iterable[Cell], metric: str) -> Estimate | None:
-    return next((cell.estimate for cell in cells if cell.estimate.metric == metric), None)
-
-
-def _known(cells: Iterable[Cell]) -> list[Cell]:
-    """Return the cells with a value. Cells without feasible cases have none."""
-    return [cell for cell in cells if cell.estimate.value is not None]
+    """Return the first known value of a metric. Cells without feasible cases have none."""
+    found = (cell.estimate for cell in cells if cell.estimate.metric == metric)
+    return next((one for one in found if one.value is not None), None)
 
 
 def _by_noise(cells: Iterable[Cell]) -> dict[float, list[Cell]]:

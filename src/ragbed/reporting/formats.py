@@ -5,14 +5,17 @@ To add a format, write a function that converts a `Report` to text, and register
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
+from ragbed.analysis.diagnosis.summary import UNCLASSIFIED, ErrorTypes
 from ragbed.analysis.locale import Locale, read_words
-from ragbed.reporting.result_tables import tabulate_decisions, tabulate_errors
+from ragbed.reporting.numbers import show_interval, show_number
 from ragbed.reporting.summary import group_findings, summarise
 from ragbed.reporting.table import Table, escape_markdown, write_csv, write_json, write_markdown
-from ragbed.reporting.tables import Report
+from ragbed.reporting.tables import PLACE, Report
+from ragbed.runs.decided import DecidedInterval
+from ragbed.scoring.version import SCORER_VERSION
 
 
 class ReportText(NamedTuple):
@@ -37,6 +40,61 @@ def arrange(report: Report, words: Locale) -> Iterator[ReportText | Table]:
     yield from (ReportText(words(f"page.{note}"), is_note=True) for note in report.table_notes)
     if report.errors:
         yield tabulate_errors(report.errors, words)
+
+
+def tabulate_decisions(conditions: Iterable[DecidedInterval], names: Mapping[str, str], words: Locale) -> Table:
+    """Return one row per condition and cell, with the confidence intervals at decision time and over all responses."""
+    rows = []
+    for one in conditions:
+        is_decided = one.state == "decided"
+        last = None if one.last is None else _interval(one.last.low, one.last.high, one.last.questions, words)
+        outcome = words(f"decisions.{one.conclusion or 'decided'}" if is_decided else "decisions.inconclusive")
+        if one.scorer != SCORER_VERSION:
+            outcome = words("decisions.other_scorer", outcome=outcome)
+        cells = {
+            "model": names.get(one.model, one.model),
+            "condition": one.condition or "–",
+            "measures": _measured(one),
+            "outcome": outcome,
+            "at_decision": _interval(one.low, one.high, one.questions, words) if is_decided else "–",
+            "last": "–" if one.last is None else f"{show_number(one.last.value)} {last}",
+        }
+        rows.append({words(f"decisions.{name}"): cell for name, cell in cells.items()})
+    return Table(rows, words("decisions.heading"))
+
+
+def _interval(low: float, high: float, questions: int, words: Locale) -> str:
+    bounds = f"[{show_number(low)}, {show_number(high)}]"
+    return words("decisions.interval", bounds=bounds, questions=f"{questions:,}") if questions else bounds
+
+
+def _measured(one: DecidedInterval) -> str:
+    """Return the cell's metric and condition, e.g. `noise.accuracy, en_refine, en, noise 0.8`."""
+    metric = f"{one.table}.{one.metric}"
+    shown = {name: one.place.get(name) for name in PLACE}
+    named = [
+        str(value) if name in ("data", "lang", "profile", "arm") else f"{name} {value:.3g}"
+        for name, value in shown.items()
+        if value not in (None, "") and (name, value) != ("correct", 0)
+    ]
+    return ", ".join([metric, *named])
+
+
+def tabulate_errors(types: ErrorTypes, words: Locale) -> Table:
+    """Return one row per error type, numbered like the paper's Tables 2, 4 and 6."""
+    names, shown = words.section("errors"), []
+    for (table, model, data), found in types.items():
+        for name, _, wrong, interval in found:
+            cells = {
+                "table": str(table),
+                "model": model,
+                "data": data,
+                "type": names[name] if name == UNCLASSIFIED else f"{name} {names[name]}",
+                "share": str(show_interval(interval.defined) or "–"),
+                "wrong": str(wrong),
+            }
+            shown.append({words(f"error_table.{key}"): cell for key, cell in cells.items()})
+    return Table(shown, words("error_table.heading"), notes=[words("error_table.note")])
 
 
 def _write_markdown(report: Report) -> str:

@@ -65,16 +65,20 @@ def show_interval(bounds: Sequence[float | None], scale: int = 100, *, is_signed
     return Shown(shown[0], f"[{', '.join(shown[1:])}]" if len(shown) > 2 else "", number=value)
 
 
+def percent(value: float | None, digits: int = 0) -> str:
+    """Return a share as a percentage, or a dash if there is no share."""
+    return "–" if value is None else f"{round(100 * value, digits) + 0.0:.{digits}f}"
+
+
 def show_number(number: float | None, column: TableColumn | None = None) -> str:
     """Return a number in its column's unit, or an empty string for None."""
     if number is None:
         return ""
-    if column is not None and column.metric.startswith(("cost", "dollars")):  # Many amounts are below one cent.
+    if column is None or column.is_share:
+        return percent(number, 1)
+    if column.metric.startswith(("cost", "dollars")):  # Many amounts are below one cent.
         return f"{number:.2f}" if number >= 1 else f"{Decimal(f'{number:.3g}'):f}"
-    scaled, digits = (100 * number, 1) if column is None or column.is_share else (number, 2)
-    if column is not None and not column.is_share and abs(number) >= _LARGE:
-        return f"{number:,.0f}"
-    return f"{round(scaled, digits) + 0.0:.{digits}f}"  # Adding 0.0 turns -0.0 into 0.0.
+    return f"{number:,.0f}" if abs(number) >= _LARGE else f"{round(number, 2) + 0.0:.2f}"  # 0.0 turns -0.0 into 0.0
 
 
 class RowCounts(NamedTuple):

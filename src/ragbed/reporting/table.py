@@ -138,7 +138,7 @@ class Table(Sequence[dict[str, Any]]):
         from ragbed.reporting.pages.markup import el, raw, write  # noqa: PLC0415 - only notebooks use it
 
         brief, rest = self._brief()
-        table = write_html(brief.headings, brief.cells, self.title, is_captioned=True)
+        table = table_node(brief.headings, brief.cells, self.title, is_captioned=True)
         return write(el("div", raw("style", _STYLE), table, el("p", rest) if rest else None, class_="ragbed"))
 
     def _brief(self) -> tuple[Table, str]:
@@ -241,7 +241,7 @@ def _is_number(cell: Any) -> bool:  # noqa: ANN401 - rows can have any values
     return cell is None or isinstance(cell, Shown | int | float)
 
 
-def write_html(
+def table_node(
     headings: Sequence[str],
     rows: Sequence[Sequence[Cell | Child]],
     label: str,

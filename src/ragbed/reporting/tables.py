@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any, NamedTuple, TypeAlias
 
 from ragbed.analysis.causes import CauseSummary, describe_causes
-from ragbed.analysis.diagnosis.summary import ErrorRow, RunDiagnosis, read_error_rows
+from ragbed.analysis.diagnosis.summary import ErrorTypes, RunDiagnosis, read_error_types
 from ragbed.analysis.locale import Locale, read_words
 from ragbed.analysis.metrics import METRICS
 from ragbed.analysis.metrics.cells import JUDGED, ONE_SUPPORTING, RULES, Cell
@@ -16,8 +16,7 @@ from ragbed.analysis.metrics.length import PARTS
 from ragbed.analysis.paper.tables import INFERRED, PaperTable, read_tables
 from ragbed.analysis.trials.columns import TrialGroup
 from ragbed.reporting.numbers import COMBINED, FEW, PAIRED, RowCounts, count_cases, show, show_asked
-from ragbed.reporting.result_tables import decision_record
-from ragbed.reporting.table import Table, compact
+from ragbed.reporting.table import Table, compact, group_by
 from ragbed.runs.decided import DecidedInterval
 from ragbed.runs.display_names import short_names
 from ragbed.schema import Estimate
@@ -26,6 +25,9 @@ from ragbed.scoring.citations import CITATION_SCORES
 PAPER_PROFILE, PAPER_SCORER, PAPER_DOCS = "code-2023", "code", 5
 _Condition: TypeAlias = tuple[tuple[str, str], ...]  # Names in the locale section `conditions`, with values.
 _RowKey: TypeAlias = tuple[TrialGroup, int | None, _Condition]
+# An estimate after its row, and the metric and the number that determine its column.
+_Located: TypeAlias = tuple[_RowKey, str, float | None, Estimate]
+PLACE = ("data", "lang", "profile", "noise", "k", "arm", "correct", "slot")  # The fields of a decision's place.
 Published: TypeAlias = Mapping[tuple[str, str], str]  # Name of RGB's file, by model and dataset.
 
 
@@ -66,9 +68,9 @@ class TableRow:
 
     key: TrialGroup
     docs: int | None
+    condition: _Condition
     cells: tuple[Estimate | None, ...]
     comparable: bool = False
-    condition: _Condition = ()
     printed: bool = False  # whether the row is from the paper
 
     def tell_data(self, words: Locale) -> str:
@@ -115,11 +117,8 @@ class ReportTable:
 
     def _by_measure(self, keys: Sequence[str], words: Locale) -> list[dict[str, Any]]:
         """Return a row for each measure, with the conditions side by side, because there are too many measures."""
-        groups: dict[tuple[TrialGroup, int | None], list[TableRow]] = {}
-        for row in self.rows:
-            groups.setdefault((row.key, row.docs), []).append(row)
         shown = []
-        for (key, docs), rows in groups.items():
+        for (key, docs), rows in group_by(self.rows, lambda row: (row.key, row.docs)).items():
             start = dict(zip(keys, (key.model, f"{key.data}, {key.profile}", key.lang, docs), strict=True))
             conditions = [", ".join(tell_condition(*part, words) for part in row.condition) for row in rows]
             for number, column in enumerate(self.columns):
@@ -149,7 +148,7 @@ class Report:
     diagnoses: tuple[RunDiagnosis, ...] = ()
     names: Mapping[str, str] = field(default_factory=dict)
     is_monitored: bool = False
-    errors: tuple[ErrorRow, ...] = ()
+    errors: ErrorTypes = field(default_factory=dict)
     messages: tuple[tuple[str, Mapping[str, str]], ...] = ()
     conditions: tuple[DecidedInterval, ...] = ()
     causes: tuple[CauseSummary, ...] = ()
@@ -171,7 +170,7 @@ class Report:
 
     def records(self) -> list[dict[str, object]]:
         """Return one record per cell, and one per stopping condition with `until` as the table name."""
-        return [*(cell.as_json() for cell in self.cells), *map(decision_record, self.conditions)]
+        return [*(cell.as_json() for cell in self.cells), *map(_decision_record, self.conditions)]
 
     @property
     def table_notes(self) -> list[str]:
@@ -192,6 +191,26 @@ class Report:
     def shown(self) -> list[Cell]:
         """Return the cells with the models' display names."""
         return [_renamed(cell, self.names) for cell in self.cells]
+
+
+def _decision_record(one: DecidedInterval) -> dict[str, object]:
+    """Return an outcome as a record for a CSV or JSON report, with a cell's columns plus columns for the decision."""
+    last, place = one.last, {name: one.place.get(name) for name in PLACE}
+    whole = {name: int(value) for name, value in place.items() if name in ("k", "slot") and isinstance(value, float)}
+    return {
+        "table": "until", "model": one.model,
+        **place, **whole,
+        "metric": f"{one.table}.{one.metric}",
+        "value": None if last is None else last.value,
+        "low": None if last is None else last.low,
+        "high": None if last is None else last.high,
+        "questions": one.questions if last is None else last.questions,
+        "condition": one.condition, "state": one.state, "conclusion": one.conclusion,
+        "decided_low": one.low if one.state == "decided" else None,
+        "decided_high": one.high if one.state == "decided" else None,
+        "decided_questions": one.questions if one.state == "decided" else None,
+        "scorer": one.scorer or None,
+    }  # fmt: skip
 
 
 def make_report(
@@ -217,15 +236,16 @@ def make_report(
     diagnoses = tuple(one._replace(label=names.get(one.label, one.label)) for one in diagnoses)
     named = [_renamed(cell, names) for cell in cells]
     shown = [cell for cell in named if cell.scorer == scorer and cell.scope == "all"]
-    tables = [_arrange(name, columns, shown, scorer, published) for name, columns in _layout(shown)]
-    judged = [cell for cell in named if cell.scorer.startswith(JUDGED)]
-    tables.append(_arrange_by_condition("judged", judged, _JUDGED))
+    tables = [_arrange(name, columns, _locate(name, shown)) for name, columns in _layout(shown).items()]
+    if scorer == PAPER_SCORER:
+        tables = [_beside_paper(table, published) for table in tables]
+    tables.append(_tabulate_conditions("judged", _JUDGED, [cell for cell in named if cell.scorer.startswith(JUDGED)]))
     own = [cell for cell in shown if cell.is_own]
-    columns = dict.fromkeys((cell.estimate.metric, cell.is_number) for cell in own)
-    named_columns = [TableColumn(metric, metric, is_share=not is_number) for metric, is_number in columns]
-    tables.append(_arrange_by_condition("scores", own, named_columns))
-    kept = tuple(_beside_paper(table) for table in tables if table.rows)
-    return Report(tuple(runs), scorer, tuple(cells), kept, diagnoses, names, errors=tuple(read_error_rows(diagnoses)))
+    columns = {cell.estimate.metric: not cell.is_number for cell in own}
+    own_columns = [TableColumn(metric, metric, is_share=is_share) for metric, is_share in columns.items()]
+    tables.append(_tabulate_conditions("scores", own_columns, own))
+    kept = tuple(table for table in tables if table.rows)
+    return Report(tuple(runs), scorer, tuple(cells), kept, diagnoses, names, errors=read_error_types(diagnoses))
 
 
 def _renamed(cell: Cell, names: Mapping[str, str]) -> Cell:
@@ -238,93 +258,87 @@ def _columns(metrics: str, at: float | None = None, *, is_share: bool = True) ->
     return tuple(TableColumn(headings[metric], metric, at, is_share) for metric in metrics.split())
 
 
-_REJECTION = _columns("refusal_recall all_rate false_refusal refusal_f1 balanced_accuracy correct_without_evidence")
+# Stand for one column for each noise ratio, or other number, under which the table has cells.
+_EACH, _EACH_CHANGE = TableColumn("", "accuracy"), TableColumn("", "change")
 _COUNTERFACTUAL = _columns("accuracy error_detection corrected_of_flagged correct_rate misled_at_all", 0.0)
-_CONFLICT = (
-    *_columns("prior_right prior_wrong prior_none conflict_accuracy prior_bias context_bias"),
-    *_columns("context_bias_subtle context_bias_plausible context_bias_blatant"),
-)
-_STRATEGIES = (
-    *_columns("noise_rate noise_gain rejection_rate rejection_gain integration_rate integration_gain"),
-    *_columns("counterfactual_rate counterfactual_gain"),
-    *_columns("calls tokens_in tokens_out seconds", is_share=False),
-)
+_LAYOUT: dict[str, tuple[TableColumn, ...]] = {
+    "noise": (_EACH,),
+    "noise arms": (_EACH,),
+    "noise length": (_EACH,),
+    "noise curve": (*_columns("auc"), _EACH_CHANGE),
+    "rejection": _columns(
+        "refusal_recall all_rate false_refusal refusal_f1 balanced_accuracy correct_without_evidence"
+    ),
+    "integration": (_EACH, *_columns("sub_answer_recall aligned_recall", 0.0)),
+    "counterfactual": _COUNTERFACTUAL,
+    "counterfactual true": _COUNTERFACTUAL,
+    "conflict": _columns(
+        "prior_right prior_wrong prior_none conflict_accuracy prior_bias context_bias context_bias_subtle "
+        "context_bias_plausible context_bias_blatant"
+    ),
+    "conflict prior": (_EACH,),
+    "length": (_EACH, *_columns("slope_per_doubling")),
+    "length parts": (
+        *_columns("prompt_tokens", is_share=False),
+        *(TableColumn(str(part + 1), "accuracy_by_part", float(part)) for part in range(PARTS)),
+        *_columns("middle_loss"),
+    ),
+    "closed-book": _columns("accuracy refusal accuracy_instructed refusal_instructed"),
+    "remedies": (
+        *_columns("noise_rate noise_gain rejection_rate rejection_gain integration_rate integration_gain"),
+        *_columns("counterfactual_rate counterfactual_gain"),
+        *_columns("calls tokens_in tokens_out seconds", is_share=False),
+    ),
+    "own-rag": _columns(
+        "accuracy corpus_change false_refusal retrieval_recall mrr retrieved_distracts retrieved_contradicts "
+        "retrieval_told cited_supports"
+    ),
+    "citations": _columns(" ".join(CITATION_SCORES)),
+    "search": (
+        *_columns("accuracy refusal error_detection misled_at_all false_refusal fair_refusal given_rate search_gap"),
+        *_columns("search_recall"),
+        *_columns("tokens_per_correct dollars_per_correct", is_share=False),
+    ),
+    "search turns": (
+        *_columns("searches", is_share=False),
+        *_columns("search_recall_1 search_recall_2 search_recall_3 search_repeated search_useless search_invalid"),
+        *_columns("never_searched stopped_early searched_too_long search_limit"),
+        *_columns("poor_query found_but_ignored trusted_false"),
+    ),
+    "cost": _columns("cost cost_per_case cost_per_correct", is_share=False),
+}
 # Values at which a measure in the own-rag testbed says nothing: all passages are reported, and none is false.
 _USUAL = {"retrieval_told": 1.0, "retrieved_contradicts": 0.0}
-_OWN_RAG = _columns(
-    "accuracy corpus_change false_refusal retrieval_recall mrr retrieved_distracts retrieved_contradicts "
-    "retrieval_told cited_supports"
-)
-_SEARCH = (
-    *_columns("accuracy refusal error_detection misled_at_all false_refusal fair_refusal given_rate search_gap"),
-    *_columns("search_recall"),
-    *_columns("tokens_per_correct dollars_per_correct", is_share=False),
-)
-_SEARCHES = (
-    *_columns("searches", is_share=False),
-    *_columns("search_recall_1 search_recall_2 search_recall_3 search_repeated search_useless search_invalid"),
-    *_columns("never_searched stopped_early searched_too_long search_limit"),
-    *_columns("poor_query found_but_ignored trusted_false"),
-)
+_PLUGIN = _columns("accuracy refusal error_detection")
 _JUDGED = _columns(
     "refusal flag flag_then_correct correct sufficient supported code.rej_star code.ed_star code.ed_star_then_correct"
 )
 
 
-def _layout(cells: Sequence[Cell]) -> Iterator[tuple[str, tuple[TableColumn, ...]]]:
-    """Yield the name and the columns of every table in order."""
-
-    def each(name: str, metric: str = "accuracy") -> tuple[TableColumn, ...]:
-        """Return a column for each noise ratio or other number under which the table has cells."""
-        found = {
-            _column_of(cell, name)
-            for cell in cells
-            if cell.table == name.partition(" ")[0] and metric == _metric_of(cell, name) and _place(cell, name)
-        }
-        return tuple(TableColumn(f"{at:.3g}", metric, at) for at in sorted(at for at in found if at is not None))
-
-    words = read_words("en")
-    changes = [one._replace(heading=words("columns.change", noise=one.heading)) for one in each("noise", "change")]
-    yield "noise", each("noise")
-    yield "noise arms", each("noise arms")
-    yield "noise length", each("noise length")
-    yield "noise curve", (*_columns("auc"), *changes)
-    yield "rejection", _REJECTION
-    yield "integration", (*each("integration"), *_columns("sub_answer_recall aligned_recall", 0.0))
-    yield "counterfactual", _COUNTERFACTUAL
-    yield "counterfactual true", _COUNTERFACTUAL
-    yield "conflict", _CONFLICT
-    yield "conflict prior", each("conflict prior")
-    yield "length", (*each("length"), *_columns("slope_per_doubling"))
-    parts = (TableColumn(str(part + 1), "accuracy_by_part", float(part)) for part in range(PARTS))
-    yield "length parts", (*_columns("prompt_tokens", is_share=False), *parts, *_columns("middle_loss"))
-    yield "closed-book", _columns("accuracy refusal accuracy_instructed refusal_instructed")
-    yield "remedies", _STRATEGIES
-    yield "own-rag", _OWN_RAG
-    yield "citations", _columns(" ".join(CITATION_SCORES))
-    yield "search", _SEARCH
-    yield "search turns", _SEARCHES
-    yield "cost", _columns("cost cost_per_case cost_per_correct", is_share=False)
-    for testbed in dict.fromkeys(cell.table for cell in cells if cell.table not in (*METRICS, "remedies", "cost")):
-        yield testbed, _columns("accuracy refusal error_detection")  # a plug-in's testbed
+def _layout(cells: Sequence[Cell]) -> dict[str, tuple[TableColumn, ...]]:
+    """Return the columns of every table in order, including those of testbeds from plug-ins."""
+    return _LAYOUT | {cell.table: _PLUGIN for cell in cells if cell.table not in (*METRICS, *_LAYOUT)}
 
 
-def _arrange(
-    name: str, columns: tuple[TableColumn, ...], cells: Sequence[Cell], scorer: str, published: Published
-) -> ReportTable:
+def _arrange(name: str, columns: Iterable[TableColumn], cells: Iterable[_Located]) -> ReportTable:
     found: dict[_RowKey, dict[tuple[str, float | None], Estimate]] = {}
-    for cell in cells:
-        if cell.table == name.partition(" ")[0] and (place := _place(cell, name)) is not None:
-            found.setdefault((cell.key, *place), {})[_metric_of(cell, name), _column_of(cell, name)] = cell.estimate
-    metrics = {metric for row in found.values() for metric, _ in row}
-    columns = tuple(column for column in columns if column.metric in metrics)
-    rows = []
-    for (key, docs, condition), row in found.items():
-        picked = tuple(_pick(row, column) for column in columns)
-        if any(cell is not None for cell in picked):
-            is_paper = not condition and scorer == PAPER_SCORER and _is_paper_setting(name, key, docs, published)
-            rows.append(TableRow(key, docs, picked, is_paper and _is_complete(name, picked), condition))
-    return ReportTable(name, columns, tuple(rows))
+    for row, metric, at, estimate in cells:
+        found.setdefault(row, {})[metric, at] = estimate
+    present = dict.fromkeys(at for row in found.values() for at in row)
+    known = [one for column in columns for one in _spread(column, present)]
+    rows = (TableRow(*key, tuple(_pick(row, column) for column in known)) for key, row in found.items())
+    return ReportTable(name, tuple(known), tuple(row for row in rows if any(row.cells)))
+
+
+def _spread(column: TableColumn, present: Iterable[tuple[str, float | None]]) -> list[TableColumn]:
+    """Return the columns that a column stands for, or nothing if the table has no cells for its metric."""
+    numbers = [at for metric, at in present if metric == column.metric]
+    if column not in (_EACH, _EACH_CHANGE):
+        return [column] if numbers else []
+    headings = {at: f"{at:.3g}" for at in sorted(at for at in numbers if at is not None)}
+    if column == _EACH_CHANGE:
+        headings = {at: read_words("en")("columns.change", noise=heading) for at, heading in headings.items()}
+    return [column._replace(heading=heading, at=at) for at, heading in headings.items()]
 
 
 def _pick(row: dict[tuple[str, float | None], Estimate], column: TableColumn) -> Estimate | None:
@@ -334,23 +348,22 @@ def _pick(row: dict[tuple[str, float | None], Estimate], column: TableColumn) ->
     return next((cell for (metric, _), cell in row.items() if metric == column.metric), None)
 
 
-def _metric_of(cell: Cell, table: str) -> str:
-    """Return a cell's metric; the table `conflict prior` has the metrics of all priors in one column."""
-    return cell.estimate.metric.partition("_prior_")[0] if table == "conflict prior" else cell.estimate.metric
+# What distinguishes the columns of one metric in a table; by default, it is the noise ratio.
+_AXES = {"noise length": "k", "length": "k", "length parts": "slot", "conflict prior": "correct"}
 
 
-def _column_of(cell: Cell, table: str) -> float | None:
-    """Return the number that determines a cell's column.
+def _locate(table: str, cells: Iterable[Cell]) -> Iterator[_Located]:
+    """Yield the cells in a table; several tables can show a testbed's cells."""
+    for cell in cells:
+        if cell.table == table.partition(" ")[0] and (row := _find_row(cell, table)) is not None:
+            value = cell.place.get(_AXES.get(table, "noise"))
+            # The table `conflict prior` has the metrics of all priors in one column.
+            metric = cell.estimate.metric.partition("_prior_")[0] if table == "conflict prior" else cell.estimate.metric
+            at = float(value) if isinstance(value, int | float) else None
+            yield (cell.key, *row), metric, at, cell.estimate
 
-    It is usually a noise ratio, but some tables use the number of documents, the part of the prompt that contains the
-    supporting document, or the share of true documents.
-    """
-    axis = {"noise length": "k", "length": "k", "length parts": "slot", "conflict prior": "correct"}.get(table, "noise")
-    value = cell.place.get(axis)
-    return float(value) if isinstance(value, int | float) else None
 
-
-def _place(cell: Cell, table: str) -> tuple[int | None, _Condition] | None:
+def _find_row(cell: Cell, table: str) -> tuple[int | None, _Condition] | None:
     """Return the number of documents and the condition for a cell's row, or None if the cell is not in this table."""
     k, arm, true = cell.place.get("k"), cell.place.get("arm"), cell.place.get("correct")
     prior, has_noise = cell.estimate.metric.partition("_prior_")[2], cell.place.get("noise") is not None
@@ -406,40 +419,33 @@ _PRINTED = {
 }
 
 
-def _is_paper_setting(table: str, key: TrialGroup, docs: int | None, published: Published) -> bool:
-    """Return whether results are based on the paper's files and settings for a table."""
-    source = _PRINTED.get(table)
-    same_docs = docs == (None if table == "closed-book" else PAPER_DOCS)
-    is_same = source is not None and published.get((key.model, key.data)) in source.files
-    return is_same and same_docs and key.profile == PAPER_PROFILE
-
-
-def _is_complete(table: str, cells: Iterable[Estimate | None]) -> bool:
-    """Return whether each rate covers all questions of the paper's file, once and without failed calls."""
-    source = _PRINTED[table]
-    n = read_tables().questions[source.table]
-    rates = [cell for cell in cells if cell is not None and cell.metric in source.every]
-    return bool(rates) and all(
-        rate.asked == rate.questions == n and not (rate.errors or rate.filtered or rate.infeasible) for rate in rates
-    )
-
-
-def _beside_paper(table: ReportTable) -> ReportTable:
-    """Add the paper's values below our rows for each language in which a row is comparable with them."""
-    langs = {row.key.lang for row in table.rows if row.comparable}
-    if not langs:
+def _beside_paper(table: ReportTable, published: Published) -> ReportTable:
+    """Mark the rows that are comparable with the paper's, and add the paper's values in their languages below them."""
+    source = _PRINTED.get(table.name)
+    if source is None:
         return table
-    source = _PRINTED[table.name]
+    docs = None if table.name == "closed-book" else PAPER_DOCS
+    rows = [replace(row, comparable=_is_comparable(row, docs, source, published)) for row in table.rows]
+    langs = {row.key.lang for row in rows if row.comparable}
     printed: PaperTable = getattr(read_tables(), source.table)
-    rows = []
     for lang, model, values in printed.rows():
         by_column = dict(zip(printed.columns, values, strict=True))
         cells = tuple(_printed_cell(column, by_column, source) for column in table.columns)
         if lang in langs and any(cells):
             name = f"{model} (paper){' ‡' if (source.table, lang, model) in INFERRED else ''}"
-            docs = None if table.name == "closed-book" else PAPER_DOCS
-            rows.append(TableRow(TrialGroup(name, "RGB", lang, ""), docs, cells, printed=True))
-    return replace(table, rows=(*table.rows, *rows))
+            rows.append(TableRow(TrialGroup(name, "RGB", lang, ""), docs, (), cells, printed=True))
+    return replace(table, rows=tuple(rows))
+
+
+def _is_comparable(row: TableRow, docs: int | None, source: _PaperSource, published: Published) -> bool:
+    """Return whether a row has the paper's files and setting, and all questions once and without failed calls."""
+    key, n = row.key, read_tables().questions[source.table]
+    rates = [cell for cell in row.cells if cell is not None and cell.metric in source.every]
+    is_same = published.get((key.model, key.data)) in source.files and key.profile == PAPER_PROFILE
+    is_complete = all(
+        rate.asked == rate.questions == n and not (rate.errors or rate.filtered or rate.infeasible) for rate in rates
+    )
+    return is_same and (row.docs, row.condition) == (docs, ()) and bool(rates) and is_complete
 
 
 def _printed_cell(column: TableColumn, printed: Mapping[str, float], source: _PaperSource) -> Estimate | None:
@@ -454,21 +460,20 @@ def _printed_cell(column: TableColumn, printed: Mapping[str, float], source: _Pa
     return Estimate(metric=column.metric, value=printed[name] / 100, low=None, high=None, **counts)
 
 
-def _arrange_by_condition(name: str, cells: Sequence[Cell], known: Sequence[TableColumn]) -> ReportTable:
+def _tabulate_conditions(name: str, columns: Iterable[TableColumn], cells: Sequence[Cell]) -> ReportTable:
     """Tabulate the metrics of judges or of a user's scorer: one row per condition and judge, one column per metric."""
     judges = short_names(cell.scorer.removeprefix(JUDGED) for cell in cells if cell.scorer.startswith(JUDGED))
-    found: dict[_RowKey, dict[str, Estimate]] = {}
-    for cell in cells:
-        row = found.setdefault((cell.key, cell.place.get("k"), _condition_of(cell, judges)), {})
-        row[cell.estimate.metric] = cell.estimate
-    columns = tuple(column for column in known if any(column.metric in row for row in found.values()))
-    rows = []
-    for (key, docs, condition), row in found.items():
-        undecided = max(cell.unsure for cell in row.values())
-        note = (("undecided", str(undecided)),) if undecided else ()
-        picked = tuple(row.get(column.metric) for column in columns)
-        rows.append(TableRow(key, docs, picked, condition=condition + note))
-    return ReportTable(name, columns, tuple(rows))
+    located: list[_Located] = [
+        ((cell.key, cell.place.get("k"), _condition_of(cell, judges)), cell.estimate.metric, None, cell.estimate)
+        for cell in cells
+    ]
+    table = _arrange(name, columns, located)
+    return replace(table, rows=tuple(map(_with_undecided, table.rows)))
+
+
+def _with_undecided(row: TableRow) -> TableRow:
+    count = max(cell.unsure for cell in row.cells if cell is not None)
+    return replace(row, condition=(*row.condition, ("undecided", str(count)))) if count else row
 
 
 def _condition_of(cell: Cell, judges: Mapping[str, str]) -> _Condition:

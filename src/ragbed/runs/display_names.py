@@ -96,16 +96,13 @@ def read_row_names(folders: Sequence[Path]) -> RowNames:
                 served[folder, model] = reported.get(model, [])
                 key = (identity, tuple(sorted(settings.items())), tuple(sorted(served[folder, model])))
                 rows.setdefault((model, key), []).append(folder)
-    short = short_names((model for model, _ in rows), given)
-    places = [(found[0], model) for (model, _), found in rows.items()]
-    row_labels = name_by_run(places)
-    row_names = name_by_run([(run, short[model]) for run, model in places])
+    short, counts = short_names((model for model, _ in rows), given), Counter(model for model, _ in rows)
     labels: dict[tuple[Path, str], str] = {}
     shown: dict[str, str] = {}
-    for (model, _), found, label, name in zip(rows, rows.values(), row_labels, row_names, strict=True):
-        several = served[found[0], model]
-        shown[label] = f"{name} ({', '.join(several)})" if len(several) > 1 else name
-        labels |= {(folder, model): label for folder in found}
+    for (model, _), found in rows.items():
+        run, several = f"{found[0]}:" if counts[model] > 1 else "", served[found[0], model]
+        shown[run + model] = run + short[model] + (f" ({', '.join(several)})" if len(several) > 1 else "")
+        labels |= {(folder, model): run + model for folder in found}
     return RowNames(labels, shown)
 
 

@@ -119,7 +119,7 @@ def test_the_report_has_the_tables_and_the_figure(cells: list[Cell]) -> None:
     assert [column.heading for column in tables["conflict prior"].columns] == ["0", "0.2", "0.4", "0.6", "0.8", "1"]
     assert {row.condition for row in tables["conflict prior"].rows} == {(("prior", "right"),), (("prior", "wrong"),)}
     (chart,) = [one for one in make_figures(cells, "robust", read_words("zh")) if one.name.startswith("conflict")]
-    assert {row[0] for row in chart.grid.rows} == {
+    assert {row[0] for row in chart.rows} == {
         f"policy/{name}，先验{prior}" for name in POLICIES for prior in ("正确", "错误")
     }
 

@@ -72,7 +72,7 @@ def test_the_report_has_the_tables_and_the_figures(cells: list[Cell]) -> None:
     assert len(tables["length"].rows) == 3
     for lang in ("en", "zh"):
         charts = {one.name.partition("-")[0]: one for one in make_figures(cells, "robust", read_words(lang))}
-        assert charts["length"].grid.columns[1:] == ("1", "5", "10", "20")
+        assert charts["length"].columns[1:] == ["1", "5", "10", "20"]
 
 
 def test_conditions_are_separate_by_distractors_and_supporting_documents(tmp_path: Path) -> None:
@@ -86,7 +86,7 @@ def test_conditions_are_separate_by_distractors_and_supporting_documents(tmp_pat
     assert sorted(map(str, found)) == ["None", "random", "random, 2 supporting", "related, 2 supporting"]
     assert not any(cell.estimate.metric == "middle_loss" and "2" in (cell.place.get("arm") or "") for cell in cells)
     (curves,) = [one for one in make_figures(cells, "robust", read_words("en")) if one.name.startswith("length")]
-    assert len(curves.grid.rows) == 4
+    assert len(curves.rows) == 4
 
 
 def _scored(item: int, k: int, *, feasible: bool, correct: bool) -> Trial:

@@ -11,8 +11,7 @@ from typing import Self
 from ragbed.analysis.trials.table import TrialTable
 from ragbed.errors import UnknownName
 from ragbed.interop.exports.frozen import TestbedPart
-from ragbed.models.failures import kind_of_error
-from ragbed.runs.store import RunStore, StoredResult
+from ragbed.runs.store import RunStore, StoredResult, kind_of_error
 from ragbed.scoring.value import Value
 from ragbed.testbeds.feasibility import FeasibilityCounts
 
@@ -65,13 +64,9 @@ class ExportedRun:
     scorer: str | None = None
 
     def __post_init__(self) -> None:
-        if self.model is not None and self.model not in self.models:
-            raise UnknownName("model", self.model, self.models)
-
-    @property
-    def models(self) -> list[str]:
-        """The names of the evaluated models."""
-        return [name for name, _ in self.store.models().values()]
+        models = [name for name, _ in self.store.models().values()]
+        if self.model is not None and self.model not in models:
+            raise UnknownName("model", self.model, models)
 
     def results(self, written: Written) -> Iterator[StoredResult]:
         """Yield the selected results and record those without a response, because some formats leave them out."""

@@ -9,21 +9,31 @@ from __future__ import annotations
 import hashlib
 import re
 from base64 import b64encode
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import partial
 from typing import NamedTuple
 
 import msgspec
 
 from ragbed import __version__
-from ragbed.analysis.locale import Locale, read_words
+from ragbed.analysis.locale import Locale, find_metric, read_words
 from ragbed.reporting.figures import draw_error_types, make_figures
-from ragbed.reporting.html import sections
+from ragbed.reporting.formats import tabulate_decisions, tabulate_errors
 from ragbed.reporting.html.cases import Packed
+from ragbed.reporting.numbers import count_cases, show, show_asked
 from ragbed.reporting.pages import read_static
-from ragbed.reporting.pages.charts.layout import rules
-from ragbed.reporting.pages.markup import Child, Node, RawMarkup, el, raw, write
-from ragbed.reporting.summary import COLUMNS, LeaderboardEntry, LeaderboardRow, make_standings, summarise
+from ragbed.reporting.pages.charts import Chart, rules
+from ragbed.reporting.pages.markup import Child, Node, el, raw, write
+from ragbed.reporting.summary import (
+    COLUMNS,
+    Finding,
+    LeaderboardEntry,
+    LeaderboardRow,
+    group_findings,
+    make_standings,
+    summarise,
+)
+from ragbed.reporting.table import Cell, Table, table_node
 from ragbed.reporting.tables import Report
 from ragbed.schema import Lang
 
@@ -88,7 +98,7 @@ def to_json(value: object) -> str:
     return re.sub(r"[<>&\u2028\u2029]", lambda found: f"\\u{ord(found[0]):04x}", encoded)
 
 
-def _hash(node: RawMarkup) -> str:
+def _hash(node: Node) -> str:
     (content,) = node.children
     digest = hashlib.sha256(str(content).encode()).digest()
     return f"'sha256-{b64encode(digest).decode()}'"
@@ -99,19 +109,19 @@ def _body(report: Report, packed: Packed, words: Locale) -> list[Child]:
     is_several = len({row.entrant.model for row in standings}) > 1
     charts = make_figures(report.shown, report.scorer, words)
     error_charts = list(draw_error_types(report.diagnoses, words))
+    metrics = {column.metric for one in report.tables for column in one.columns}
+    metrics |= {column.metric for row in standings for column in COLUMNS if column.name in row.cells}
     found = {name for one in report.diagnoses for name in one.diagnosis.types}
     parts = {
-        "summary": sections.summary(summarise(report.shown, report.scorer, words), packed, words),
-        "figures": sections.figures(charts, words) if charts else None,
-        "leaderboard": sections.leaderboard([(row, None) for row in standings], words) if is_several else None,
-        "tables": sections.tables(report, words) if report.tables else None,
-        "errors": sections.errors(report, error_charts, words)
-        if error_charts
-        else el("p", sections.rich(words("page.no_errors"))),
-        "method": sections.method(sections.shown_metrics(report), found, words),
+        "summary": _summary(summarise(report.shown, report.scorer, words), packed, words),
+        "figures": _figures(charts, words) if charts else None,
+        "leaderboard": _leaderboard([(row, None) for row in standings], words) if is_several else None,
+        "tables": _tables(report, words) if report.tables else None,
+        "errors": _errors(report, error_charts, words),
+        "method": _method(metrics, found, words),
     }
     shown = {name: part for name, part in parts.items() if part is not None}
-    drawn = [sections.section(words, name, part) for name, part in shown.items()]
+    drawn = [_section(words, name, part) for name, part in shown.items()]
     return [_top(report, list(shown), words), *drawn, _cases_note(packed, words)]
 
 
@@ -142,8 +152,8 @@ def _top(report: Report, parts: Sequence[str], words: Locale) -> Node:
         "header",
         head(words("page.title"), report.scorer, words),
         el("p", _describe(report, words), class_="runs"),
-        [el("p", el("strong", sections.rich(note))) for note in report.notes(words)],
-        sections.monitored(report, words) if report.is_monitored else None,
+        [el("p", el("strong", _rich(note))) for note in report.notes(words)],
+        _monitored(report, words) if report.is_monitored else None,
         el("nav", links, el("a", words("page.cases"), href="#cases"), class_="row", aria_label=words("page.contents")),
     )
 
@@ -167,7 +177,7 @@ def head(title: str, scorer: str, words: Locale) -> Node:
 def _cases_note(packed: Packed, words: Locale) -> Node:
     """Return the notes above the cases; the script draws the cases themselves."""
     shown = len(packed.index["questions"])
-    note = sections.rich(words("page.some", shown=shown, all=packed.asked)) if shown < packed.asked else None
+    note = _rich(words("page.some", shown=shown, all=packed.asked)) if shown < packed.asked else None
     return el("div", el("p", note, class_="quiet") if note else None, el("p", words("page.print"), class_="print-only"))
 
 
@@ -175,6 +185,140 @@ def _browser() -> Node:
     """Return the case browser's placeholder, whose text is shown until the script replaces it."""
     notes = [el("p", read_words(lang)("page.script"), lang=lang) for lang in ("en", "zh")]
     return el("div", notes, id="cases", class_="page screen-only browser", tabindex="-1")
+
+
+def _section(words: Locale, name: str, *children: Child | Iterable[Child] | None) -> Node:
+    """Return a section with a heading and an anchor."""
+    return el("section", el("h2", words(f"page.{name}")), *children, id=f"{words.lang}-{name}", class_=name)
+
+
+def _rich(text: str) -> list[Child]:
+    """Return a trusted text, with the parts in backticks formatted as code."""
+    return [el("code", part) if place % 2 else part for place, part in enumerate(text.split("`"))]
+
+
+def _leaderboard(standings: Sequence[tuple[LeaderboardRow, Node | None]], words: Locale) -> Node:
+    """Return a sortable table of all models, each with an optional link."""
+    heads = ["model", "lang", "asked"]
+    columns = [*(words(f"page.{name}") for name in heads), *(words(f"board.{column.name}") for column in COLUMNS)]
+    rows = []
+    for row, link in standings:
+        docs = words("board.documents" if row.entrant.k else "conditions.supporting", k=row.entrant.k)
+        setting = el("div", f"{', '.join(row.data)} · {docs} · {row.entrant.profile}", class_="small quiet")
+        model = el("div", el("strong", row.entrant.model), " ", link, setting)
+        cells = [show(row.cells.get(column.name), None, words) for column in COLUMNS]
+        rows.append([model, row.entrant.lang, show_asked(count_cases(row.cells.values()), words), *cells])
+    note = el("p", _rich(words("board.note")), " ", words("page.sort"))
+    return el("div", note, table_node(columns, rows, words("board.heading"), class_="sortable cards"))
+
+
+def _summary(findings: Sequence[Finding], packed: Packed, words: Locale) -> Node | None:
+    """Return one card per model with its findings, and links to cases of the biggest failure; None without findings."""
+    cards = group_findings(findings)
+    if not cards:
+        return None
+    articles = [
+        el("article", el("h3", model), [_languages(*one, words) for one in of_lang.items()], class_="card model")
+        for model, of_lang in cards.items()
+    ]
+    examples = [
+        el("li", el("a", text, href=f"#case-{at}", dir="auto")) for at, text in _find_examples(packed, findings)
+    ]
+    look = el("div", el("h3", words("page.look")), el("ul", examples), class_="screen-only") if examples else None
+    return el("div", el("div", articles, class_="cards-beside"), look)
+
+
+def _languages(lang: str, texts: Iterable[str], words: Locale) -> Node:
+    heading = el("strong", words("summary.of", lang=lang)) if lang else None
+    unwrapped = (re.sub(r"(\[\d+,) ", "\\1\N{NO-BREAK SPACE}", text) for text in texts)  # whole intervals
+    return el("div", heading, el("ul", [el("li", text) for text in unwrapped]))
+
+
+_EXAMPLES = 3
+_LONGEST_QUESTION = 100
+
+
+def _find_examples(packed: Packed, findings: Sequence[Finding]) -> list[tuple[int, str]]:
+    """Return the positions and questions of three trials that show the biggest failures, each of another question."""
+    index, chosen = packed.index, dict[int, int]()
+    for one in findings:
+        for at, (question, model, testbed, _, verdict, _) in enumerate(index["trials"]):
+            is_here = index["models"][model] == one.model and index["testbeds"][testbed] == one.testbed
+            if is_here and index["verdicts"][verdict] in one.verdicts and len(chosen) < _EXAMPLES:
+                chosen.setdefault(question, at)
+    texts = {question: index["questions"][question][3] for question in chosen}
+    return [
+        (at, text if len(text := texts[question]) <= _LONGEST_QUESTION else f"{text[:_LONGEST_QUESTION]}…")
+        for question, at in chosen.items()
+    ]
+
+
+def _figures(charts: Sequence[Chart], words: Locale) -> Node:
+    """Return charts with their descriptions and numbers."""
+    return el("div", [_figure(chart, words) for chart in charts], class_="gallery")
+
+
+def _figure(chart: Chart, words: Locale) -> Node:
+    table = table_node(chart.columns, chart.rows, chart.title)
+    numbers = el("details", el("summary", words("page.numbers")), table)
+    caption = el("figcaption", el("p", chart.description, class_="small quiet"), numbers)
+    return el("figure", el("div", chart.drawing, class_="scroll"), caption)
+
+
+def _tables(report: Report, words: Locale) -> Node:
+    """Return the tables in a report."""
+    notes = [el("p", words(f"page.{name}")) for name in report.table_notes]
+    return el("div", notes, [_cards(one.as_table(words)) for one in report.tables])
+
+
+def _monitored(report: Report, words: Locale) -> Node:
+    """Return the notes on a monitored run (`--until`), with the outcomes of its conditions."""
+    decisions = tabulate_decisions(report.conditions, report.names, words)
+    return el("div", el("p", _rich(words("page.monitored"))), _cards(decisions) if decisions else None)
+
+
+def _errors(report: Report, charts: Sequence[Chart], words: Locale) -> Node:
+    """Return charts of the error causes, and a table like the paper's Tables 2, 4 and 6."""
+    if not charts:
+        return el("p", _rich(words("page.no_errors")))
+    table = tabulate_errors(report.errors, words)
+    notes = [*(el("p", note) for note in table.notes), _cards(table)] if table else None
+    return el("div", _figures(charts, words), notes)
+
+
+def _cards(table: Table) -> Node:
+    return table_node(table.headings, table.cells, table.title, class_="cards", is_captioned=True)
+
+
+def _method(shown: Collection[str], causes: Collection[str], words: Locale) -> Node:
+    """Return the section on the method, with definitions of the metrics and error causes that appear on the page."""
+    defined = filter(None, map(find_metric, sorted(shown)))
+    found = {metric.name: metric for metric in defined}
+    metrics: list[list[Cell | Child]] = [
+        [
+            el("div", metric.heading[words.lang], el("div", el("code", metric.name, class_="quiet"))),
+            el("div", _rich(metric.definition[words.lang])),
+        ]
+        for metric in found.values()
+    ]
+    errors = words.section("errors")
+    types: list[list[Cell | Child]] = [
+        [name, errors[name], text] for name, text in words.section("errors_long").items() if name in causes
+    ]
+    tables = {
+        "metrics": ([words("method.metric"), words("method.definition")], metrics),
+        "error_types": (["", words("figures.errors.type"), words("method.definition")], types),
+    }
+    return el(
+        "div",
+        [
+            el("div", el("h3", words(f"method.{name}")), table_node(heads, rows, words(f"method.{name}")))
+            for name, (heads, rows) in tables.items()
+            if rows
+        ],
+        el("h3", words("method.heading")),
+        [el("p", words(f"method.{name}")) for name in ("intro", "scorers", "intervals", "see")],
+    )
 
 
 class SiteEntry(NamedTuple):
@@ -202,6 +346,6 @@ def _board(entries: Sequence[SiteEntry], scorer: str, words: Locale) -> list[Chi
     ]
     return [
         el("header", head(words("board.site"), scorer, words)),
-        sections.section(words, "leaderboard", sections.leaderboard(rows, words)),
-        sections.section(words, "method", sections.method({column.metric for column in COLUMNS}, (), words)),
+        _section(words, "leaderboard", _leaderboard(rows, words)),
+        _section(words, "method", _method({column.metric for column in COLUMNS}, (), words)),
     ]

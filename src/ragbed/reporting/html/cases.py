@@ -50,16 +50,16 @@ class Packed:
         self.blocks.append(block)
         self.index["firsts"].append(len(self.index["trials"]))
         for group in groups:
-            head = group.heads[0]
+            cases = [*group.cases.values()]
+            head = cases[0]
             data, lang = self._number("data", head.data), self._number("langs", head.lang)
             self.index["questions"].append((data, head.item, lang, head.question))
             for place, trial in group.trials:
-                case = group.heads[place]
                 self.index["trials"].append((
                     len(self.index["questions"]) - 1,
                     self._number("models", trial["model"]),
-                    self._number("testbeds", case.testbed),
-                    case.noise,
+                    self._number("testbeds", cases[place].testbed),
+                    cases[place].noise,
                     self._number("verdicts", trial["verdict"] or trial["outcome"]),
                     [self._number("types", name) for name in trial["types"]],
                 ))  # fmt: skip
@@ -75,24 +75,23 @@ class _Group:
     """A question with its texts and their spans, the cases that refer to the texts, and the trials of the cases."""
 
     texts: dict[str, tuple[int, object]] = field(default_factory=dict)
-    cases: dict[tuple[object, ...], int] = field(default_factory=dict)
-    heads: list[ShownCase] = field(default_factory=list)
+    cases: dict[tuple[object, ...], ShownCase] = field(default_factory=dict)
     trials: list[tuple[int, dict[str, Any]]] = field(default_factory=list)
 
     def add(self, stored: StoredResult, trial: dict[str, Any]) -> None:
         """Add a trial and its fields."""
         # Cases of a question can differ only in their instructions.
-        place = self.cases.setdefault((stored.case.case, stored.case.rotation, stored.case.messages), len(self.cases))
-        if place == len(self.heads):
-            self.heads.append(show_case(stored.case))
-            for one in self.heads[-1].documents:
+        key = (stored.case.case, stored.case.rotation, stored.case.messages)
+        if key not in self.cases:
+            self.cases[key] = show_case(stored.case)
+            for one in self.cases[key].documents:
                 self.texts.setdefault(one.text, (len(self.texts), one.spans))
-        self.trials.append((place, trial))
+        self.trials.append(([*self.cases].index(key), trial))
 
     def as_json(self) -> dict[str, object]:
         """Return the question as the page's script reads it, with numbers in place of the documents' texts."""
         texts = [(text, spans) for text, (_, spans) in self.texts.items()]
-        return {"texts": texts, "cases": [self._brief(case) for case in self.heads], "trials": self.trials}
+        return {"texts": texts, "cases": [self._brief(case) for case in self.cases.values()], "trials": self.trials}
 
     def _brief(self, case: ShownCase) -> dict[str, object]:
         fields: dict[str, Any] = msgspec.to_builtins(case)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import TypeAlias
 
 from msgspec import Struct
@@ -17,15 +17,12 @@ _UNWRITABLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]
 
 
 class Node(Struct, frozen=True):
-    """An HTML or SVG element."""
+    """An HTML or SVG element. If `is_raw`, its content is written unescaped: a script, its data, or a style sheet."""
 
     tag: str
     attributes: tuple[tuple[str, str], ...] = ()
     children: tuple[Child, ...] = ()
-
-
-class RawMarkup(Node, frozen=True):
-    """An element whose content is written unescaped: a script, a style sheet, or data for a script."""
+    is_raw: bool = False
 
 
 def el(tag: str, *children: Child | Iterable[Child] | None, **attributes: str | float | bool | None) -> Node:
@@ -47,11 +44,13 @@ def el(tag: str, *children: Child | Iterable[Child] | None, **attributes: str | 
     for key, value in attributes.items():
         if value is not None and value is not False:
             name = key.rstrip("_").replace("_", "-")
-            pairs.append((name, name if value is True else _number(value)))
+            # Coordinates are rounded to one decimal place, which keeps files small.
+            text = name if value is True else value if isinstance(value, str) else f"{round(value, 1) + 0.0:g}"
+            pairs.append((name, text))
     return Node(tag, tuple(pairs), tuple(flat))
 
 
-def raw(tag: str, content: str, **attributes: str) -> RawMarkup:
+def raw(tag: str, content: str, **attributes: str) -> Node:
     """Return an element with unescaped content.
 
     Raises:
@@ -59,39 +58,13 @@ def raw(tag: str, content: str, **attributes: str) -> RawMarkup:
     """
     if f"</{tag}" in content.lower() or "<!--" in content:
         raise ValueError(f"the content of <{tag}> must not contain its closing tag or the start of a comment")
-    return RawMarkup(tag, el(tag, **attributes).attributes, (content,))
+    return Node(tag, el(tag, **attributes).attributes, (content,), is_raw=True)
 
 
 def write(node: Child) -> str:
     """Return the tree as text that is valid HTML or, for SVG, valid XML."""
-    return "".join(_write(node))
-
-
-def clean(text: str) -> str:
-    """Replace characters that HTML and XML cannot contain."""
-    return _UNWRITABLE.sub("\ufffd", text)
-
-
-def _write(node: Child) -> Iterator[str]:
     if isinstance(node, str):
-        yield _text(node)
-        return
-    attributes = "".join(f' {name}="{_text(value)}"' for name, value in node.attributes)
-    yield f"<{node.tag}{attributes}>"
-    if node.tag in _VOID:
-        return
-    for child in node.children:
-        if isinstance(node, RawMarkup):
-            yield str(child)
-        else:
-            yield from _write(child)
-    yield f"</{node.tag}>"
-
-
-def _text(text: str) -> str:
-    return clean(text).translate(_ESCAPES)
-
-
-def _number(value: str | float) -> str:
-    """Round a coordinate to one decimal place, which keeps files small."""
-    return value if isinstance(value, str) else f"{round(value, 1) + 0.0:g}"
+        return _UNWRITABLE.sub("\ufffd", node).translate(_ESCAPES)
+    attributes = "".join(f' {name}="{write(value)}"' for name, value in node.attributes)
+    content = "".join(map(str if node.is_raw else write, node.children))
+    return f"<{node.tag}{attributes}>" + ("" if node.tag in _VOID else f"{content}</{node.tag}>")

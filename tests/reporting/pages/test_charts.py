@@ -7,18 +7,36 @@ from xml.etree import ElementTree
 
 import pytest
 
-from ragbed.reporting.pages.charts.curves import CurvePoint, Series, curves
-from ragbed.reporting.pages.charts.layout import PICTURES, WIDTH, Chart, ChartTexts, fit, fit_names, safe_name, spread
-from ragbed.reporting.pages.charts.rows import ChartRow, StackSegment, heat, stacks
+from ragbed.reporting.pages.charts import (
+    PICTURES,
+    WIDTH,
+    Chart,
+    ChartRow,
+    ChartTexts,
+    Series,
+    StackSegment,
+    curves,
+    fit,
+    fit_names,
+    heat,
+    safe_name,
+    spread,
+    stacks,
+)
+from ragbed.schema import Estimate
 
 _SVG = "{http://www.w3.org/2000/svg}"
 
 
+def _share(value: float, low: float | None = None, high: float | None = None, n: int = 50) -> Estimate:
+    counts = {"n": n, "questions": n, "asked": n, "errors": 0, "infeasible": 0}
+    return Estimate(metric="accuracy", value=value, low=low, high=high, **counts)
+
+
 def _curves(*names: str) -> Chart:
-    points = (CurvePoint(0.0, 0.9, 0.8, 0.95, 50), CurvePoint(0.8, 0.5, 0.4, 0.6, 50))
+    points = {0.0: _share(0.9, 0.8, 0.95), 0.8: _share(0.5, 0.4, 0.6)}
     words = ChartTexts("Noise", "How it falls", "model", "noise", "right", "no documents")
-    level = CurvePoint(0.0, 0.1, None, None, 50)
-    return curves("noise", words, [Series(name, points, level) for name in names])
+    return curves("noise", words, [Series(name, points, _share(0.1)) for name in names])
 
 
 def _all() -> list[Chart]:
@@ -39,7 +57,7 @@ def _all() -> list[Chart]:
 )
 def test_labels_of_the_horizontal_axis_do_not_overlap(places: list[float], is_log: bool, shown: list[str]) -> None:
     texts = ChartTexts("Risk", "d", "model", "coverage", "risk")
-    series = Series("m", tuple(CurvePoint(at, 0.5, None, None, 9) for at in places))
+    series = Series("m", {at: _share(0.5) for at in places})
     root = ElementTree.fromstring(curves("c", texts, [series], is_log=is_log).as_file(follows_theme=True))
     labels = [text.text for text in root.iter(f"{_SVG}text") if text.get("text-anchor") == "middle"]
     assert labels == [*shown, "coverage"]
@@ -53,7 +71,7 @@ def test_a_chart_is_xml_with_title_description_and_a_table(chart: Chart) -> None
     assert description is not None
     assert (title.text, description.text) == (chart.title, chart.description)
     assert root.get("role") == "img"
-    assert all(len(row) == len(chart.grid.columns) for row in chart.grid.rows)
+    assert all(len(row) == len(chart.columns) for row in chart.rows)
 
 
 @pytest.mark.parametrize("chart", _all(), ids=lambda chart: chart.name)
@@ -86,9 +104,9 @@ def test_every_point_has_its_numbers() -> None:
 
 
 def test_the_table_has_the_same_numbers() -> None:
-    grid = _curves("m").grid
-    assert grid.columns == ("model", "0", "0.8", "no documents")
-    assert grid.rows == (("m", "90.0 [80.0, 95.0] (n = 50)", "50.0 [40.0, 60.0] (n = 50)", "10.0 (n = 50)"),)
+    chart = _curves("m")
+    assert chart.columns == ["model", "0", "0.8", "no documents"]
+    assert chart.rows == [["m", "90.0 [80.0, 95.0] (n = 50)", "50.0 [40.0, 60.0] (n = 50)", "10.0 (n = 50)"]]
 
 
 def test_series_of_one_colour_differ_in_their_dash() -> None:
