@@ -114,14 +114,12 @@ class RankSpec(RunsSpec, function="analysis.rank"):
 class ReportSpec(RunsSpec, function="reports.report", prints_json=False):
     """Write tables, figures and a summary for one or more runs.
 
-    A folder stands for all runs in it. No model is called. A run keeps the verdicts of its first scoring unless
-    --rescore is given.
+    A folder stands for all runs in it. No model is called. A run keeps its first verdicts unless --rescore is given.
 
     Every rate is a share of all attempted cases, including errors, with n and a 95% interval clustered by question. An
-    asterisk marks n below 30; † marks rows that are comparable with the paper's, whose values are shown beside them.
-    CSV and JSON contain every cell, one per line. The formats svg, png and pdf write only the figures; html writes
-    everything, including the cases, to one file; site writes a leaderboard of all models, with an HTML report on each
-    run, to a folder.
+    asterisk marks n below 30; † marks rows comparable with the paper's, whose values are shown beside them. CSV and
+    JSON contain every cell, one per line. The formats svg, png and pdf write only the figures; html writes everything,
+    including the cases, to one file; site writes a folder with a leaderboard and an HTML report on each run.
 
     Examples:
       ragbed report runs/qwen
