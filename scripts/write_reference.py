@@ -103,7 +103,8 @@ def _without_shared(command: click.Command, context: click.Context) -> str:
     if not isinstance(command, Command) or context.command_path == "ragbed run":
         return text
     for group in _SHARED_GROUPS:
-        text = re.sub(rf"^{group}:\n(  .*\n)+", f"{group}: see ragbed run\n", text, flags=re.MULTILINE)
+        # Some commands share a single option of a group; it is shown.
+        text = re.sub(rf"^{group}:(\n  .*){{2,}}", f"{group}: see ragbed run", text, flags=re.MULTILINE)
     return text
 
 
