@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import IO, TYPE_CHECKING, Any, Literal, TypeAlias
 
 from ragbed.api.request_options import check_max_tokens
 from ragbed.api.spec import DEFAULT_MODEL, CallOptions, LayoutOptions, RunSpec
@@ -12,7 +12,6 @@ from ragbed.errors import UsageError, option, refuse_unused
 
 if TYPE_CHECKING:
     from pathlib import Path
-    from typing import IO
 
     from ragbed.api.data_objects import DataLike
     from ragbed.api.objects import ModelLike
