@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from ragbed.analysis.diagnosis.records import NAMES, Diagnosis
-from ragbed.analysis.diagnosis.summary import UNCLASSIFIED, DiagnosisCounts, by_group, shares_of
+from ragbed.analysis.diagnosis.summary import UNCLASSIFIED, by_group, shares_of
 from ragbed.analysis.judging.rates import MIN_LABELS, MIN_QUESTIONS, TRUSTED
 from ragbed.api.calling import identify_functions, open_caller
 from ragbed.api.job_specs import CompareSpec, DiagnoseSpec, JudgeSpec, PowerSpec, RankSpec
@@ -214,9 +214,18 @@ def diagnose(spec: DiagnoseSpec) -> Result:
     types = tabulate_shares(found.diagnoses, "type", names, is_monitored=monitored)
     sources = tabulate_shares(found.diagnoses, "source", names, is_monitored=monitored)
     values = {"run": str(folder), "file": str(path), "trials": found.tally, "types": types, "sources": sources}
-    parts: list[Table | str] = [types, sources]
-    notes = describe_counts(found.tally, len(found.diagnoses))
-    if spec.show is not None:
+    parts, counts = list[Table | str]([types, sources]), found.tally
+    if spec.show is None:
+        right, wrong = counts.right, len(found.diagnoses)
+        notes = [f"{counted(counts.asked, 'trial')} with documents: {right:,} right and {wrong:,} wrong."]
+        if counts.skipped:
+            notes.append(f"Not diagnosed: {counted(counts.skipped, 'trial')} without documents or with strategies.")
+        if not counts.known:
+            notes.append(
+                "There are no closed-book trials, so E8 and answers from memory cannot be detected. Add the testbed "
+                "closed-book."
+            )
+    else:
         errors = [one for one in found.diagnoses if spec.show in (one.types or (UNCLASSIFIED,))]
         first = errors[:_ERRORS]
         parts = [describe_diagnosis(one, found.cases[one.case], names[one.model], spec.show) for one in first]
@@ -362,19 +371,6 @@ def tabulate_corrected(rows: Sequence[dict[str, Any]], models: Mapping[str, str]
             | {"corrected %": corrected or f"at least {MIN_QUESTIONS} labelled questions are required"}
         )
     return Table(rows, "Rates corrected by labels, all conditions together", shown)
-
-
-def describe_counts(counts: DiagnosisCounts, wrong: int) -> list[str]:
-    """Return sentences with the number of trials, and of those that were not diagnosed."""
-    lines = [f"{counted(counts.asked, 'trial')} with documents: {counts.right:,} right and {wrong:,} wrong."]
-    if counts.skipped:
-        lines.append(f"Not diagnosed: {counted(counts.skipped, 'trial')} without documents or with strategies.")
-    if not counts.known:
-        lines.append(
-            "There are no closed-book trials, so E8 and answers from memory cannot be detected. Add the testbed "
-            "closed-book."
-        )
-    return lines
 
 
 def describe_diagnosis(diagnosis: Diagnosis, case: Case, model: str, kind: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import IO, TYPE_CHECKING, Any, Literal, TypeAlias
 
 from ragbed.api.request_options import check_max_tokens
 from ragbed.api.spec import DEFAULT_MODEL, CallOptions, LayoutOptions, RunSpec
@@ -12,7 +12,6 @@ from ragbed.errors import UsageError, option, refuse_unused
 
 if TYPE_CHECKING:
     from pathlib import Path
-    from typing import IO
 
     from ragbed.api.data_objects import DataLike
     from ragbed.api.objects import ModelLike
@@ -114,14 +113,12 @@ class RankSpec(RunsSpec, function="analysis.rank"):
 class ReportSpec(RunsSpec, function="reports.report", prints_json=False):
     """Write tables, figures and a summary for one or more runs.
 
-    A folder stands for all runs in it. No model is called. A run keeps the verdicts of its first scoring unless
-    --rescore is given.
+    A folder stands for all runs in it. No model is called. A run keeps its first verdicts unless --rescore is given.
 
     Every rate is a share of all attempted cases, including errors, with n and a 95% interval clustered by question. An
-    asterisk marks n below 30; † marks rows that are comparable with the paper's, whose values are shown beside them.
-    CSV and JSON contain every cell, one per line. The formats svg, png and pdf write only the figures; html writes
-    everything, including the cases, to one file; site writes a leaderboard of all models, with an HTML report on each
-    run, to a folder.
+    asterisk marks n below 30; † marks rows comparable with the paper's, whose values are shown beside them. CSV and
+    JSON contain every cell, one per line. The formats svg, png and pdf write only the figures; html writes everything,
+    including the cases, to one file; site writes a folder with a leaderboard and an HTML report on each run.
 
     Examples:
       ragbed report runs/qwen
