@@ -194,6 +194,9 @@ def _describe(spec: RunCommandSpec, job: Job, cells: Sequence[ConditionRow]) -> 
     if job.rule is None and (pending := describe_pending(job.folder, cells, spec.fail_under)):
         return Result([*parts, *more], [*notes, *pending], values, 3)
     incomplete, has_errors = _describe_incomplete(job, cells)
+    if not incomplete and any(cell.condition.testbed != "closed-book" for cell in cells):
+        folder = quoted(job.folder)
+        notes.append(f"Next: ragbed diagnose {folder}, or ragbed view {folder}")
     notes += incomplete
     try:
         gates = check_gates(spec, job.folder)
