@@ -49,7 +49,7 @@ def test_scoring_during_the_run_gives_the_same_table_as_afterwards(tmp_path: Pat
     live.load()  # on a busy machine, the imports may take longer than the run
     run(make_job(tmp_path / "run", 60, TalkingModel(_answer, takes_s=0.03), follower=live), ask_nobody)
     assert live.scored
-    rows = live.finish()
+    rows = tabulate_run(tmp_path / "run")
     (tmp_path / "run" / "scores.sqlite").unlink()
     assert tabulate_run(tmp_path / "run") == rows
 
@@ -60,7 +60,7 @@ def test_results_of_earlier_sessions_are_included(tmp_path: Path) -> None:
     live = LiveTable(tmp_path / "run")
     run(make_job(tmp_path / "run", 60, first, second, follower=live), ask_nobody)
     assert (len(first.asked), len(second.asked)) == (60, 60)
-    assert [(row.asked, row.rate("correct")) for row in live.finish()] == [(60, 1.0)] * 2
+    assert [(row.asked, row.rate("correct")) for row in tabulate_run(tmp_path / "run")] == [(60, 1.0)] * 2
 
 
 def test_the_database_file_is_complete_after_scoring_during_the_run(tmp_path: Path) -> None:
@@ -68,7 +68,7 @@ def test_the_database_file_is_complete_after_scoring_during_the_run(tmp_path: Pa
     run(make_job(tmp_path / "run", 60, TalkingModel(agree, takes_s=0.03), follower=live), ask_nobody)
     (tmp_path / "copy").mkdir()
     copyfile(tmp_path / "run" / "run.sqlite", tmp_path / "copy" / "run.sqlite")
-    assert tabulate_run(tmp_path / "copy") == live.finish()
+    assert tabulate_run(tmp_path / "copy") == tabulate_run(tmp_path / "run")
 
 
 def test_a_retried_error_replaces_the_failed_trial(tmp_path: Path) -> None:
@@ -88,7 +88,7 @@ def test_an_error_while_scoring_is_raised_after_the_run(tmp_path: Path, monkeypa
     live = LiveTable(tmp_path / "run")
     run(make_job(tmp_path / "run", 60, TalkingModel(agree), follower=live), ask_nobody)
     with pytest.raises(ValueError, match="broken scorer"):
-        live.finish()
+        tabulate_run(tmp_path / "run")
 
 
 def test_an_unfinished_run_shows_the_number_of_planned_trials(tmp_path: Path) -> None:

@@ -18,8 +18,6 @@ from ragbed.analysis.run_cells import decided_in
 from ragbed.analysis.trials.table import TrialTable
 from ragbed.errors import DataError, UsageError
 from ragbed.models.scripted import ScriptedModel
-from ragbed.runs.condition import Condition
-from ragbed.runs.decided import DecidedInterval, decided_by_score, narrow
 from ragbed.runs.store import open_store
 from ragbed.ui.viewer.queries import RunQueries
 from tests.cli.typed import type_command
@@ -230,61 +228,32 @@ class Improving(Slow):
         return done if refuses else await ScriptedModel("memory").complete(case, repeat)
 
 
-@pytest.mark.parametrize(("until", "gate"), [("noise.accuracy@0.4 ± 30", None), ("decided", "noise.accuracy@0.4=0.5")])
-def test_a_report_agrees_with_the_decision_after_more_answers_have_arrived(
-    until: str, gate: str | None, tmp_path: Path
-) -> None:
-    options: dict[str, Any] = {"until": until}
-    options |= {} if gate is None else {"fail_under": gate}
+def test_a_report_shows_the_current_interval_and_keeps_the_decision(tmp_path: Path) -> None:
     model = Improving()
-    model.refusals = 48 if "±" in until else 35
-    run = _run(tmp_path / "r", model, **options)
+    model.refusals = 48
+    until = "noise.accuracy@0.4 ± 30"
+    run = _run(tmp_path / "r", model, until=until)
     assert run.outcomes == {"ok": 60}
     (condition,) = run.conditions
     assert condition["state"] == "decided"
-    low, high = (float(bound) / 100 for bound in condition["message"].partition("[")[2].partition("]")[0].split(", "))
-    metrics = [*run.metrics(), *ragbed.report(run).records()]
-    rows = [row for row in metrics if row["metric"] == "accuracy" and row.get("scorer", "robust") == "robust"]
-    (table,) = tabulate_run(run.folder)
-    assert rows[0]["low"] == table.rates["correct"].low
-    assert rows[0]["high"] == table.rates["correct"].high
-    assert rows
-    assert all(low - 0.001 <= row["low"] <= row["high"] <= high + 0.001 for row in rows)
-    assert [one["state"] for one in run.gates] == ([] if gate is None else ["failed"])
-    again = _run(tmp_path / "r", Slow(), **options)
-    assert again.conditions == run.conditions
-
-
-@pytest.mark.parametrize(
-    ("until", "metric", "score"),
-    [
-        ("noise.accuracy@0.4 ± 30", "accuracy", "correct"),
-        ("rejection.refusal_recall ± 30", "refusal_recall", "refused"),
-    ],
-)
-def test_every_output_agrees_with_the_decision(until: str, metric: str, score: str, tmp_path: Path) -> None:
-    model = Improving()
-    model.refusals = 48
-    testbed = until.partition(".")[0]
-    options: dict[str, Any] = {"testbeds": testbed, "noise": 0.4 if testbed == "noise" else 1, "until": until}
-    run = _run(tmp_path / "r", model, **options)
-    (cell,) = (row for row in run.metrics() if row["metric"] == metric)
-    (row,) = tabulate_run(run.folder)
     (decided,) = decided_in(run.folder)
-    assert (decided.low, decided.high) != (cell["low"], cell["high"])
-    assert decided.low <= cell["low"] <= cell["value"] <= cell["high"] <= decided.high
-    assert decided.high == cell["high"] or decided.low == cell["low"]  # the final interval alone is wider
-    assert (row.rates[score].low, row.rates[score].high) == (cell["low"], cell["high"])
+    (row,) = tabulate_run(run.folder)
+    (cell,) = (row for row in run.metrics() if row["metric"] == "accuracy")
+    assert decided.last is not None
+    assert (cell["low"], cell["high"]) == (row.rates["correct"].low, row.rates["correct"].high)
+    assert (decided.last.low, decided.last.high) == (cell["low"], cell["high"]) != (decided.low, decided.high)
+    again = _run(tmp_path / "r", Slow(), until=until)
+    assert again.conditions == run.conditions
     ragbed.export(run, "archive", tmp_path / "c.zip")
     ragbed.import_results(tmp_path / "c.zip", "archive", tmp_path / "imported")
-    other = _run(tmp_path / "other", Slow("test/other"), **options)
+    other = _run(tmp_path / "other", Slow("test/other"), until=until)
     ragbed.merge([run, other], tmp_path / "merged")
     for folder in (tmp_path / "imported", tmp_path / "merged"):
         assert decided in decided_in(folder)
     reader = open_run(run.folder)
     (shown,) = RunQueries({"r": reader}).overview("robust")
     reader.close()
-    assert shown.rates[score][1:] == (cell["low"], cell["high"])
+    assert shown.rates["correct"][1:] == (cell["low"], cell["high"])
 
 
 def test_the_largest_planned_cluster_is_an_event_or_a_question_under_one_condition(tmp_path: Path) -> None:
@@ -301,27 +270,12 @@ def test_the_largest_planned_cluster_is_an_event_or_a_question_under_one_conditi
             assert table.largest_cluster() == largest
 
 
-def test_a_decision_about_several_conditions_narrows_none_of_them() -> None:
-    first = Condition("m", "d", "en", "counterfactual", 0.0, 0.0, 5, "related", "")
-    decided = DecidedInterval("counterfactual", "error_detection", {"data": "d", "k": 5}, 0.2, 0.4, 0.05, "m")
-    assert decided_by_score([first], [decided]) == {(first, "flagged"): [decided]}
-    assert decided_by_score([first, replace(first, correct=0.4)], [decided]) == {}
-
-
 def test_a_damaged_decision_is_an_error(tmp_path: Path) -> None:
     run = _run(tmp_path / "r", until="noise.accuracy ± 40")
     with open_store(run.folder, create=True) as store, store.transaction() as connection:
         connection.execute("UPDATE meta SET value = '{' WHERE key GLOB 'decided.*'")
     with pytest.raises(DataError, match=r"the decision decided\.\w+ is damaged"):
-        run.metrics()
-
-
-def test_an_interval_is_narrowed_only_if_it_still_contains_the_value() -> None:
-    decided = DecidedInterval("noise", "accuracy", {}, 0.2, 0.4, 0.05)
-    assert narrow((0.25, 0.1, 0.3), [decided], 0.05) == (0.2, 0.3)
-    assert narrow((0.55, 0.5, 0.6), [decided], 0.05) == (0.5, 0.6)
-    assert narrow((0.45, 0.3, 0.6), [decided], 0.05) == (0.3, 0.6)
-    assert narrow((0.25, 0.1, 0.3), [decided], 0.025) == (0.1, 0.3)  # the decision's interval is less confident
+        ragbed.report(run)
 
 
 def test_a_gate_names_a_decision_that_its_current_value_contradicts(tmp_path: Path) -> None:

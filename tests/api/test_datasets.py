@@ -49,7 +49,7 @@ def test_lint_keeps_the_first_findings_or_all(tmp_path: Path) -> None:
     path = tmp_path / "mine.json"
     bad = {"query": "Who won?", "answer": "Ann Lee", "positive": ["Ann Lee"], "negative": ["Ann Lee"]}
     path.write_text("".join(json.dumps({"id": number, **bad}) + "\n" for number in range(8)))
-    few, every = ragbed.lint(path), ragbed.lint(path, all_=True, only="gold-in-negative")
+    few, every = ragbed.lint(path), ragbed.lint(path, only="gold-in-negative")
     assert (few["ok"], few["findings"]["warning"] >= 8) == (True, True)
     (row,) = every.records()
     assert (row["data"], row["rule"], row["severity"], row["items"]) == ("mine", "gold-in-negative", "warning", 8)

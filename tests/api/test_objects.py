@@ -17,6 +17,7 @@ import pytest
 
 import ragbed
 from ragbed.errors import UsageError
+from ragbed.runs.status import read_status
 from tests.runs.harness import make_case
 from tests.ui.viewer.runs import said, write_run
 
@@ -123,7 +124,7 @@ def test_what_a_function_raises_is_an_error_of_that_case_with_its_traceback(tmp_
     assert "in helper" in error["traceback"]
     assert "ragbed/api" not in error["traceback"]
     assert run.table("noise")[0]["errors"] == 2
-    assert run.status().models[0].errors == {"exception": 2}
+    assert read_status(run.folder).models[0].errors == {"exception": 2}
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ import pytest
 
 import ragbed
 from ragbed.errors import UsageError
+from ragbed.runs.status import read_status
 from tests.servers.function_model import ModelRequest, function_model
 
 REFUSED: dict[str, tuple[dict[str, Any], str]] = {
@@ -104,7 +105,7 @@ def test_options_become_the_parameters_of_the_provider(provider: str, monkeypatc
     body = received[0].body
     assert {name: body[name] for name in body if name not in ("messages", "model", "max_tokens", "top_p")} == expected
     assert received[0].headers["X-Team"] == "rag"
-    (status,) = run.status().models
+    (status,) = read_status(run.folder).models
     assert status.sent is not None
     assert status.sent["body"] == {name: body[name] for name in body if name != "messages"}
 
@@ -139,7 +140,7 @@ def test_headers_count_for_the_cache_and_their_names_are_recorded(
                 "openai-api/t/m", "ragbed-mini-en_base", limit=1, testbeds="noise", noise=0, progress=False,
                 header=header, cache="reuse", out=tmp_path / f"run-{number}",
             )  # fmt: skip
-            (status,) = run.status().models
+            (status,) = read_status(run.folder).models
             if number < 3:
                 assert status.sent is not None
                 assert status.sent.get("headers") == (["X-Tenant"] if header else None)

@@ -19,6 +19,7 @@ from ragbed.analysis.overview import tabulate_run
 from ragbed.errors import RagbedError, UsageError
 from ragbed.runs.engines.local import LocalEngine
 from ragbed.runs.execution import run as execute
+from ragbed.runs.status import read_status
 from ragbed.schema import Case, Completion
 from tests.cli.typed import type_command
 from tests.runs.harness import TalkingModel, ask_nobody, make_job
@@ -109,7 +110,7 @@ def test_figures_show_the_names_that_the_user_gave_to_models(tmp_path: Path) -> 
 
 def test_status_and_outcomes_count_the_cases(tmp_path: Path) -> None:
     run = _run(tmp_path)
-    (model,) = run.status().models
+    (model,) = read_status(run.folder).models
     assert (model.planned, model.ok, model.error) == (24, 24, 0)
     assert run.outcomes == {"ok": 24}
     assert (len(run.errors), run.errors.columns[-1]) == (0, "traceback")
@@ -186,8 +187,7 @@ def test_infeasible_cases_are_reported(tmp_path: Path, caplog: pytest.LogCapture
     _run(tmp_path, testbeds="noise", noise=[0, 0.5], num_docs=8, limit=4)
     (record,) = caplog.records
     assert record.getMessage() == (
-        "4 cases have no such mix of documents and were not run. `ragbed.export` with the same data and options and "
-        "to='jsonl' counts them by reason."
+        "4 infeasible cases were not run. `ragbed export DATA --to jsonl` with the same options lists the reasons."
     )
 
 

@@ -6,11 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from ragbed.analysis.overview import ConditionRow
-from ragbed.api.runs import describe_pending
-from ragbed.runs.condition import condition_of
 from tests.cli.typed import Done, type_command
-from tests.runs.harness import make_case
 from tests.servers.function_model import ModelRequest, function_model
 
 _RUN = ("run", "-d", "ragbed-mini-en_base", "--testbeds", "noise", "--noise", "0,0.8", "--limit", "40")
@@ -162,12 +158,3 @@ def test_a_run_that_stops_early_says_that_gates_were_not_checked(tmp_path: Path)
         done = type_command(*gated, env={"TEST_BASE_URL": url, "TEST_API_KEY": "x"})
     assert done.code == 1, done.err
     assert "The gates were not checked, because some cases have no result." in done.err
-
-
-@pytest.mark.parametrize("gates", [["noise.accuracy=0.5"], []])
-def test_pending_cases_end_a_run_with_3_and_leave_gates_unchecked(tmp_path: Path, gates: list[str]) -> None:
-    cells = [ConditionRow(condition_of("m", make_case(0)), planned=3, asked=2)]
-    told = "\n".join(describe_pending(tmp_path, cells, gates))
-    assert "Incomplete: 1 case has no result." in told
-    assert ("The gates were not checked" in told) == bool(gates)
-    assert describe_pending(tmp_path, [], gates) == []

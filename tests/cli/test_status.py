@@ -32,7 +32,7 @@ def test_counts_add_up_and_kinds_of_errors_are_named(tmp_path: Path) -> None:
     assert (model["asked"], model["ok"], model["filtered"], model["error"]) == (10, 6, 1, 3)
     assert model["errors"] == {"timeout": 2, "server": 1}
     assert "2 timeout, 1 server" in done.err
-    assert "Incomplete. Rerun" in done.err
+    assert "Incomplete: 3 cases ended in an error. Rerun the command that created the run to resume it." in done.err
 
 
 def test_calls_without_reply_are_in_flight_while_it_runs_and_suspect_after(tmp_path: Path) -> None:
@@ -52,7 +52,7 @@ def test_a_lost_call_is_told_in_the_same_words_before_and_after_it_is_asked_agai
     before = type_command("status", str(tmp_path)).out
     run(two, ask_nobody)
     after = type_command("status", str(tmp_path)).out
-    assert "Incomplete. Rerun" in before
-    assert "Not finished" not in after
+    assert "Incomplete: 1 case has no result. Rerun" in before
+    assert "Incomplete" not in after
     assert _LOST in before
     assert _LOST in after

@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-import ragbed
 from ragbed.data.native import to_line
 from ragbed.models.providers.dialects import COMPATIBLE
 from ragbed.models.providers.transport import Transport
+from ragbed.runs.status import read_status
 from ragbed.runs.store import StoredResult, open_store
 from tests.cli.typed import Done, type_command
 from tests.items import base_item
@@ -219,7 +219,7 @@ def test_a_full_context_window_is_reported_without_the_advice_to_raise_the_limit
 def test_the_recorded_request_is_the_last_one(data: Path, tmp_path: Path) -> None:
     with serving(Server("a thought in a field")) as server:
         _run(server, data, tmp_path / "run", "--max-connections", "1")
-    (status,) = ragbed.open_run(tmp_path / "run").status().models
+    (status,) = read_status(tmp_path / "run").models
     last = {name: value for name, value in server.bodies[-1].items() if name != "messages"}
     assert last["max_tokens"] == 4_096
     assert status.sent == {"body": last, "negotiated": ""}

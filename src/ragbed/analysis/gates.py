@@ -19,7 +19,7 @@ from xml.etree import ElementTree as Xml
 from ragbed.analysis.comparison import Comparison, format_p, name_condition
 from ragbed.analysis.locale import find_metric, read_words
 from ragbed.analysis.metrics import METRICS, measure
-from ragbed.analysis.metrics.cells import USUAL, Cell, decided_for, interval_of
+from ragbed.analysis.metrics.cells import USUAL, Cell, full_place, interval_of
 from ragbed.analysis.run_cells import decided_in, is_monitored, read_report_cells
 from ragbed.analysis.statistics.planning import POWER, rate_size
 from ragbed.analysis.statistics.rates import ALPHA, LEVEL, Interval, quantile, student, trials_behind, two_sided
@@ -314,9 +314,17 @@ def check_floors(
     """
     selected = [(floor, cell) for floor in floors for cell in select_cells(floor, cells)]
     if decided is not None:
-        return [_check_monitored(floor, cell, decided_for(cell, decided), len(selected)) for floor, cell in selected]
+        return [_check_monitored(floor, cell, _decided_for(cell, decided), len(selected)) for floor, cell in selected]
     adjusted = holm([_p_value(cell, floor.bound) for floor, cell in selected]).tolist()
     return [_check(floor, cell, p, len(selected)) for (floor, cell), p in zip(selected, adjusted, strict=True)]
+
+
+def _decided_for(cell: Cell, decided: Iterable[DecidedInterval]) -> Iterator[DecidedInterval]:
+    """Yield the confidence intervals of the `--until` decisions about a cell."""
+    for interval in decided:
+        subject = (interval.model, interval.table, interval.metric, interval.place)
+        if subject == (cell.key.model, cell.table, cell.estimate.metric, full_place(cell)):
+            yield interval
 
 
 def _check_monitored(floor: CellSelector, cell: Cell, decided: Iterable[DecidedInterval], among: int) -> GateResult:

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, get_args
 from msgspec import Struct, structs
 
 from ragbed.runs.condition import Condition
-from ragbed.runs.decided import decided_by_score, read_decided
 from ragbed.runs.store import RunStore, StoredResult
 from ragbed.schema import Case, Estimate, Outcome
 from ragbed.testbeds import TESTBEDS
@@ -105,10 +104,7 @@ def tabulate(table: TrialTable, *, with_infeasible: bool = False) -> list[Condit
         table: The run's table.
         with_infeasible: Whether to include conditions all of whose cases are infeasible.
     """
-    # These imports load numpy, which takes longer than planning a small run.
-    from ragbed.analysis.metrics.cells import narrow_estimate  # noqa: PLC0415
-    from ragbed.analysis.statistics.rates import ALPHA  # noqa: PLC0415
-    from ragbed.analysis.trials.columns import load_groups  # noqa: PLC0415
+    from ragbed.analysis.trials.columns import load_groups  # noqa: PLC0415 - it loads numpy, which takes a while
 
     store = table.store
     rows: dict[Condition, ConditionRow] = {}
@@ -121,10 +117,6 @@ def tabulate(table: TrialTable, *, with_infeasible: bool = False) -> list[Condit
             row = rows.setdefault(condition, ConditionRow(condition))
             row.planned, row.infeasible = max(row.asked, planned * store.repeats()), infeasible
     shown = [row for row in rows.values() if row.planned or (with_infeasible and row.infeasible)]
-    if store.is_monitored():
-        for (condition, name), decided in decided_by_score(rows, read_decided(store)).items():
-            rates = rows[condition].rates
-            rates |= {name: narrow_estimate(rates[name], decided, ALPHA)} if name in rates else {}
     return sorted(shown, key=_order)
 
 
@@ -173,11 +165,10 @@ class LiveTable:
 
     Args:
         folder: Folder of the run.
-        scorers: The user's scorers whose scores the table of the finished run has.
     """
 
-    def __init__(self, folder: Path, scorers: Sequence[str] = ()) -> None:
-        self._folder, self._scorers = folder, scorers
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
         self._first: list[Case] = []  # the run's first case, with which the scorer is loaded
         self._waiting = 0  # number of results that have not been read
         self._steps = self._score()
@@ -192,8 +183,10 @@ class LiveTable:
         self._waiting += 1
 
     def load(self) -> None:
-        """Load the scorer and numpy, which take 0.2 s, while the run waits for the first responses (see `Follower`)."""
-        with suppress(Exception):  # `finish` raises all errors of the scorer
+        """Load the scorer and SciPy, which take 0.4 s, while the run waits for the first responses (see `Follower`)."""
+        with suppress(Exception):  # `tabulate_run` raises all errors of the scorer
+            import scipy.special  # noqa: F401, PLC0415
+
             import ragbed.analysis.run_cells  # noqa: F401, PLC0415
             from ragbed.scoring import score  # noqa: PLC0415
 
@@ -202,7 +195,7 @@ class LiveTable:
 
     def go_on(self) -> bool:
         """Score a result, and return whether there was any work (see `Follower`)."""
-        with suppress(Exception):  # Responses that cost money must still be stored. `finish` raises the error.
+        with suppress(Exception):  # Responses that cost money must be stored. `tabulate_run` raises the error.
             return next(self._steps, False)
         return False
 
@@ -230,7 +223,3 @@ class LiveTable:
                 if found and table.last == start:  # another process may have changed the table
                     table.add_rows(rows, found[-1][0], found[-1][2])
             scored += len(found)
-
-    def finish(self) -> list[ConditionRow]:
-        """Score the remaining results, and return the table of the finished run."""
-        return tabulate_run(self._folder, self._scorers)

@@ -12,7 +12,7 @@ import numpy as np
 from msgspec import structs
 
 from ragbed.analysis.metrics import measure
-from ragbed.analysis.metrics.cells import Cell, CellBuilder, narrow_cells
+from ragbed.analysis.metrics.cells import Cell, CellBuilder
 from ragbed.analysis.statistics.rates import ALPHA
 from ragbed.analysis.trials.columns import Labels, TrialColumns, load_groups
 from ragbed.analysis.trials.table import TrialTable
@@ -72,13 +72,7 @@ def read_report_cells(
     open_scorers(scorers)  # an unknown scorer is refused first
     labels = (names or read_row_names(folders)).labels
     groups = read_groups(folders, scorers, labels, current=current)
-    cells = measure(groups, scorers, alpha)
-    decided = [
-        structs.replace(interval, model=labels[folder, interval.model])
-        for folder in folders
-        for interval in decided_in(folder)
-    ]
-    return [*narrow_cells(cells, decided, alpha), *cost_cells(groups, scorers)]
+    return [*measure(groups, scorers, alpha), *cost_cells(groups, scorers)]
 
 
 def read_published(folders: Sequence[Path], labels: Labels) -> dict[tuple[str, str], str]:

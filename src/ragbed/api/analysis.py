@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from ragbed.analysis.diagnosis.records import NAMES, Diagnosis, Evidence
+from ragbed.analysis.diagnosis.records import NAMES, Diagnosis
 from ragbed.analysis.diagnosis.summary import UNCLASSIFIED, DiagnosisCounts, by_group, shares_of
 from ragbed.analysis.judging.rates import MIN_LABELS, MIN_QUESTIONS, TRUSTED
 from ragbed.analysis.locale import read_words
@@ -53,7 +53,7 @@ def compare(spec: CompareSpec) -> Result:
         -1.0
     """
     from ragbed.analysis import comparison
-    from ragbed.analysis.gates import as_junit, check_declines
+    from ragbed.analysis.gates import MIN_DROP, as_junit, check_declines
     from ragbed.reporting.comparison_summary import (
         state,
         state_incomplete,
@@ -63,7 +63,7 @@ def compare(spec: CompareSpec) -> Result:
     )
 
     margin = None if spec.fail_if_worse is None else float(spec.fail_if_worse)
-    min_drop = float(spec.min_drop) if margin is None else margin
+    min_drop = MIN_DROP if margin is None else margin
     names = [
         str(side if isinstance(side, str) else run_folder(side, name)) for name, side in (("a", spec.a), ("b", spec.b))
     ]
@@ -457,17 +457,12 @@ def describe_diagnosis(diagnosis: Diagnosis, case: Case, model: str, kind: str) 
         f"  response: {diagnosis.said or '–'} (source: {diagnosis.source or 'no answer'})",
         f"  types:    {', '.join(diagnosis.types) or '–'}",
     ]
-    for evidence in diagnosis.evidence:
-        if evidence.type == kind:
-            lines += [f"  {line}" for line in _describe(evidence)]
+    for evidence in (one for one in diagnosis.evidence if one.type == kind):
+        where = "" if evidence.document is None else f" [document {evidence.document}]"
+        lines.append(f"  {kind}: {NAMES[evidence.type]}{where}")
+        if evidence.sentence:
+            lines.append(f"      “{evidence.sentence}” ({evidence.start}–{evidence.end})")
+        details = {"cue": evidence.cue, "sub-question": evidence.part}
+        if shown := [f"{name}: {value}" for name, value in details.items() if value is not None]:
+            lines.append(f"      {'; '.join(shown)}")
     return "\n".join([*lines, ""])
-
-
-def _describe(evidence: Evidence) -> list[str]:
-    where = "" if evidence.document is None else f" [document {evidence.document}]"
-    lines = [f"{evidence.type}: {NAMES[evidence.type]}{where}"]
-    if evidence.sentence:
-        lines.append(f"    “{evidence.sentence}” ({evidence.start}–{evidence.end})")
-    details = {"cue": evidence.cue, "sub-question": evidence.part}
-    shown = [f"{name}: {value}" for name, value in details.items() if value is not None]
-    return [*lines, f"    {'; '.join(shown)}"] if shown else lines

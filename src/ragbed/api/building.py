@@ -6,7 +6,7 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -93,10 +93,16 @@ def _describe_build(folder: Path, steps: Mapping[str, Done], files: Sequence[Del
 
 
 def _open_build(folder: Path, recipe: Recipe, home: Path, caller: ModelCaller, shown: Progress) -> Build:
+    """Open a build; keys and prices are checked first, because a build may take hours."""
     from ragbed.builder.build_context import Build
     from ragbed.builder.model_calls import CALLS
+    from ragbed.builder.recipe import models_of
 
-    _check_models(recipe, caller, has_responses=(folder / CALLS).is_dir())
+    models = sorted(models_of(recipe))
+    for model in models:  # a resumed build may already have stored every response, so that it needs no key
+        parse_model(model) if (folder / CALLS).is_dir() else check_reader(model)
+    if models:
+        caller.budget(models)
     today, client = datetime.now(UTC).date(), open_client(folder / CALLS, caller)
     return Build(folder, recipe, today, client, variables(), watch=shown.count, home=home)
 
@@ -115,20 +121,6 @@ def open_client(folder: Path, caller: ModelCaller) -> BuildModelClient:
         lambda model: caller.budget([model]),
         adapt=lambda sampling: apply_options(sampling, caller.options),
     )
-
-
-def _check_models(recipe: Recipe, caller: ModelCaller, *, has_responses: bool) -> None:
-    """Check API keys and prices before the build starts, because a build may take hours.
-
-    A resumed build may already have stored every response, in which case it needs no key.
-    """
-    from ragbed.builder.recipe import models_of
-
-    models = sorted(models_of(recipe))
-    for model in models:
-        parse_model(model) if has_responses else check_reader(model)
-    if models:
-        caller.budget(models)
 
 
 @takes(BuildInitSpec)
@@ -180,7 +172,9 @@ def build_init(spec: BuildInitSpec) -> Result:
     found = msgspec.to_builtins(recipe)
     notes = [] if survey is None else [_show_survey(survey)]
     notes += [] if tried is None else _show_trial(tried)
-    notes.append(f"Recipe: {_show_wanted(found)}; generator: {model}.")
+    each = "each of " if len(found["langs"]) > 1 else ""
+    counts = ", ".join(f"{count} {kind}" for kind, count in found["wanted"].items())
+    notes.append(f"Recipe: for {each}{', '.join(found['langs'])}: {counts}; generator: {model}.")
     notes.append(f"Recipe written to {target}. Check it, then run: ragbed build run {target}")
     return Result([], notes, {"path": str(target), "recipe": found, "survey": survey, "trial": tried})
 
@@ -204,13 +198,6 @@ def _show_trial(trial: RecipeTrial) -> list[str]:
         f"{trial.calls:,} model calls."
     )
     return [*lines, trial.loss] if trial.loss else lines
-
-
-def _show_wanted(recipe: Mapping[str, Any]) -> str:
-    """Describe how many items of each kind a recipe requests per language."""
-    each = "each of " if len(recipe["langs"]) > 1 else ""
-    counts = ", ".join(f"{count} {kind}" for kind, count in recipe["wanted"].items())
-    return f"for {each}{', '.join(recipe['langs'])}: {counts}"
 
 
 @takes(QualitySpec)

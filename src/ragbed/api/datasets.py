@@ -60,7 +60,7 @@ def lint(spec: LintSpec) -> Result:
     with open_progress(spec.progress) as shown:
         for dataset in read_data(spec.data):
             check = DatasetCheck(dataset, rules, questions, _watch(shown, dataset))
-            check.run(None if spec.all_ else _FINDINGS_PER_RULE)
+            check.run(_FINDINGS_PER_RULE if spec.only is None else None)
             reports.append(check)
     counts = [count for check in reports for count in check.counts]
     totals = {name: sum(one.findings for one in counts if one.severity == name) for name in SEVERITIES}
@@ -70,8 +70,8 @@ def lint(spec: LintSpec) -> Result:
         "warning": "Check the warnings: they may make scores wrong.",
         None: "No problems found." if len(rules) > 1 else "All records are valid.",
     }[gravest]
-    all_of = f" To list all findings of a rule, use {option('only', 'RULE')} and {option('all_')}."
-    more = all_of if gravest and not spec.all_ else ""
+    all_of = f" To list all findings of a rule, use {option('only', 'RULE')}."
+    more = all_of if gravest and spec.only is None else ""
     total = f"{', '.join(counted(count, name) for name, count in totals.items())}. {advice}{more}"
     return Result(
         [*(part for check in reports for part in _describe(check)), total],
@@ -240,7 +240,14 @@ def datasets(_: DatasetsSpec) -> Result:
         >>> [row["name"] for row in ragbed.datasets().records() if row["complete"]][:2]
         ['figure1', 'ragbed-mini']
     """
-    rows = [_describe_entry(entry) for entry in CATALOG.values()]
+    rows = list[dict[str, Any]]()
+    for entry in CATALOG.values():
+        here = files_here(entry, data_dir())
+        rows.append(
+            {name: getattr(entry, name) for name in ("name", "about", "licence", "version", "megabytes")}
+            | {"folder": str(entry_folder(entry)), "files": [file.name for file in entry.files]}
+            | {"present": [path.name for path in here], "complete": len(here) == len(entry.files)}
+        )
     shown = [
         {"name": row["name"], "about": row["about"], "licence": row["licence"], "MB": row["megabytes"]}
         | {"files": ", ".join(Path(name).stem for name in row["files"])}
@@ -269,18 +276,3 @@ def entry_folder(entry: CatalogEntry) -> Path:
     """Return the folder that contains an entry's files, or will contain them after the download."""
     here = files_here(entry, data_dir())
     return here[0].parent if here else folder_of(entry, data_dir())
-
-
-def _describe_entry(entry: CatalogEntry) -> dict[str, Any]:
-    here = files_here(entry, data_dir())
-    return {
-        "name": entry.name,
-        "about": entry.about,
-        "licence": entry.licence,
-        "version": entry.version,
-        "megabytes": entry.megabytes,
-        "folder": str(entry_folder(entry)),
-        "files": [file.name for file in entry.files],
-        "present": [path.name for path in here],
-        "complete": len(here) == len(entry.files),
-    }

@@ -13,6 +13,7 @@ from ragbed.api.job_specs import DemoSpec
 from ragbed.api.layout import read_langs
 from ragbed.api.planning import plan_run
 from ragbed.api.progress import Progress, open_progress
+from ragbed.api.run_status import describe_responses
 from ragbed.api.runs import describe_cells, evaluate
 from ragbed.api.spec import DEFAULT_MODEL, RunSpec
 from ragbed.api.specification import takes
@@ -47,7 +48,7 @@ def demo(spec: DemoSpec) -> Result:
     from ragbed.analysis.locale import read_words
     from ragbed.api.reports import read_report, write_report_page
     from ragbed.reporting.summary import summarise
-    from ragbed.runs.status import read_rest
+    from ragbed.runs.status import read_status
 
     langs, out = read_langs(spec.lang), Path(spec.out)
     parse_model(spec.model)  # report a mistyped model first
@@ -64,9 +65,8 @@ def demo(spec: DemoSpec) -> Result:
                 cells = evaluate(job, shown)
             runs.append(job.folder)
             tables, remarks = describe_cells(cells, job.folder)
-            parts, notes = [*parts, *tables], [*notes, *remarks]
+            parts, notes = [*parts, *tables], [*notes, *describe_responses(read_status(job.folder)), *remarks]
             if errors := sum(cell.error for cell in cells):
-                notes.append(f"First error: {read_rest(job.folder)[1]}")
                 notes.append(f"Incomplete: {counted(errors, 'case')} ended in an error. Rerun the command to retry.")
                 code = 3
     report, page = read_report(runs, "robust", may_diagnose=True), out / "report.html"

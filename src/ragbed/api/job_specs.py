@@ -81,11 +81,9 @@ class CompareSpec(Spec, function="analysis.compare"):
     a: RunLike = argument("The baseline: a run, or RUN:MODEL.", "A", kw_only=False)
     b: RunLike = argument("The run to compare with the baseline.", "B", kw_only=False)
     scorer: str = opt(f"Scorer to compare: {_SCORERS}", "NAME", default="robust")
-    min_drop: float | str = opt(
-        "Smallest drop that is reported as a decline, e.g. 0.03 or 3%.", "SHARE", read=read_share, default=0.03
-    )
     fail_if_worse: float | str | None = opt(
-        "Fail (exit code 4) if B is significantly worse than A by more than this; also the smallest reported drop.",
+        "Fail (exit code 4) if B is significantly worse than A by more than this; also the smallest reported drop, "
+        "which is 0.03 by default.",
         "SHARE",
         read=read_share,
         default=None,
@@ -378,9 +376,10 @@ class LintSpec(Spec, function="datasets.lint"):
     """
 
     data: DataLike = argument("Files, URLs, NAME=FILE, or names from `ragbed data list`.", "DATA", kw_only=False)
-    only: Values | None = opt("Run only these rules; 'record' only validates the records.", "RULES", default=None)
+    only: Values | None = opt(
+        "Run only these rules, and list all findings; 'record' only validates the records.", "RULES", default=None
+    )
     skip: Values | None = opt("Do not run these rules.", "RULES", default=None)
-    all_: bool = opt("Keep all findings, not only the first few per rule.", default=False)
     progress: bool | Progress = True
 
 

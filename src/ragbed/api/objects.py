@@ -92,25 +92,21 @@ def read_models(models: ModelLike) -> list[ModelSource]:
             source = ModelSource(name, label or own)
         else:
             source = ModelSource(object_name(value, label), label, value)
-        _add_source(sources, source)
+        known = sources.get(source.name)
+        if known is not None and known.value is not source.value:
+            raise UsageError(
+                f"two models are named {source.name!r}. Give them different names: model={{'NAME': …, 'OTHER': …}}."
+            )
+        if known is not None and known.label != source.label:
+            raise UsageError(f"{option('model', source.name)} appears twice under different names. Pass it only once.")
+        if known is None and source.label and source.label in {other.label for other in sources.values()}:
+            raise UsageError(
+                f"{option('model', source.label)}=…: two models have this name. Names must be unique within a run."
+            )
+        sources[source.name] = source
     if not sources:
         raise UsageError("`model` is empty. Pass at least one model.")
     return list(sources.values())
-
-
-def _add_source(sources: dict[str, ModelSource], source: ModelSource) -> None:
-    known = sources.get(source.name)
-    if known is not None and known.value is not source.value:
-        raise UsageError(
-            f"two models are named {source.name!r}. Give them different names: model={{'NAME': …, 'OTHER': …}}."
-        )
-    if known is not None and known.label != source.label:
-        raise UsageError(f"{option('model', source.name)} appears twice under different names. Pass it only once.")
-    if known is None and source.label and source.label in {other.label for other in sources.values()}:
-        raise UsageError(
-            f"{option('model', source.label)}=…: two models have this name. Names must be unique within a run."
-        )
-    sources[source.name] = source
 
 
 def labelled(parameter: str, values: Any) -> list[tuple[str, Any]]:  # noqa: ANN401 - checked by the callers

@@ -115,7 +115,8 @@ def _write(named: Sequence[Path], folders: Sequence[Path], spec: ReportSpec) -> 
         return Result([text.removesuffix("\n")], notes, values, main=cells)
     parts, explanations = describe_report(made)
     if made.errors:
-        explanations.append(_EXAMPLES.format(quoted(folders[0]), made.errors[0].type.name, option("format", "html")))
+        first = next(iter(made.errors.values()))[0].name
+        explanations.append(_EXAMPLES.format(quoted(folders[0]), first, option("format", "html")))
     return Result(parts, [*notes, *explanations], values, main=cells)
 
 

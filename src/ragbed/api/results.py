@@ -18,7 +18,6 @@ from ragbed.schema import Lang
 if TYPE_CHECKING:
     import pandas
 
-    from ragbed.runs.status import Status
 
 _ERROR_COLUMNS = ("model", "case", "repeat", "kind", "message", "traceback")
 
@@ -45,18 +44,6 @@ class Run:
     gates: Table = field(default_factory=lambda: Table([]), hash=False)
     conditions: Table = field(default_factory=lambda: Table([]), hash=False)
 
-    def status(self) -> Status:
-        """Return each model's progress, outcome counts and token counts, even while the run is in progress.
-
-        Example:
-            >>> run = ragbed.run("scripted/oracle", "ragbed-mini-en_base", testbeds="noise", noise=0, limit=5)
-            >>> [(model.model, model.planned, model.ok) for model in run.status().models]
-            [('scripted/oracle', 5, 5)]
-        """
-        from ragbed.runs.status import read_status
-
-        return read_status(self.folder)
-
     @property
     def outcomes(self) -> dict[str, int]:
         """The number of cases by outcome: ok, truncated, filtered (by the content filter), error or pending.
@@ -66,7 +53,9 @@ class Run:
             >>> run.outcomes
             {'ok': 5}
         """
-        models = self.status().models
+        from ragbed.runs.status import read_status
+
+        models = read_status(self.folder).models
         names = ("ok", "truncated", "filtered", "error", "pending")
         counts = {name: sum(getattr(model, name) for model in models) for name in names}
         return {name: count for name, count in counts.items() if count}
@@ -86,13 +75,14 @@ class Run:
         """
         from ragbed.runs.store import open_store
 
+        failed = list[dict[str, Any]]()
         with open_store(self.folder, create=False) as store:
-            failed = [
-                {"model": result.model, "case": result.case.case, "repeat": result.repeat}
-                | _split_error(result.completion.error or "")
-                for result in store.results()
-                if result.completion.outcome == "error"
-            ]
+            for result in store.results():
+                if result.completion.outcome == "error":
+                    first, _, trace = (result.completion.error or "").partition("\n")
+                    kind, _, message = first.partition(": ")
+                    row = {"model": result.model, "case": result.case.case, "repeat": result.repeat}
+                    failed.append(row | {"kind": kind, "message": message, "traceback": trace or None})
         return Table(failed, f"Errors of {self.folder}", columns=_ERROR_COLUMNS)
 
     def tables(self, scorer: str = "robust") -> dict[str, Table]:
@@ -239,13 +229,6 @@ class Figure:
 
     def _repr_svg_(self) -> str:
         return self.svg
-
-
-def _split_error(error: str) -> dict[str, str | None]:
-    """Split a stored error into kind, message and traceback."""
-    first, _, trace = error.partition("\n")
-    kind, _, message = first.partition(": ")
-    return {"kind": kind, "message": message, "traceback": trace or None}
 
 
 RunLike: TypeAlias = Run | str | Path

@@ -50,47 +50,22 @@ def status(spec: StatusSpec) -> Result:
         if one.conditions:
             names = {model.model: model.name for model in one.models}
             parts.append(tabulate_decisions(one.conditions, names, read_words("en")))
-        parts.append("\n".join(_lines(one)))
+        parts.append("\n".join(_describe(one)))
     states = [one.as_json() for one in found]
     return Result(parts, values=states[0] if len(states) == 1 else {"runs": states})
 
 
-def _lines(found: Status) -> list[str]:
+def _describe(found: Status) -> Iterator[str]:
+    """Yield sentences on a run: its size, batches in progress, unusual events, and what is incomplete."""
+    from ragbed.runs.display_names import describe_served
+
     repeats = f", {found.repeats} responses per case" if found.repeats > 1 else ""
-    lines = [f"{counted(found.cases, 'case')}{repeats}; {found.infeasible:,} infeasible cases, which are never sent."]
+    yield f"{counted(found.cases, 'case')}{repeats}; {found.infeasible:,} infeasible cases, which are never sent."
     for batch in found.batches:
         since = f"{datetime.fromtimestamp(batch.created, UTC):%Y-%m-%d %H:%M} UTC"
         name = batch.id or "not confirmed yet"
-        lines.append(
-            f"Batch in progress: {counted(batch.requests, 'request')} to {batch.model} since {since} ({name})."
-        )
-    lines += _notes(found)
-    if found.an_error is not None:
-        lines.append(f"First error: {found.an_error}")
-    if found.process is not None:
-        lines.append(f"Process {found.process} is running; {counted(found.in_flight, 'call')} in flight.")
-    elif found.until is not None:
-        lines.append(f"Cases without a result are not needed once this condition is decided: {found.until}")
-    elif found.is_imported:
-        if any(model.error for model in found.models):
-            lines.append("To replace the errors, import files with the missing responses into a new folder.")
-    elif any(model.pending or model.error for model in found.models) or not found.models:
-        lines.append("Incomplete. Rerun the command that created the run to resume it.")
-    if found.maybe_paid_twice:
-        lines.append(
-            f"Calls that were in flight when a session or worker ended: {found.maybe_paid_twice:,}. Their "
-            "responses are lost; calls that the provider completed are billed again when they are resent."
-        )
-    return lines
-
-
-def _notes(found: Status) -> Iterator[str]:
-    """Yield notes on unusual events: a server switched models, requests were adjusted, or responses are incomplete."""
-    from ragbed.runs.display_names import describe_served
-
+        yield f"Batch in progress: {counted(batch.requests, 'request')} to {batch.model} since {since} ({name})."
     for model in found.models:
-        if model.oldest_cached is not None:
-            yield f"{model.name}: {tell_cached(model.cached, model.oldest_cached)}"
         if len(model.served) > 1:
             yield describe_served(model.name, model.served)
         if model.sent is not None and model.sent.get("negotiated"):
@@ -98,42 +73,73 @@ def _notes(found: Status) -> Iterator[str]:
                 f"The server for {model.name} does not accept the default parameters. In requests to it, "
                 f"{model.sent['negotiated']}."
             )
-    truncated = sum(model.truncated for model in found.models)
-    full = read_truncated(Path(found.run))[0] if truncated else 0
-    if full:
-        yield tell_context_full(full)
-    if truncated > full:
-        responses = "The other truncated responses" if full else "Truncated responses"
-        yield f"{responses} count as wrong under the robust scorer. To avoid them, use a higher token limit."
+    yield from describe_responses(found)
+    if found.process is not None:
+        yield f"Process {found.process} is running; {counted(found.in_flight, 'call')} in flight."
+    else:
+        yield from describe_incomplete(found, "Rerun the command that created the run to resume it.")
+        if found.until is not None:
+            yield f"Cases without a result are not needed once this condition is decided: {found.until}"
+    if found.maybe_paid_twice:
+        yield (
+            f"Calls that were in flight when a session or worker ended: {found.maybe_paid_twice:,}. Their "
+            "responses are lost; calls that the provider completed are billed again when they are resent."
+        )
+
+
+def describe_responses(found: Status) -> Iterator[str]:
+    """Yield sentences on a run's responses: how many are from the cache or empty, and the first error."""
+    if oldest := min((model.oldest_cached for model in found.models if model.oldest_cached is not None), default=None):
+        cached = sum(model.cached for model in found.models)
+        responses = "response comes" if cached == 1 else "responses come"
+        received, age = datetime.fromtimestamp(oldest, UTC), format_duration(max(0, time.time() - oldest))
+        yield f"{cached:,} {responses} from the cache; the oldest is {age} old ({received:%Y-%m-%d %H:%M} UTC)."
     if empty := sum(model.empty for model in found.models):
-        models = [model.name for model in found.models if model.empty]
+        models = [model.model for model in found.models if model.empty]
         yield tell_empty(empty, sum(model.ok + model.truncated for model in found.models), models)
+    if found.an_error is not None:
+        yield f"First error: {found.an_error}"
 
 
-def tell_cached(count: int, oldest: int) -> str:
-    """Return a message with the number of responses from the cache and the age of the oldest, which is a Unix time."""
-    responses = "response comes" if count == 1 else "responses come"
-    received, age = datetime.fromtimestamp(oldest, UTC), format_duration(max(0, time.time() - oldest))
-    return f"{count:,} {responses} from the cache; the oldest is {age} old ({received:%Y-%m-%d %H:%M} UTC)."
+def describe_incomplete(found: Status, again: str) -> Iterator[str]:
+    """Yield sentences on cases without a complete response, and how to get one.
 
-
-def read_truncated(folder: Path) -> tuple[int, int]:
-    """Return how many responses filled the context window, and the highest token limit of `auto` for the others."""
+    Args:
+        found: The status of a run that has ended.
+        again: Sentence that says how to resume the run.
+    """
     from ragbed.models.base import Sampling
     from ragbed.runs.status import count_truncated
     from ragbed.runs.store import open_store
 
-    with open_store(folder, create=False) as store:
-        full, highest = count_truncated(store)
-    return full, highest or Sampling().max_tokens
-
-
-def tell_context_full(count: int) -> str:
-    """Return a message with the number of responses that filled the context window and the option that avoids this."""
-    return (
-        f"{counted(count, 'response')} filled the context window, which the robust scorer counts as wrong. To get "
-        f"complete responses, use fewer documents ({option('num_docs')}) or a model with a larger context window."
-    )
+    failed = sum(model.error for model in found.models)
+    pending = sum(model.pending for model in found.models) if found.models else found.cases - found.infeasible
+    parts = [f"{counted(failed, 'case')} ended in an error"] if failed else []
+    if pending and found.until is None:
+        parts.append(f"{counted(pending, 'case')} {'has' if pending == 1 else 'have'} no result")
+    if found.is_imported and failed:
+        yield "To replace the errors, import files with the missing responses into a new folder."
+    elif parts:
+        yield f"Incomplete: {' and '.join(parts)}. {again}"
+    with open_store(Path(found.run), create=False) as store:
+        truncated, full, highest = count_truncated(store)
+        limit = store.settings().get("max_tokens", "auto")
+    other = f"Choose another {option('out')}."
+    if full:
+        yield (
+            f"Incomplete: {counted(full, 'response')} filled the context window, which the robust scorer counts as "
+            f"wrong. To get complete responses, use fewer documents ({option('num_docs')}) or a model with a larger "
+            f"context window. {other}"
+        )
+    if found.is_imported and truncated > full:
+        yield f"{counted(truncated - full, 'response')} truncated, which the robust scorer counts as wrong."
+    elif truncated > full:
+        yield f"{tell_truncated(truncated - full, limit, highest or Sampling().max_tokens)} {other}"
+    if episodes := sum(model.truncated for model in found.models) - truncated:
+        yield (
+            f"{counted(episodes, 'search episode')} ended without an answer, at a limit or after invalid calls, and "
+            f"count as wrong under the robust scorer. {option('search')} sets the limits."
+        )
 
 
 def tell_truncated(count: int, limit: str, highest: int | None = None) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import asdict
 from pathlib import Path
@@ -15,13 +15,13 @@ from ragbed.api.layout import split
 from ragbed.api.planning import plan_run, read_gates
 from ragbed.api.progress import Progress, open_progress
 from ragbed.api.results import Run
-from ragbed.api.run_status import read_truncated, tell_cached, tell_context_full, tell_empty, tell_truncated
+from ragbed.api.run_status import describe_incomplete, describe_responses, tell_empty, tell_truncated
 from ragbed.api.spec import RunSpec
 from ragbed.api.specification import check_path, takes
 from ragbed.errors import Stopped, UsageError, option
 from ragbed.io.jsonl import write_file
 from ragbed.reporting.table import Result, Table
-from ragbed.text import counted, quoted
+from ragbed.text import quoted
 
 if TYPE_CHECKING:
     from ragbed.analysis.gates import GateResult
@@ -76,7 +76,8 @@ def run(spec: RunSpec) -> Run:
     """
     with open_progress(spec.progress) as shown, closing(plan_run(spec, shown.message)) as job:
         execute(job, shown.calls)
-        _warn_of_infeasible(job, shown.message)
+        for line in _describe_infeasible(job.folder):
+            shown.message(line)
     gates = [gate._asdict() for gate in check_gates(spec, job.folder)]
     conditions = [decision._asdict() for decision in read_decisions(job)]
     return Run(job.folder, Table(gates, "Gates"), Table(conditions, "Conditions"))
@@ -114,17 +115,19 @@ def forecast(spec: RunSpec) -> Table:
         return _forecast(job).records()
 
 
-def _warn_of_infeasible(job: Job, message: Callable[[str], None]) -> None:
+def _describe_infeasible(folder: Path) -> list[str]:
+    """Return a sentence on the infeasible cases of a run, if there are any."""
     from ragbed.runs.store import open_store
 
-    with open_store(job.folder, create=False) as store:
+    with open_store(folder, create=False) as store:
         infeasible = store.infeasible()
-    if infeasible:
-        cases, were = ("case has", "was") if infeasible == 1 else ("cases have", "were")
-        message(
-            f"{infeasible:,} {cases} no such mix of documents and {were} not run. `ragbed.export` with the same "
-            "data and options and to='jsonl' counts them by reason."
-        )
+    if not infeasible:
+        return []
+    cases = "case was" if infeasible == 1 else "cases were"
+    return [
+        f"{infeasible:,} infeasible {cases} not run. `ragbed export DATA --to jsonl` with the same options lists the "
+        "reasons."
+    ]
 
 
 _UNCHECKED = "The gates were not checked, because some cases have no result."
@@ -143,13 +146,13 @@ def run_command(spec: RunCommandSpec) -> Result:
 
 def evaluate(job: Job, shown: Progress, gates: Sequence[str] = (), scorers: Sequence[str] = ()) -> list[ConditionRow]:
     """Run a job, and return the counts for each condition. If it stops early, show how to resume it."""
-    from ragbed.analysis.overview import LiveTable
+    from ragbed.analysis.overview import LiveTable, tabulate_run
     from ragbed.runs.budget import BudgetSpent
     from ragbed.runs.circuit_breaker import CircuitOpen
 
-    table, out = LiveTable(job.folder, scorers), option("out", quoted(job.folder))
+    out = option("out", quoted(job.folder))
     try:
-        execute(replace(job, follower=table), shown.calls)
+        execute(replace(job, follower=LiveTable(job.folder)), shown.calls)
     except (KeyboardInterrupt, Stopped):
         shown.message(f"Stopped. Finished cases are kept. To resume, rerun the same command with {out}")
         raise
@@ -158,29 +161,22 @@ def evaluate(job: Job, shown: Progress, gates: Sequence[str] = (), scorers: Sequ
         if gates:
             shown.message(_UNCHECKED)
         raise
-    return table.finish()
+    return tabulate_run(job.folder, scorers)
 
 
 def _describe(spec: RunCommandSpec, job: Job, cells: Sequence[ConditionRow]) -> Result:
     """Return the tables of a run, what to know about its responses, and the results of its gates."""
     from ragbed.analysis.causes import describe_run
     from ragbed.api.analysis import describe_gates
-    from ragbed.runs.status import read_rest
+    from ragbed.runs.status import read_status
 
+    found = read_status(job.folder)
     parts, notes = describe_cells(cells, job.folder, split(spec.scorer, "scorer"))
     if any(cell.condition.testbed == "own-rag" for cell in cells):
         parts = ["\n".join(describe_run(job.folder)) + "\n", *parts]
     more, explanations = _describe_other_tables(job)
-    infeasible, _, (cached, oldest) = read_rest(job.folder)
-    notes += [*explanations, f"The run is stored in {job.folder}"]
-    if oldest is not None:
-        notes.append(tell_cached(cached, oldest))
-    if infeasible:
-        were = "case was" if infeasible == 1 else "cases were"
-        notes.append(
-            f"{infeasible:,} infeasible {were} not run. `ragbed export DATA --to jsonl` with the same options lists "
-            "the reasons."
-        )
+    notes = [*describe_responses(found), *notes, *explanations, f"The run is stored in {job.folder}"]
+    notes += _describe_infeasible(job.folder)
     if not cells and spec.shard is not None:
         notes.append(f"Shard {spec.shard} contains no questions, so no case was run.")
     decisions = read_decisions(job)
@@ -191,13 +187,15 @@ def _describe(spec: RunCommandSpec, job: Job, cells: Sequence[ConditionRow]) -> 
     notes += [f"until {decision.state}: {decision.name}: {decision.message}" for decision in decisions]
     values = {"run": str(job.folder), "cells": [cell.as_json() for cell in cells]}
     values |= {} if job.rule is None else {"until": [decision._asdict() for decision in decisions]}
-    if job.rule is None and (pending := describe_pending(job.folder, cells, spec.fail_under)):
-        return Result([*parts, *more], [*notes, *pending], values, 3)
-    incomplete, has_errors = _describe_incomplete(job, cells)
-    if not incomplete and any(cell.condition.testbed != "closed-book" for cell in cells):
+    notes += describe_incomplete(found, f"Rerun the command with {option('out', quoted(job.folder))} to resume.")
+    if job.rule is None and any(model.pending for model in found.models):
+        return Result([*parts, *more], [*notes, *([_UNCHECKED] if spec.fail_under else [])], values, 3)
+    has_errors = any(cell.error for cell in cells)
+    # Episodes of the testbed `search` have their own limits, so more tokens would not help.
+    is_truncated = any(cell.truncated and cell.condition.testbed != "search" for cell in cells)
+    if not has_errors and not is_truncated and any(cell.condition.testbed != "closed-book" for cell in cells):
         folder = quoted(job.folder)
         notes.append(f"Next: ragbed diagnose {folder}, or ragbed view {folder}")
-    notes += incomplete
     try:
         gates = check_gates(spec, job.folder)
         failed, lines = any(gate.state == "failed" for gate in gates), describe_gates(gates)
@@ -206,7 +204,7 @@ def _describe(spec: RunCommandSpec, job: Job, cells: Sequence[ConditionRow]) -> 
         failed, lines, code = True, [str(error)], error.exit_code
     if failed and has_errors:
         lines[-1] += " The errors may be the cause, so the exit code is 3."
-    code = code if failed and not has_errors else 3 if incomplete else 0
+    code = code if failed and not has_errors else 3 if has_errors or is_truncated else 0
     return Result([*parts, *more], [*notes, *lines], values, code)
 
 
@@ -222,9 +220,6 @@ def describe_cells(
     with open_store(folder, create=False) as store:
         published = {name.removeprefix("published ") for name in store.settings() if name.startswith("published ")}
     notes = []
-    if empty := sum(cell.empty for cell in cells):
-        models = {cell.condition.model for cell in cells if cell.empty}
-        notes.append(tell_empty(empty, sum(cell.ok + cell.truncated for cell in cells), models))
     if unsure := tell_unsure(cells):
         notes.append(f"{unsure} `ragbed judge RUN -m MODEL --unsure` judges these responses.")
     if unscored := sum(cell.unscored for cell in cells):
@@ -243,41 +238,6 @@ def _describe_other_tables(job: Job) -> tuple[list[Table | str], list[str]]:
     from ragbed.api.reports import describe_report, read_report
 
     return describe_report(read_report([job.folder], "robust"), _OTHER_TABLES)
-
-
-def describe_pending(folder: Path, cells: Sequence[ConditionRow], gates: Sequence[str]) -> list[str]:
-    """Return sentences on the cases that have no result, if there are any."""
-    pending = sum(cell.planned - cell.asked for cell in cells)
-    if not pending:
-        return []
-    cases, out = "case has" if pending == 1 else "cases have", option("out", quoted(folder))
-    text = f"Incomplete: {pending:,} {cases} no result. Rerun the same command with {out} to resume."
-    return [text, _UNCHECKED] if gates else [text]
-
-
-def _describe_incomplete(job: Job, cells: Sequence[ConditionRow]) -> tuple[list[str], bool]:
-    """Return sentences on failed and truncated cases, and whether there are failed ones."""
-    from ragbed.runs.status import read_rest
-
-    errors, truncated = sum(cell.error for cell in cells), sum(cell.truncated for cell in cells)
-    lines, other = [], f"Choose another {option('out')}."
-    if errors:
-        lines.append(f"First error: {read_rest(job.folder)[1]}")
-        retry = f"Rerun the command with {option('out', quoted(job.folder))} to retry."
-        lines.append(f"Incomplete: {counted(errors, 'case')} ended in an error. {retry}")
-    # The testbed `search` sets the limits of its episodes, so rerunning them with more tokens would not help.
-    truncated -= (episodes := sum(cell.truncated for cell in cells if cell.condition.testbed == "search"))
-    if truncated:
-        full, highest = read_truncated(job.folder)
-        lines += [f"Incomplete: {tell_context_full(full)} {other}"] if full else []
-        if truncated > full:
-            lines.append(f"{tell_truncated(truncated - full, job.settings['max_tokens'], highest)} {other}")
-    if episodes and not lines:
-        job.tell(
-            f"{counted(episodes, 'search episode')} ended without an answer, at a limit or after invalid calls, and "
-            f"count as wrong under the robust scorer. {option('search')} sets the limits."
-        )
-    return lines, errors > 0
 
 
 def _forecast(job: Job) -> Result:

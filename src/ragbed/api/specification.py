@@ -293,51 +293,42 @@ class JobFunction(Protocol[P, R_co]):
 
 
 def takes(spec: Callable[P, Any]) -> Callable[[Callable[[Any], R]], JobFunction[P, R]]:
-    """Return a decorator that turns a function of a specification into one with a parameter for each field."""
+    """Return a decorator that turns a function of a specification into one with a parameter for each field.
+
+    The function raises a `UsageError` if a parameter is unknown or missing, or a value is invalid.
+    """
 
     def decorate(function: Callable[[Any], R]) -> JobFunction[P, R]:
+        name, signature = function.__name__, inspect.signature(spec)
+
         @wraps(function)
         def call(*args: P.args, **kwargs: P.kwargs) -> R:
-            return function(make_spec(spec, function.__name__, args, kwargs))
+            if unknown := next((one for one in kwargs if one not in signature.parameters), None):
+                raise UsageError(
+                    f"{name}() has no parameter {unknown!r}.{did_you_mean(unknown, signature.parameters, 0.5)} "
+                    f"`help(ragbed.{name})` lists all parameters."
+                )
+            try:
+                signature.bind(*args, **kwargs)
+            except TypeError as error:
+                raise UsageError(f"{name}(): {error}.") from None
+            return function(spec(*args, **kwargs))
 
         kind = cast("type", spec)
-        returned = inspect.signature(function).return_annotation
-        signature = inspect.signature(kind).replace(return_annotation=returned)
-        call.__dict__.update(start=function, __signature__=signature, spec=kind)
+        shown = signature.replace(return_annotation=inspect.signature(function).return_annotation)
+        call.__dict__.update(start=function, __signature__=shown, spec=kind)
         call.__doc__ = _describe_parameters(kind, function.__doc__ or "")
         return cast("JobFunction[P, R]", call)
 
     return decorate
 
 
-def make_spec(spec: Callable[..., R], function: str, args: Sequence[Any], options: Mapping[str, Any]) -> R:
-    """Return the specification for a call of a function.
-
-    Raises:
-        UsageError: A parameter is unknown or missing, or a value is invalid.
-    """
-    signature = inspect.signature(spec)
-    for name in options:
-        if name not in signature.parameters:
-            raise UsageError(
-                f"{function}() has no parameter {name!r}.{did_you_mean(name, signature.parameters, 0.5)} "
-                f"`help(ragbed.{function})` lists all parameters."
-            )
-    try:
-        signature.bind(*args, **options)
-    except TypeError as error:
-        raise UsageError(f"{function}(): {error}.") from None
-    return spec(*args, **options)
-
-
-def _describe(opt: Option) -> str:
-    default = "" if opt.shown is None else f"Default: {opt.shown}."
-    return " ".join(filter(None, (opt.help, opt.in_python, default)))
-
-
 def _describe_parameters(spec: type, text: str) -> str:
     """Insert the descriptions of a specification's fields into the docstring of its function."""
-    lines = [f"{field.name}: {_describe(field)}" for field in fields_of(spec).values()]
+    lines = []
+    for one in fields_of(spec).values():
+        default = "" if one.shown is None else f"Default: {one.shown}."
+        lines.append(f"{one.name}: {' '.join(filter(None, (one.help, one.in_python, default)))}")
     if "progress" in {field.name for field in fields(cast("Any", spec))}:
         lines.append("progress: Whether to show progress, or a `ragbed.Progress` object that receives it.")
     rest = re.search(r"\n\n    (Returns|Raises|Example):\n|\s*$", text)

@@ -127,7 +127,10 @@ def main() -> None:
         say(f"ragbed: {error}")
         sys.exit(error.exit_code)
     except click.ClickException as error:
-        _suggest_closest(error).show()
+        if isinstance(error, click.NoSuchOption):  # suggest only the closest option
+            nearest = list(error.possibilities or ())[:1]
+            error = click.NoSuchOption(error.option_name, possibilities=nearest, ctx=error.ctx)
+        error.show()
         sys.exit(error.exit_code)
     except (KeyboardInterrupt, click.Abort):
         say("ragbed: interrupted.")
@@ -140,13 +143,6 @@ def main() -> None:
         place = f"{error.filename}: " if error.filename else ""
         say(f"ragbed: {place}{explain_failed_write(error)}.")
         sys.exit(1)
-
-
-def _suggest_closest(error: click.ClickException) -> click.ClickException:
-    """Return an error that suggests only the closest option."""
-    if not isinstance(error, click.NoSuchOption):
-        return error
-    return click.NoSuchOption(error.option_name, possibilities=list(error.possibilities or ())[:1], ctx=error.ctx)
 
 
 def _end(*_: object) -> None:

@@ -13,7 +13,6 @@ import click
 from ragbed.text import printable
 
 if TYPE_CHECKING:
-    from ragbed.api.progress import Progress
     from ragbed.api.serving import PageServer
     from ragbed.reporting.table import Result, Table
 
@@ -57,13 +56,6 @@ def _plain(value: object) -> object:
     return list(value) if isinstance(value, Sequence) else str(value)
 
 
-def open_console_progress() -> Progress:
-    """Return the display of progress on standard error: bars on a terminal, lines from time to time elsewhere."""
-    from ragbed.api.progress import Lines, TerminalBars
-
-    return TerminalBars(say=say) if sys.stderr.isatty() else Lines(say)
-
-
 def print_table(table: Table, *, to_stderr: bool = False) -> None:
     """Print a table that fits the terminal if possible."""
     from ragbed.reporting.table import write_text
@@ -72,15 +64,6 @@ def print_table(table: Table, *, to_stderr: bool = False) -> None:
     is_sized = stream.isatty() or os.environ.get("COLUMNS", "").isdigit()
     room = shutil.get_terminal_size().columns if is_sized else _PIPE_WIDTH
     click.echo(write_text(table, room, lambda line: click.style(line, bold=True)), err=to_stderr)
-
-
-def print_result(result: Result, *, to_json: bool) -> None:
-    """Print a result, and exit with its code. With `to_json`, its values are the standard output."""
-    show_result(result, to_stderr=to_json)
-    if to_json:
-        print_json(result.values)
-    if result.exit_code:
-        raise click.exceptions.Exit(result.exit_code)
 
 
 def show_result(result: Result, *, to_stderr: bool) -> None:

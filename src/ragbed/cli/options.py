@@ -5,8 +5,8 @@ from __future__ import annotations
 import inspect
 import os
 import re
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+import sys
+from collections.abc import Mapping
 from dataclasses import fields
 from functools import cached_property
 from importlib import import_module
@@ -145,17 +145,19 @@ class Command(click.Command):
     def params(self) -> list[click.Parameter]:  # type: ignore[override]  # it is never set
         """The options and arguments."""
         options = [*fields_of(self._spec).values(), *([_JSON] if self._spec.prints_json else [])]
-        return [*map(_param, options), _config_option(), *_help_all(options)]
+        help_all = [_HELP_ALL] if any(option.is_rare for option in options) else []
+        return [*map(_param, options), _CONFIG, *help_all]
 
     def _call(self, **typed: Any) -> None:  # noqa: ANN401 - values as click returns them
-        from ragbed.cli.console import open_console_progress, print_result, serve
+        from ragbed.api.progress import Lines, TerminalBars
+        from ragbed.cli.console import print_json, serve, show_result
         from ragbed.reporting.table import Result
 
         source_of, unset = click.get_current_context().get_parameter_source, (None, ParameterSource.DEFAULT)
         options = {name: field for name, field in fields_of(self._spec).items() if source_of(name) not in unset}
         given = {name: _read(field, typed[name]) for name, field in options.items()}
         if "progress" in {field.name for field in fields(cast("Any", self._spec))}:
-            given["progress"] = open_console_progress()
+            given["progress"] = TerminalBars(say=say) if sys.stderr.isatty() else Lines(say)
         spec, (module, _, name) = self._spec(**given), self._spec.function.partition(".")
         try:
             function = getattr(import_module(f"ragbed.api.{module}"), name)
@@ -164,15 +166,22 @@ class Command(click.Command):
             if spec.keeps_parts:
                 say("Stopped. Finished parts are kept; rerun the same command to resume.")
             raise
-        if isinstance(result, Result):
-            print_result(result, to_json=typed.get("json", False))
-        else:
+        if not isinstance(result, Result):
             serve(result)
+            return
+        is_json = typed.get("json", False)
+        show_result(result, to_stderr=is_json)
+        if is_json:  # the values are the standard output
+            print_json(result.values)
+        click.get_current_context().exit(result.exit_code)
 
     def invoke(self, ctx: click.Context) -> Any:  # noqa: ANN401 - as in click
         """Run the command; until it ends, messages name options as the command line does."""
-        with _speaking(CommandLine(ctx)):
+        token = INTERFACE.set(CommandLine(ctx))
+        try:
             return super().invoke(ctx)
+        finally:
+            INTERFACE.reset(token)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options group by group, with `--help` last."""
@@ -185,15 +194,6 @@ class Command(click.Command):
             if record is not None and (shows_all or not is_rare):
                 sections[OUTPUT if opt is None else opt.group].append(record)
         write_sections(formatter, sections)
-
-
-@contextmanager
-def _speaking(interface: Interface) -> Iterator[None]:
-    token = INTERFACE.set(interface)
-    try:
-        yield
-    finally:
-        INTERFACE.reset(token)
 
 
 def write_sections(formatter: click.HelpFormatter, sections: Mapping[str, Records]) -> None:
@@ -233,41 +233,6 @@ def _read(field: Option, typed: Any) -> Any:  # noqa: ANN401 - a value as click 
             except ValueError:
                 continue
     return typed
-
-
-def _config_option() -> click.Option:
-    return click.Option(
-        ["--config"],
-        metavar="FILE",
-        envvar="RAGBED_CONFIG",
-        is_eager=True,
-        expose_value=False,
-        callback=_read_config,
-        help="TOML file with option values, keyed by long option name.",
-    )
-
-
-def _help_all(fields: list[Option]) -> list[click.Option]:
-    """Return the option `--help-all`, if `--help` does not list all options."""
-
-    def show_help(context: click.Context, _: click.Parameter, is_set: bool) -> None:
-        if is_set:
-            context.meta[SHOWS_ALL] = True
-            click.echo(context.get_help())
-            context.exit()
-
-    if not any(field.is_rare for field in fields):
-        return []
-    return [
-        click.Option(
-            ["--help-all"],
-            is_flag=True,
-            is_eager=True,
-            expose_value=False,
-            callback=show_help,
-            help="Show all options and exit.",
-        )
-    ]
 
 
 def _read_config(context: click.Context, _: click.Parameter, path: str | None) -> None:
@@ -312,3 +277,29 @@ def _as_typed(option: click.Option, value: object, place: str) -> object:
     if not all(isinstance(part, str | int | float) and not isinstance(part, bool) for part in values):
         raise UsageError(f"{place} must be a string, a number, or a list of these.")
     return [str(part) for part in values] if option.multiple else ",".join(map(str, values))
+
+
+def _show_all(context: click.Context, _: click.Parameter, is_set: bool) -> None:
+    if is_set:
+        context.meta[SHOWS_ALL] = True
+        click.echo(context.get_help())
+        context.exit()
+
+
+_CONFIG = click.Option(
+    ["--config"],
+    metavar="FILE",
+    envvar="RAGBED_CONFIG",
+    is_eager=True,
+    expose_value=False,
+    callback=_read_config,
+    help="TOML file with option values, keyed by long option name.",
+)
+_HELP_ALL = click.Option(
+    ["--help-all"],
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_show_all,
+    help="Show all options and exit.",
+)

@@ -6,7 +6,6 @@ pytest loads this module wherever ragbed is installed, so nothing is imported un
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +13,6 @@ import pytest
 
 if TYPE_CHECKING:
     from ragbed import Run
-    from ragbed.analysis.gates import GateResult
 
 
 class Bench:
@@ -52,16 +50,14 @@ class Bench:
         gates = check_run([parse_floor(floor) for floor in fail_under], run.folder) if fail_under else []
         if baseline is not None:
             gates += compare(baseline, run, fail_if_worse=MIN_DROP)["gates"]
-        _conclude(with_strict(gates) if strict else gates)
-
-
-def _conclude(gates: Sequence[GateResult]) -> None:
-    for gate in gates:
-        if gate.state == "inconclusive":
-            warnings.warn(f"{gate.name}: {gate.message}", stacklevel=3)
-    failed = [f"{gate.name}: {gate.message}" for gate in gates if gate.state == "failed"]
-    if failed:
-        pytest.fail("\n".join(failed), pytrace=False)
+        failed = []
+        for gate in with_strict(gates) if strict else gates:
+            if gate.state == "inconclusive":
+                warnings.warn(f"{gate.name}: {gate.message}", stacklevel=2)
+            elif gate.state == "failed":
+                failed.append(f"{gate.name}: {gate.message}")
+        if failed:
+            pytest.fail("\n".join(failed), pytrace=False)
 
 
 @pytest.fixture

@@ -55,7 +55,7 @@ class Watcher(Protocol):
 
 
 async def download_all(
-    requests: Sequence[DownloadRequest], watcher: Watcher, policy: RetryPolicy = DOWNLOADING, at_once: int = _AT_ONCE
+    requests: Sequence[DownloadRequest], watcher: Watcher, policy: RetryPolicy = DOWNLOADING
 ) -> dict[Path, DownloadError]:
     """Download files, a few at a time; a failed download does not stop the others.
 
@@ -63,7 +63,7 @@ async def download_all(
         The failures by path. All other files exist and match their pins.
     """
     failures: dict[Path, DownloadError] = {}
-    slots, client = asyncio.Semaphore(at_once), HttpClient(policy, trust_env=True)
+    slots, client = asyncio.Semaphore(_AT_ONCE), HttpClient(policy, trust_env=True)
 
     async def download(request: DownloadRequest) -> None:
         async with slots:
@@ -112,35 +112,31 @@ class _Download:
         """Retry until the partial file matches its pin, or until too many consecutive attempts make no progress."""
         attempts, furthest, wrong = 0, 0, 0
         # Also check the file after a failure, because some servers announce more bytes than the file has.
-        while not await asyncio.to_thread(matches_pin, self.part, self.request.pin, self.request.size):
-            failure: HttpFailure | None = None
+        while not await self._is_complete():
             try:
                 await self._transfer()
-                failure = self._find_mismatch()
-                wrong += failure is not None
-            except HttpFailure as error:
-                failure = error
-            if failure is None:
-                continue
-            size = self._size()
-            if isinstance(failure, _UselessPart):
-                self.part.unlink(missing_ok=True)
-            attempts, furthest = (1, size) if size > furthest else (attempts + 1, furthest)
-            if not failure.again or wrong == _MAX_WRONG:
-                raise failure
-            if attempts >= self.policy.attempts:
-                raise HttpFailure(failure.kind, f"{failure} ({attempts} attempts)") from failure
-            pause_s = self.policy.pause_s(attempts, failure.wait_s)
-            self.watcher.stumble(self.request.path.name, str(failure), pause_s)
+                if await self._is_complete():
+                    return
+                wrong += 1
+                found = f"the downloaded file ({self._size():,} bytes, {pin_of(self.part, self.request.pin)})"
+                problem = f"{found} did not match its pin ({self.request.pin}) and was deleted"
+                cause = "the source or a proxy has modified the file"
+                raise _UselessPart("protocol", f"{problem}; {cause}", again=wrong < _MAX_WRONG)
+            except HttpFailure as failure:
+                size = self._size()
+                if isinstance(failure, _UselessPart):
+                    self.part.unlink(missing_ok=True)
+                attempts, furthest = (1, size) if size > furthest else (attempts + 1, furthest)
+                if not failure.again:
+                    raise
+                if attempts >= self.policy.attempts:
+                    raise HttpFailure(failure.kind, f"{failure} ({attempts} attempts)") from failure
+                pause_s = self.policy.pause_s(attempts, failure.wait_s)
+                self.watcher.stumble(self.request.path.name, str(failure), pause_s)
             await asyncio.sleep(pause_s)
 
-    def _find_mismatch(self) -> _UselessPart | None:
-        """Return the failure if a complete file does not match its pin."""
-        if matches_pin(self.part, self.request.pin, self.request.size):
-            return None
-        found = f"the downloaded file ({self._size():,} bytes, {pin_of(self.part, self.request.pin)})"
-        problem = f"{found} did not match its pin ({self.request.pin}) and was deleted"
-        return _UselessPart("protocol", f"{problem}; the source or a proxy has modified the file", again=True)
+    async def _is_complete(self) -> bool:
+        return await asyncio.to_thread(matches_pin, self.part, self.request.pin, self.request.size)
 
     async def _transfer(self) -> None:
         request, url = self.request, parse_url(self.request.url)

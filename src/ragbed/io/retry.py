@@ -49,10 +49,6 @@ class RetryPolicy(Struct, frozen=True):
     longest_pause_s: float = 60
     max_bytes: int = 4 << 20  # maximum size of a decoded response in bytes; a streamed response may be larger
 
-    def __post_init__(self) -> None:
-        if self.attempts < 1 or self.paid_attempts < 1:
-            raise ValueError("`attempts` and `paid_attempts` must be at least 1")
-
     def pause_s(self, attempt: int, wait_s: float | None = None) -> float:
         """Return the pause after a failed attempt; the time that the server set is its minimum."""
         longest = min(self.longest_pause_s, self.first_pause_s * 3.0 ** (attempt - 1))

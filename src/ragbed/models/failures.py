@@ -208,11 +208,6 @@ def failed(failure: Failure, attempts: int = 1, usage: Mapping[str, int] | None 
     )
 
 
-def kind_of_error(completion: Completion) -> str | None:
-    """Return the kind of a result's error (`kind: message`), or None if there is no error."""
-    return None if completion.error is None else completion.error.partition(":")[0]
-
-
 def decode_json(content: bytes, decoder: msgspec.json.Decoder[_T], expected: str, hint: str = "") -> _T:
     """Decode a JSON response, tolerating defects in fields that are not needed.
 

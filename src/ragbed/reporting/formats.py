@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from ragbed.analysis.diagnosis.summary import UNCLASSIFIED, ErrorRow
+from ragbed.analysis.diagnosis.summary import UNCLASSIFIED, ErrorTypes
 from ragbed.analysis.locale import Locale, read_words
 from ragbed.reporting.numbers import show_interval, show_number
 from ragbed.reporting.summary import group_findings, summarise
@@ -80,20 +80,20 @@ def _measured(one: DecidedInterval) -> str:
     return ", ".join([metric, *named])
 
 
-def tabulate_errors(rows: Iterable[ErrorRow], words: Locale) -> Table:
+def tabulate_errors(types: ErrorTypes, words: Locale) -> Table:
     """Return one row per error type, numbered like the paper's Tables 2, 4 and 6."""
     names, shown = words.section("errors"), []
-    for row in rows:
-        name, _, wrong, interval = row.type
-        cells = {
-            "table": str(row.table),
-            "model": row.model,
-            "data": row.data,
-            "type": names[name] if name == UNCLASSIFIED else f"{name} {names[name]}",
-            "share": str(show_interval(interval.defined) or "–"),
-            "wrong": str(wrong),
-        }
-        shown.append({words(f"error_table.{key}"): cell for key, cell in cells.items()})
+    for (table, model, data), found in types.items():
+        for name, _, wrong, interval in found:
+            cells = {
+                "table": str(table),
+                "model": model,
+                "data": data,
+                "type": names[name] if name == UNCLASSIFIED else f"{name} {names[name]}",
+                "share": str(show_interval(interval.defined) or "–"),
+                "wrong": str(wrong),
+            }
+            shown.append({words(f"error_table.{key}"): cell for key, cell in cells.items()})
     return Table(shown, words("error_table.heading"), notes=[words("error_table.note")])
 
 

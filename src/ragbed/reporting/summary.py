@@ -53,16 +53,13 @@ class LeaderboardRow:
     cells: dict[str, Estimate] = field(default_factory=dict)
 
 
-_ByData: TypeAlias = dict[str, dict[str, Estimate]]
-
-
 def make_standings(cells: Sequence[Cell], scorer: str) -> list[LeaderboardRow]:
     """Return one row per model, language, profile and number of documents.
 
     Datasets for different abilities share a row. If two datasets test the same ability, e.g. the refined and the
     original files, the second one gets a separate row. All values of a dataset are in the same row.
     """
-    found: dict[LeaderboardEntry, _ByData] = {}
+    found: dict[tuple[LeaderboardEntry, str], dict[str, Estimate]] = {}
     shown = list(_usual(cells, scorer))
     # Closed-book cells have no document count, so they are shown in the noise testbed's rows for the same data.
     documents = dict.fromkeys((cell.key, cell.place.get("k")) for cell in shown if cell.table == "noise")
@@ -72,14 +69,24 @@ def make_standings(cells: Sequence[Cell], scorer: str) -> list[LeaderboardRow]:
                 continue
             for k in [cell.place["k"]] if cell.place.get("k") else [k for key, k in documents if key == cell.key]:
                 entrant = LeaderboardEntry(cell.key.model, cell.key.lang, cell.key.profile, k or 0)
-                row = found.setdefault(entrant, {}).setdefault(cell.key.data, {})
+                here = found.setdefault((entrant, cell.key.data), {})
                 # Ratios at which all cases are infeasible have no value.
-                if column.name not in row or row[column.name].value is None:
-                    row[column.name] = cell.estimate
+                if column.name not in here or here[column.name].value is None:
+                    here[column.name] = cell.estimate
     order = {cell.key: number for number, cell in reversed([*enumerate(shown)])}
     models = dict.fromkeys(key.model for key in sorted(order, key=order.__getitem__))
     ranks = {model: number for number, model in enumerate(models)}
-    rows = [row for entrant, datasets in found.items() for row in _make_rows(entrant, datasets)]
+    rows: list[LeaderboardRow] = []
+    for entrant, places in group_by(found, lambda place: place[0]).items():
+        own: list[LeaderboardRow] = []
+        for place in places:
+            # Each dataset is added to the first row that has none of its columns, or to a new row.
+            row = next((row for row in own if row.cells.keys().isdisjoint(found[place])), None)
+            if row is None:
+                own.append(row := LeaderboardRow(entrant))
+            row.data.append(place[1])
+            row.cells |= found[place]
+        rows += own
     return sorted(rows, key=lambda row: (row.entrant.lang, ranks[row.entrant.model]))
 
 
@@ -89,19 +96,6 @@ def _usual(cells: Iterable[Cell], scorer: str) -> Iterator[Cell]:
         is_usual = not cell.place.get("arm") and not cell.place.get("correct")
         if (cell.scorer, cell.scope) == (scorer, "all") and is_usual:
             yield cell
-
-
-def _make_rows(entrant: LeaderboardEntry, datasets: _ByData) -> list[LeaderboardRow]:
-    """Put each dataset into the first row that has none of its columns, or into a new row."""
-    rows: list[LeaderboardRow] = []
-    for data, cells in datasets.items():
-        row = next((row for row in rows if row.cells.keys().isdisjoint(cells)), None)
-        if row is None:
-            row = LeaderboardRow(entrant)
-            rows.append(row)
-        row.data.append(data)
-        row.cells |= cells
-    return rows
 
 
 class Finding(NamedTuple):

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any, NamedTuple, TypeAlias
 
 from ragbed.analysis.causes import CauseSummary, describe_causes
-from ragbed.analysis.diagnosis.summary import ErrorRow, RunDiagnosis, read_error_rows
+from ragbed.analysis.diagnosis.summary import ErrorTypes, RunDiagnosis, read_error_types
 from ragbed.analysis.locale import Locale, read_words
 from ragbed.analysis.metrics import METRICS
 from ragbed.analysis.metrics.cells import JUDGED, ONE_SUPPORTING, RULES, Cell
@@ -148,7 +148,7 @@ class Report:
     diagnoses: tuple[RunDiagnosis, ...] = ()
     names: Mapping[str, str] = field(default_factory=dict)
     is_monitored: bool = False
-    errors: tuple[ErrorRow, ...] = ()
+    errors: ErrorTypes = field(default_factory=dict)
     messages: tuple[tuple[str, Mapping[str, str]], ...] = ()
     conditions: tuple[DecidedInterval, ...] = ()
     causes: tuple[CauseSummary, ...] = ()
@@ -245,7 +245,7 @@ def make_report(
     own_columns = [TableColumn(metric, metric, is_share=is_share) for metric, is_share in columns.items()]
     tables.append(_tabulate_conditions("scores", own_columns, own))
     kept = tuple(table for table in tables if table.rows)
-    return Report(tuple(runs), scorer, tuple(cells), kept, diagnoses, names, errors=tuple(read_error_rows(diagnoses)))
+    return Report(tuple(runs), scorer, tuple(cells), kept, diagnoses, names, errors=read_error_types(diagnoses))
 
 
 def _renamed(cell: Cell, names: Mapping[str, str]) -> Cell:

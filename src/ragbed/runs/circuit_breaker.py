@@ -5,7 +5,8 @@ from __future__ import annotations
 from itertools import takewhile
 
 from ragbed.errors import RagbedError, option
-from ragbed.models.failures import FATAL, REJECTED, kind_of_error
+from ragbed.models.failures import FATAL, REJECTED
+from ragbed.runs.store import kind_of_error
 from ragbed.schema import Completion
 
 # Maximum number of consecutive fatal errors, i.e. errors whose cause affects every case (e.g. an invalid key), before

@@ -1,30 +1,25 @@
 """Store the outcomes of a monitored run's stopping conditions (`--until`), with their confidence intervals.
 
 More responses may arrive after a decision, e.g. those in flight, and they may widen the interval again. Reports show
-the intersection of both intervals, which is valid: a confidence sequence guarantees that all its intervals together
-contain the true value with the stated probability. If the value has left the interval of the decision, reports show
-its current interval. In both cases, reports list the decision beside the last interval.
+the current interval, and list the decision beside the last interval. Gates keep to the decision.
 
-A decision made with another version of the scorer is listed, but it does not change the intervals, which are always
-computed from the stored responses. The next session of the run replaces it.
+A decision made with another version of the scorer is listed, but gates do not use it. The next session of the run
+replaces it.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from typing import Literal, TypeAlias
 
 import msgspec
-from msgspec.structs import asdict, replace
+from msgspec.structs import replace
 
-from ragbed.runs.condition import Condition
 from ragbed.runs.store import NOTE, RunStore
 
 Place: TypeAlias = dict[str, str | float | None]
 _PREFIX = "decided."
-# The score from which each metric is computed.
-_SCORE_OF = {"accuracy": "correct", "refusal_recall": "refused", "refusal": "refused", "error_detection": "flagged"}
 DecisionState: TypeAlias = Literal["decided", "inconclusive"]
 # The reason for a stopping condition's outcome: the confidence interval is narrow enough, or a rate is (or is not)
 # below its minimum. The reason is empty in runs from earlier versions.
@@ -50,7 +45,7 @@ class DecidedInterval(msgspec.Struct, frozen=True, omit_defaults=True):
         model: The model string.
         condition: The condition or gate, as the user wrote it; empty in runs from earlier versions.
         questions: Number of questions at the time of the decision.
-        last: The interval at the end of the last session, without the intersection.
+        last: The interval at the end of the last session.
         scorer: Version of the scorer whose scores both intervals use.
     """
 
@@ -108,39 +103,3 @@ def read_conditions(store: RunStore) -> list[DecidedInterval]:
     """
     found = store.notes(_PREFIX, DecidedInterval, f"the decision {_PREFIX}")
     return sorted(found.values(), key=lambda one: (one.model, one.condition, one.table, one.metric, str(one.place)))
-
-
-def narrow(
-    interval: tuple[float, float, float], decided: Iterable[DecidedInterval], alpha: float
-) -> tuple[float, float]:
-    """Intersect a confidence interval with those from earlier decisions, and return the bounds.
-
-    Args:
-        interval: The current value and its bounds.
-        decided: The intervals of decisions about the same value. Those with a larger error probability than `alpha`
-            are ignored.
-        alpha: The error probability of the interval.
-
-    Returns:
-        The bounds of the intersection. If it is empty or does not contain the value, the given bounds.
-    """
-    value, low, high = interval
-    used = [one for one in decided if one.alpha <= alpha]
-    lowest, highest = max([low, *(one.low for one in used)]), min([high, *(one.high for one in used)])
-    return (lowest, highest) if lowest <= value <= highest else (low, high)
-
-
-def decided_by_score(
-    conditions: Collection[Condition], decided: Iterable[DecidedInterval]
-) -> dict[tuple[Condition, str], list[DecidedInterval]]:
-    """Return the stored confidence intervals for the rates of single conditions, by condition and score.
-
-    A decision about a rate over several conditions says nothing about one of them, and is omitted.
-    """
-    found: dict[tuple[Condition, str], list[DecidedInterval]] = {}
-    for one in decided:
-        place = {"testbed": one.table, "model": one.model, "arm": "related", **one.place}
-        matching = [condition for condition in conditions if place.items() <= asdict(condition).items()]
-        if one.metric in _SCORE_OF and len(matching) == 1:
-            found.setdefault((matching[0], _SCORE_OF[one.metric]), []).append(one)
-    return found

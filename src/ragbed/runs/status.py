@@ -9,13 +9,12 @@ from pathlib import Path
 import msgspec
 
 from ragbed.models.base import CONTEXT_FULL
-from ragbed.models.failures import kind_of_error
 from ragbed.runs.batch_records import read_batches
 from ragbed.runs.decided import DecidedInterval, read_conditions
 from ragbed.runs.display_names import short_names
 from ragbed.runs.lock import holder
 from ragbed.runs.prices import usages_made
-from ragbed.runs.store import COUNT_CASES, RunStore, open_store
+from ragbed.runs.store import COUNT_CASES, RunStore, kind_of_error, open_store
 
 _COUNTED = ("in", "out", "reasoning", "cached")
 
@@ -121,19 +120,19 @@ def read_status(folder: Path) -> Status:
 
 
 def _read_model(store: RunStore, number: int, status: ModelStatus) -> ModelStatus:
-    tokens, errors = Counter[str](), Counter[str]()
+    outcomes, tokens, errors = Counter[str](), Counter[str](), Counter[str]()
     for model, usage in store.replaced_usage():
         tokens.update(usage if model == status.model else {})
     for completion, cached in store.completions(number):
-        setattr(status, completion.outcome, getattr(status, completion.outcome) + 1)
-        status.asked += 1
+        outcomes[completion.outcome] += 1
         status.empty += completion.outcome == "ok" and not (completion.reply or "").strip()
         if kind := kind_of_error(completion):
             errors[kind] += 1
         for usage in () if cached else usages_made(completion):
             tokens.update(usage)
-    for name in _COUNTED:
-        setattr(status, f"tokens_{name}", tokens[name])
+    status.asked = outcomes.total()
+    for name, count in (*outcomes.items(), *((f"tokens_{name}", tokens[name]) for name in _COUNTED)):
+        setattr(status, name, count)
     if store.is_imported():  # files of one model may contain cases that those of another model do not
         status.planned = status.asked
     status.pending = status.planned - status.asked
@@ -152,17 +151,17 @@ def find_error(store: RunStore) -> str | None:
     return next((str(error) for (error,) in store.read(query)), None)
 
 
-def count_truncated(store: RunStore) -> tuple[int, int | None]:
-    """Return how many responses filled the context window, and the highest raised token limit of the others.
+def count_truncated(store: RunStore) -> tuple[int, int, int | None]:
+    """Return how many responses are truncated and filled the context window, and the highest token limit of the others.
 
     Episodes of the `search` testbed, which have their own limits, do not count.
     """
-    query = """SELECT TOTAL(finish = ?1), MAX(CASE WHEN finish IS NOT ?1 THEN max_tokens END) FROM (
+    query = """SELECT COUNT(*), TOTAL(finish = ?1), MAX(CASE WHEN finish IS NOT ?1 THEN max_tokens END) FROM (
     SELECT json_extract(content, '$.finish') AS finish, json_extract(content, '$.max_tokens') AS max_tokens FROM (
     SELECT CAST(completion AS TEXT) AS content FROM results JOIN cases ON cases.id = item
     WHERE outcome = 'truncated' AND name NOT GLOB '*/search@*'))"""
-    ((full, highest),) = store.read(query, (CONTEXT_FULL,))
-    return int(full), highest
+    ((truncated, full, highest),) = store.read(query, (CONTEXT_FULL,))
+    return truncated, int(full), highest
 
 
 def count_cached(store: RunStore, model: int | None = None) -> tuple[int, int | None]:
@@ -178,9 +177,3 @@ def count_cached(store: RunStore, model: int | None = None) -> tuple[int, int | 
     LEFT JOIN json_each(CAST(completion AS TEXT), '$.steps') WHERE ?1 IS NULL OR m.id = ?1) WHERE at > 0"""
     ((count, oldest),) = store.read(query, (model,))
     return int(count), oldest
-
-
-def read_rest(folder: Path) -> tuple[int, str | None, tuple[int, int | None]]:
-    """Return a run's infeasible cases, its first error, and its cached responses (see `count_cached`)."""
-    with open_store(folder, create=False) as store:
-        return store.infeasible(), find_error(store), count_cached(store)

@@ -66,6 +66,11 @@ class StoredResult(msgspec.Struct, frozen=True):
     number: int = 0  # the case's number in the run
 
 
+def kind_of_error(completion: Completion) -> str | None:
+    """Return the kind of a result's error (`kind: message`), or None if there is no error."""
+    return None if completion.error is None else completion.error.partition(":")[0]
+
+
 class Called(msgspec.Struct, frozen=True):
     """A finished call, or the calls for a case; the calls of an unfinished case are stored as its turns.
 

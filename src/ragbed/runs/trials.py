@@ -7,8 +7,7 @@ from typing import Any
 
 import msgspec
 
-from ragbed.models.failures import kind_of_error
-from ragbed.runs.store import StoredResult
+from ragbed.runs.store import StoredResult, kind_of_error
 from ragbed.schema import Step
 from ragbed.scoring.value import Value
 

@@ -16,9 +16,9 @@ from typing import TypeAlias
 from msgspec import Struct, structs
 
 from ragbed.models.base import Model, is_system, sum_usage
-from ragbed.models.failures import REJECTED, kind_of_error
+from ragbed.models.failures import REJECTED
 from ragbed.models.systems import describe_exception
-from ragbed.runs.store import Called
+from ragbed.runs.store import Called, kind_of_error
 from ragbed.schema import Case, Completion, Step
 from ragbed.testbeds.prompts.strategies import Flow, flow_of
 from ragbed.testbeds.search.corpora import SearchCorpus

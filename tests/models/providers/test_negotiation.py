@@ -13,6 +13,7 @@ import ragbed
 from ragbed.errors import RagbedError
 from ragbed.models.failures import from_status
 from ragbed.models.providers.negotiation import Negotiation
+from ragbed.runs.status import read_status
 from tests.servers.function_model import ModelRequest, function_model
 
 _CHOSEN: dict[str, Any] = {"testbeds": "noise", "noise": 0, "limit": 4, "cache": "off", "progress": False}
@@ -150,7 +151,7 @@ def test_a_run_stops_if_the_server_rejects_a_value_that_the_user_set(
         assert set(received) == {sent}
         run = _run()
     assert run.outcomes == {"ok": 4}
-    (status,) = run.status().models
+    (status,) = read_status(run.folder).models
     assert status.sent is not None
     assert status.sent["negotiated"] == f"{name} is omitted"
 
@@ -196,7 +197,7 @@ def test_a_server_that_streams_without_stream_options_is_used(monkeypatch: pytes
         monkeypatch.setenv("T_BASE_URL", url)
         run = _run()
     assert run.outcomes == {"ok": 4}
-    (status,) = run.status().models
+    (status,) = read_status(run.folder).models
     assert status.sent is not None
     assert status.sent["negotiated"] == "stream is set to true, stream_options is omitted"
 
@@ -223,7 +224,7 @@ def test_the_recorded_request_follows_a_server_that_goes_back_to_the_former_name
     with function_model(respond) as url, caplog.at_level(logging.WARNING, "ragbed"):
         monkeypatch.setenv("T_BASE_URL", url)
         run = _run(limit=9, max_connections=1)
-    (status,) = run.status().models
+    (status,) = read_status(run.folder).models
     expected = {name: value for name, value in received[-1].items() if name != "messages"}
     assert "max_tokens" in expected
     assert status.sent == {"body": expected, "negotiated": ""}

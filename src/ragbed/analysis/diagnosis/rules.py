@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator
 from itertools import takewhile
 
 from ragbed.analysis.diagnosis.records import Evidence
-from ragbed.analysis.diagnosis.texts import YEAR, QuestionTerms, ordinals_in, take_apart, tokens, years_in
+from ragbed.analysis.diagnosis.texts import YEAR, ParsedText, QuestionTerms, ordinals_in, take_apart
 from ragbed.analysis.diagnosis.trial import AnswerLocation, WrongTrial, is_alike
 from ragbed.scoring.retrieval import parts_of, supported_share
 from ragbed.scoring.robust.alignment import text_around
@@ -26,7 +26,6 @@ from ragbed.scoring.robust.patterns import any_of
 from ragbed.scoring.search import has_support
 from ragbed.testbeds.search.episode import ENDINGS
 
-FAR_TOKENS = 60  # distance, in words or Chinese characters, above which subject and answer count as far apart
 FAR_SENTENCES = 2  # minimum distance in sentences that counts as far; adjacent sentences are near
 
 # Pronouns that can refer to a subject named earlier.
@@ -62,7 +61,7 @@ def find_distance(trial: WrongTrial) -> Iterator[Evidence]:
     Distance is not the cause if the response uses the sentence with the right answer, uses a sentence that clearly
     gives the wrong answer for the subject, or only copies a document.
     """
-    if trial.values["refused"] or trial.is_copy or (trial.has_parts and not trial.wrong):
+    if trial.is_copy or (trial.has_parts and not trial.wrong):
         return
     origins = [places[0] for _, places in trial.origins if places]
     if any(_is_plain(trial.terms, place) for place in origins):
@@ -80,24 +79,23 @@ def find_distance(trial: WrongTrial) -> Iterator[Evidence]:
 
 
 def _is_plain(terms: QuestionTerms, place: AnswerLocation) -> bool:
-    """Return whether a non-supporting sentence contains all years and at least half of the names in the question."""
+    """Return whether a non-supporting sentence contains at least half of the names in the question."""
     folded = place.sentence.folded
     if place.stance == "supports":
         return False
-    return terms.years <= years_in(folded) and 2 * len(terms.names_in(folded)) >= len(terms.names)
+    return 2 * len(terms.names_in(folded)) >= len(terms.names)
 
 
 def _find_far_subject(terms: QuestionTerms, place: AnswerLocation) -> str | None:
     """Return the names of the subject that are far from an answer, or None if the subject is near it or not named."""
     sentence = place.sentence
-    if not (terms.names or terms.years) or terms.are_in(sentence.folded):
+    if terms.are_in(sentence.folded):
         return None
     earlier = place.page.sentences[: sentence.number]
     between = list(takewhile(lambda before: not terms.names_in(before.folded), reversed(earlier)))
     if len(between) == len(earlier):  # no earlier sentence names the subject
         return None
-    gap = sum(len(tokens(before.folded)) for before in between)
-    if gap <= FAR_TOKENS and len(between) + 1 < FAR_SENTENCES and not PRONOUN.search(sentence.folded):
+    if len(between) + 1 < FAR_SENTENCES and not PRONOUN.search(sentence.folded):
         return None
     return ", ".join(terms.names_in(earlier[-len(between) - 1].folded))
 
@@ -177,7 +175,7 @@ def find_unanswered(trial: WrongTrial) -> Iterator[Evidence]:
     # Sub-questions already reported. An answer can be found twice: as a name and as the start of a longer name.
     reported: set[int] = set()
     for slot, mentions in trial.answers:
-        around = " ".join(_alone_around(trial, mention) for mention in mentions)
+        around = " ".join(_clause_around(trial.page, mention) for mention in mentions)
         shared = [part for part in trial.spoken_of(around) if is_alike(trial.gold.slots[part], slot)]
         missing = [part for part in shared if part in trial.missing]
         merged = missing if len(missing) < len(shared) else missing[1:]
@@ -190,15 +188,9 @@ def find_unanswered(trial: WrongTrial) -> Iterator[Evidence]:
         yield Evidence(type="E5", part=part, cue=trial.parts[part].text if trial.parts else None)
 
 
-def _alone_around(trial: WrongTrial, mention: Mention) -> str:
-    """Return the text around an answer up to the next clause, or a shorter span if the sentence has other answers."""
-    everything = sorted({other for _, mentions in trial.answers for other in mentions})
-    page = trial.page
-    sentence = page.sentence_at(mention)
-    if any(other[:2] != mention[:2] and page.sentence_at(other) == sentence for other in everything):
-        return text_around(page.folded, mention, everything)
-    before = text_around(page.folded[: mention.end], mention, ())
-    return before + _NEXT_CLAUSE.split(page.folded[mention.end :], maxsplit=1)[0]
+def _clause_around(page: ParsedText, mention: Mention) -> str:
+    """Return the text before an answer, and the text after it up to the next clause."""
+    return text_around(page.folded[: mention.end], mention, ()) + _NEXT_CLAUSE.split(page.folded[mention.end :], 1)[0]
 
 
 def find_misalignment(trial: WrongTrial) -> Iterator[Evidence]:

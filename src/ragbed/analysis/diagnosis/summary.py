@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, TypeAlias
 
 import msgspec
 
@@ -280,28 +280,18 @@ def shares_of(
         yield ErrorShare(name, hits.total(), len(diagnoses), share.without_bounds() if is_monitored else share)
 
 
-class ErrorRow(NamedTuple):
-    """An error type found for one model on one dataset."""
-
-    table: int
-    model: str
-    data: str
-    testbed: str
-    type: ErrorShare
+# The error types of each model on each dataset, by the number of the paper's table, the model and the dataset.
+ErrorTypes: TypeAlias = dict[tuple[int, str, str], list[ErrorShare]]
 
 
-def read_error_rows(diagnoses: Sequence[RunDiagnosis]) -> list[ErrorRow]:
-    """Return the error types by table, model and dataset, for the testbeds whose errors are in the paper's tables."""
-    groups: dict[tuple[int, str, str, str], list[RunDiagnosis]] = {}
+def read_error_types(diagnoses: Sequence[RunDiagnosis]) -> ErrorTypes:
+    """Return the error types that occur, for the testbeds whose errors are in the paper's tables."""
+    groups: dict[tuple[int, str, str], list[RunDiagnosis]] = {}
     for one in diagnoses:
         if (testbed := one.case.testbed) in PAPER_TABLES:
-            key = (PAPER_TABLES[testbed], one.label, one.case.data, testbed)
-            groups.setdefault(key, []).append(one)
-    return [
-        ErrorRow(*key, share)
+            groups.setdefault((PAPER_TABLES[testbed], one.label, one.case.data), []).append(one)
+    shares = {
+        key: shares_of([one.diagnosis for one in found], "type", is_monitored=any(one.is_monitored for one in found))
         for key, found in sorted(groups.items())
-        for share in shares_of(
-            [one.diagnosis for one in found], "type", is_monitored=any(one.is_monitored for one in found)
-        )
-        if share.errors
-    ]
+    }
+    return {key: [share for share in found if share.errors] for key, found in shares.items()}

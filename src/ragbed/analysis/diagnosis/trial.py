@@ -151,8 +151,6 @@ class WrongTrial:
     def held(self) -> list[list[Mention]]:
         """For each part of the gold answer, the mentions that assert it."""
         asserted = {mention[:2] for mention in self._asserted if mention.rule.startswith("answer.")}
-        if not asserted:
-            return [[] for _ in self.gold.slots]
         return [[mention for mention in some if mention[:2] in asserted] for some in self._mentioned]
 
     @cached_property

@@ -15,7 +15,7 @@ from ragbed.analysis.statistics.rates import ALPHA, UNDEFINED, Interval, cluster
 from ragbed.analysis.statistics.sequential import rate_sequence
 from ragbed.analysis.statistics.testing import ClusterSums, Floats
 from ragbed.analysis.trials.columns import Ints, Mask, TrialColumns, TrialGroup, full_name
-from ragbed.runs.decided import DecidedInterval, Place, narrow
+from ragbed.runs.decided import Place
 from ragbed.schema import Estimate
 from ragbed.scoring import own_metric
 from ragbed.testbeds.own_rag import CLEAN
@@ -96,31 +96,6 @@ def full_place(cell: Cell) -> Place:
     """Return the dataset, language, profile and condition of a cell."""
     place: Place = {"data": cell.key.data, "lang": cell.key.lang, "profile": cell.key.profile}
     return place | {name: cast("str | float | None", value) for name, value in cell.place.items()}
-
-
-def decided_for(cell: Cell, decided: Iterable[DecidedInterval]) -> list[DecidedInterval]:
-    """Return the confidence intervals of the `--until` decisions that apply to a cell."""
-    return [
-        interval
-        for interval in decided
-        if (interval.model, interval.table, interval.metric) == (cell.key.model, cell.table, cell.estimate.metric)
-        and (cell.scorer, cell.scope) == ("robust", "all")
-        and interval.place == full_place(cell)
-    ]
-
-
-def narrow_estimate(estimate: Estimate, decided: Sequence[DecidedInterval], alpha: float) -> Estimate:
-    """Intersect an estimate's confidence interval with those of a run's `--until` decisions (see `runs.decided`)."""
-    if not decided or estimate.value is None or estimate.low is None or estimate.high is None:
-        return estimate
-    low, high = narrow((estimate.value, estimate.low, estimate.high), decided, alpha)
-    return msgspec.structs.replace(estimate, low=low, high=high)
-
-
-def narrow_cells(cells: Iterable[Cell], decided: Sequence[DecidedInterval], alpha: float) -> Iterator[Cell]:
-    """Intersect the cells' confidence intervals with those of a run's `--until` decisions."""
-    for cell in cells:
-        yield replace(cell, estimate=narrow_estimate(cell.estimate, decided_for(cell, decided), alpha))
 
 
 def weigh(parts: Iterable[tuple[Mask, float]], values: Floats) -> Floats:

@@ -7,6 +7,7 @@ Power is computed exactly by summing over all outcomes of the test, because the 
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from typing import NamedTuple
 
 import numpy as np
@@ -18,7 +19,7 @@ POWER = 0.8
 # Maximum number of questions for exact sums. Above it, they take too long, and the approximation is accurate enough.
 MOST_ITEMS = 100_000
 _NEGLIGIBLE = 1e-9  # probability below which an outcome is omitted from an exact sum
-_DROP_PRECISION = 1e-5
+_DROPS = 100_000  # number of drops between 0 and 1 from which the smallest detectable one is chosen
 _STEADY = 5  # number of consecutive sample sizes that must reach the requested power, because exact power fluctuates
 
 
@@ -128,10 +129,6 @@ class PairedDesign(NamedTuple):
 
     def _smallest_drop(self, items: int, power: float, most: float) -> float | None:
         """Return the smallest detectable drop, or None if even the largest drop is not detectable."""
-        if self.power(items, most) < power:
-            return None
-        low, high = 0.0, most
-        while high - low > _DROP_PRECISION:
-            middle = (low + high) / 2
-            low, high = (low, middle) if self.power(items, middle) >= power else (middle, high)
-        return high
+        drops = [step / _DROPS for step in range(1, int(most * _DROPS) + 1)]
+        at = bisect_left(drops, True, key=lambda drop: self.power(items, drop) >= power)
+        return drops[at] if at < len(drops) else None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from typing import NamedTuple
 
 import numpy as np
@@ -12,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from ragbed.analysis.statistics.rates import LEVEL, check_rate
 
 Floats = NDArray[np.float64]
+_MOST_TRIALS = 10**9  # maximum number of trials to consider
 
 
 def upper_bound(hits: int, n: int) -> float:
@@ -29,13 +31,8 @@ def trials_for_bound(hits: int, share: float) -> int:
 
     For example, 0 hits and a share of 0.05 require 59 trials.
     """
-    low, high = hits, 2 * hits + 2
-    while upper_bound(hits, high) > share:
-        low, high = high, 2 * high
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if upper_bound(hits, middle) <= share else (middle, high)
-    return high
+    sizes = range(hits + 1, _MOST_TRIALS)
+    return sizes[bisect_left(sizes, True, key=lambda n: upper_bound(hits, n) <= share)]
 
 
 def probabilities(n: int, share: float) -> Floats:

@@ -20,11 +20,10 @@ from typing import Annotated, Any, NamedTuple, Self, TypeVar
 import msgspec
 
 from ragbed.io.locations import check_regular
-from ragbed.models.failures import kind_of_error
 from ragbed.runs.condition import Condition
 from ragbed.runs.engines.local import LocalEngine
 from ragbed.runs.lock import holder
-from ragbed.runs.store import RunStore, StoredResult, open_scored
+from ragbed.runs.store import RunStore, StoredResult, kind_of_error, open_scored
 from ragbed.schema import Answer, Count, Expectation, Share
 from ragbed.scoring import SCORERS, Scorer, open_scorers, score_outcome
 from ragbed.scoring.additional import score_additional

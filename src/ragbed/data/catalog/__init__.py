@@ -217,18 +217,14 @@ def open_data(specs: list[str], root: Path | None = None) -> list[Dataset]:
 def _open_dataset(spec: str, root: Path) -> Dataset:
     name, equals, target = spec.partition("=")
     if not equals or "://" in name or _exists(Path(spec)):  # file names and URLs may contain "="
-        return _open_place(None, spec, root)
-    if not name or "/" in name:
+        name, target = Path(spec).stem, spec
+    elif not name or "/" in name:
         raise UsageError(f"{spec!r}: the name before '=' must not be empty or contain '/'.")
-    return _open_place(name, target, root)
-
-
-def _open_place(name: str | None, spec: str, root: Path) -> Dataset:
-    if "://" in spec:
+    if "://" in target:
         raise UsageError("a dataset cannot be a URL. Download the file, and use its path.")
-    path = find_dataset(spec, root)
+    path = find_dataset(target, root)
     _check_file(path)
-    return Dataset(storable_name(name or Path(spec).stem), path)
+    return Dataset(storable_name(name), path)
 
 
 def _check_file(path: Path) -> None:

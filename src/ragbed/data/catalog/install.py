@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ragbed.data.catalog import CatalogEntry, folder_of, package_folders
+from ragbed.data.catalog import CatalogEntry, CatalogFile, folder_of, package_folders
 from ragbed.errors import RagbedError
 from ragbed.io.file_lock import lock_file
 from ragbed.io.pins import matches_pin
@@ -46,8 +46,7 @@ def download(
         with lock_file(folder / ".lock"):
             wanted = [
                 DownloadRequest(f"{source}/{file.name}", folder / file.name, file.pin, file.size)
-                for file in entry.files
-                if file.name in _missing(entry, folder)
+                for file in _missing(entry, folder)
             ]
             for request in wanted:
                 if request.path.exists():
@@ -64,11 +63,9 @@ def download(
     }
 
 
-def _missing(entry: CatalogEntry, folder: Path) -> set[str]:
-    """Return the names of the files that neither the entry's Python package nor the folder has."""
+def _missing(entry: CatalogEntry, folder: Path) -> list[CatalogFile]:
+    """Return the files that neither the entry's Python package nor the folder has."""
     folders = (*package_folders(entry), folder)
-    return {
-        file.name
-        for file in entry.files
-        if not any(matches_pin(one / file.name, file.pin, file.size) for one in folders)
-    }
+    return [
+        file for file in entry.files if not any(matches_pin(one / file.name, file.pin, file.size) for one in folders)
+    ]

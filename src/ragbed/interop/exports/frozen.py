@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import hashlib
 import warnings
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
@@ -22,6 +22,7 @@ from ragbed.data import Dataset
 from ragbed.errors import MALFORMED_JSON, DataError, UnknownName, UsageError, explain_failed_read, option
 from ragbed.io.jsonl import read_lines
 from ragbed.io.locations import read_regular
+from ragbed.io.pins import hash_file
 from ragbed.schema import Case, Lang, Record
 from ragbed.scoring.version import SCORER_VERSION
 from ragbed.testbeds import WITHOUT_DOCUMENTS, Testbed
@@ -126,43 +127,6 @@ def _describe(names: Sequence[str], values: Sequence[Any]) -> str:
     return ",".join(f"{name}={value:g}" if isinstance(value, float) else f"{name}={value}" for name, value in pairs)
 
 
-@dataclass
-class _PartWriter:
-    """Writes the cases of a part, and collects their number, hash and settings."""
-
-    lang: Lang
-    testbed: str
-    sink: IO[bytes]
-    cases: int = 0
-    digest: hashlib._Hash = field(default_factory=hashlib.sha256)
-    settings: set[tuple[Any, ...]] = field(default_factory=set)
-    infeasible: Counter[str] = field(default_factory=Counter)
-
-    def add(self, case: Case) -> None:
-        """Write a case if it is feasible, and count it."""
-        if not case.feasible:
-            self.infeasible[case.reason or "no reason given"] += 1
-            return
-        line = _ENCODER.encode(case) + b"\n"
-        self.cases += 1
-        self.digest.update(line)
-        self.settings.add(_settings(case))
-        self.sink.write(line)
-
-    def part(self) -> TestbedPart:
-        """Return the part, with the counts, hash and conditions of the cases added so far."""
-        varying = [name for at, name in enumerate(_SETTINGS) if len({values[at] for values in self.settings}) > 1]
-        return TestbedPart(
-            name=part_name(self.lang, self.testbed),
-            lang=self.lang,
-            testbed=self.testbed,
-            cases=self.cases,
-            sha256=self.digest.hexdigest(),
-            conditions=tuple(_describe(varying, values) for values in sorted(self.settings)),
-            infeasible=dict(self.infeasible),
-        )
-
-
 def condition_of(case: Case, part: TestbedPart) -> str:
     """Return a case's condition as it is written in the part's `conditions` field."""
     return _describe([pair.partition("=")[0] for pair in part.conditions[0].split(",")], _settings(case))
@@ -179,24 +143,46 @@ def freeze(layout: Layout, folder: Path) -> Frozen:
     Raises:
         UsageError: No case is feasible.
     """
-    writers: dict[str, _PartWriter] = {}
+    sinks: dict[tuple[Lang, str], IO[bytes]] = {}
+    settings: defaultdict[tuple[Lang, str], Counter[tuple[Any, ...]]] = defaultdict(Counter)
+    infeasible: defaultdict[tuple[Lang, str], Counter[str]] = defaultdict(Counter)
     (folder / _CASES).mkdir()
     with ExitStack() as stack:
         for case in layout.cases():
-            name = part_name(case.lang, case.testbed)
-            if name not in writers:
-                sink = stack.enter_context(open(case_file(folder, name), "wb"))
-                writers[name] = _PartWriter(case.lang, case.testbed, sink)
-            writers[name].add(case)
+            part = (case.lang, case.testbed)
+            if part not in sinks:
+                sinks[part] = stack.enter_context(open(case_file(folder, part_name(*part)), "wb"))
+            if case.feasible:
+                settings[part][_settings(case)] += 1
+                sinks[part].write(_ENCODER.encode(case) + b"\n")
+            else:
+                infeasible[part][case.reason or "no reason given"] += 1
     frozen = Frozen(
         ragbed=__version__,
         scorers=SCORER_VERSION,
         data={dataset.name: dataset.sha256() for dataset in layout.datasets},
         settings=stored_options(layout.settings, layout.testbeds),
-        parts=tuple(writer.part() for writer in writers.values()),
+        parts=tuple(_make_part(folder, *part, settings[part], infeasible[part]) for part in sinks),
     )
     (folder / MANIFEST).write_bytes(msgspec.json.format(_ENCODER.encode(frozen)) + b"\n")
     return frozen
+
+
+def _make_part(
+    folder: Path, lang: Lang, testbed: str, settings: Counter[tuple[Any, ...]], infeasible: Counter[str]
+) -> TestbedPart:
+    """Return a part, given the numbers of its cases by their settings and of infeasible ones by their reason."""
+    name = part_name(lang, testbed)
+    varying = [setting for at, setting in enumerate(_SETTINGS) if len({values[at] for values in settings}) > 1]
+    return TestbedPart(
+        name=name,
+        lang=lang,
+        testbed=testbed,
+        cases=settings.total(),
+        sha256=hash_file(case_file(folder, name)),
+        conditions=tuple(_describe(varying, values) for values in sorted(settings)),
+        infeasible=dict(infeasible),
+    )
 
 
 def is_frozen(folder: Path) -> bool:

@@ -63,7 +63,7 @@ class _Condition:
 def write_folder(run: ExportedRun, folder: Path) -> Written:
     """Write the result files for each model and dataset, covering all conditions that the original code supports."""
     written = Written("trials", leaves_out=True)
-    names = _FileNames(run.store.settings(), dict(run.store.models().values()))
+    settings, identities = run.store.settings(), dict(run.store.models().values())
     conditions: dict[str, _Condition] = {}
     skipped = 0
     try:
@@ -72,7 +72,7 @@ def write_folder(run: ExportedRun, folder: Path) -> Written:
             if case.testbed not in _TESTBEDS or case.arm != "related" or case.rotation or result.repeat:
                 skipped += 1
                 continue
-            name = names.of(result)
+            name = _file_name(result, settings, identities[result.model])
             if name not in conditions:
                 path = folder / name
                 conditions[name] = _Condition(path, open(path, "wb"), case)  # noqa: SIM115 - closed by finish
@@ -88,26 +88,20 @@ def write_folder(run: ExportedRun, folder: Path) -> Written:
     return written
 
 
-@dataclass(frozen=True)
-class _FileNames:
-    """Builds file names as the original code does; imported files keep their names."""
-
-    settings: dict[str, str]
-    identities: dict[str, str]  # identity strings by model; an imported model's identity is its temperature
-
-    def of(self, result: StoredResult) -> str:
-        case = result.case
-        imported = _IMPORTED.fullmatch(self.identities[result.model]) if result.model.startswith("rgb/") else None
-        model = result.model.removeprefix("rgb/") if imported else result.model.replace("/", "-")
-        temperature = imported[1] if imported else self.settings.get("temperature", "0")
-        strategy = re.sub(r"[/:]", "-", case.profile.partition(MARK)[2])
-        rest = (
-            f"{model}{strategy and f'-{strategy}'}_temp{temperature if temperature == 'none' else float(temperature)}"
-            f"_noise{case.noise or 0.0}_passage{case.k}_correct{case.true_ratio}.json"
-        )
-        # The original code accepts only six dataset names, so `en_refine` is run as `en`.
-        as_run = f"prediction_{case.data.removesuffix('_refine')}_{rest}"
-        return as_run if f"file {as_run}" in self.settings else f"prediction_{case.data}_{rest}"
+def _file_name(result: StoredResult, settings: dict[str, str], identity: str) -> str:
+    """Return the name that the original code gives to the file of a result; imported files keep their names."""
+    case = result.case
+    imported = _IMPORTED.fullmatch(identity) if result.model.startswith("rgb/") else None
+    model = result.model.removeprefix("rgb/") if imported else result.model.replace("/", "-")
+    temperature = imported[1] if imported else settings.get("temperature", "0")
+    strategy = re.sub(r"[/:]", "-", case.profile.partition(MARK)[2])
+    rest = (
+        f"{model}{strategy and f'-{strategy}'}_temp{temperature if temperature == 'none' else float(temperature)}"
+        f"_noise{case.noise or 0.0}_passage{case.k}_correct{case.true_ratio}.json"
+    )
+    # The original code accepts only six dataset names, so `en_refine` is run as `en`.
+    as_run = f"prediction_{case.data.removesuffix('_refine')}_{rest}"
+    return as_run if f"file {as_run}" in settings else f"prediction_{case.data}_{rest}"
 
 
 def _rgb_answer(case: Case) -> object:

@@ -11,8 +11,7 @@ from typing import Self
 from ragbed.analysis.trials.table import TrialTable
 from ragbed.errors import UnknownName
 from ragbed.interop.exports.frozen import TestbedPart
-from ragbed.models.failures import kind_of_error
-from ragbed.runs.store import RunStore, StoredResult
+from ragbed.runs.store import RunStore, StoredResult, kind_of_error
 from ragbed.scoring.value import Value
 from ragbed.testbeds.feasibility import FeasibilityCounts
 

@@ -28,7 +28,6 @@ from ragbed.analysis.overview import tabulate
 from ragbed.analysis.trials.columns import load_groups
 from ragbed.analysis.trials.table import TrialTable
 from ragbed.reporting.summary import group_findings, summarise
-from ragbed.runs.decided import read_decided
 from ragbed.runs.display_names import read_row_names
 from ragbed.runs.lock import holder
 from ragbed.runs.store import StoredResult
@@ -143,10 +142,9 @@ class SearchIndex:
     def _tabulate(self) -> bool:
         """Store the overview. This takes seconds for a large run, so the pages do not wait for it."""
         started = time.monotonic()
-        decided = read_decided(self._store) if self._store.is_monitored() else []
         notes = [self._table.read_meta(key) for key in ("stamp", "last", "agreement")]
         (cases,) = self._table.connection.execute("SELECT COUNT(*) FROM cases").fetchone()
-        state = repr((cases, notes, self._store.models(), decided))
+        state = repr((cases, notes, self._store.models()))
         if self._table.read_meta("tabulated") == state:
             return False
         with read_snapshot(self._table):
