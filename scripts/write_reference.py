@@ -93,7 +93,7 @@ def _help(command: click.Command, context: click.Context, level: int) -> Iterato
 
 
 def _without_shared(command: click.Command, context: click.Context) -> str:
-    """Return a command's help without the common options and the option groups of `ragbed run`."""
+    """Return a command's help without the common options and the groups of several options of `ragbed run`."""
     context.meta[SHOWS_ALL] = True
     text = command.get_help(context)
     if context.parent is not None:
@@ -103,7 +103,7 @@ def _without_shared(command: click.Command, context: click.Context) -> str:
     if not isinstance(command, Command) or context.command_path == "ragbed run":
         return text
     for group in _SHARED_GROUPS:
-        text = re.sub(rf"^{group}:\n(  .*\n)+", f"{group}: see ragbed run\n", text, flags=re.MULTILINE)
+        text = re.sub(rf"^{group}:(\n  .*){{2,}}", f"{group}: see ragbed run", text, flags=re.MULTILINE)
     return text
 
 

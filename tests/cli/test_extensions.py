@@ -87,7 +87,7 @@ def test_numbers_and_verdicts_of_a_function_are_shown_gated_reported_and_exporte
     assert "python/my_metrics:words.words" in ragbed.open_run("run").records("python/my_metrics:words")[0].__str__()
     shown = type_command("report", "run", "--scorer", "python/my_metrics:brief").out
     assert "Noise robustness" in shown
-    assert "Scores of a scorer of yours" in shown
+    assert "Scores of your own scorer" in shown
     assert type_command("compare", "run", "run", "--scorer", "python/my_metrics:brief").code == 0
     refused = type_command("compare", "run", "run", "--scorer", "python/my_metrics:words")
     assert (refused.code, "does not say which responses are correct" in refused.err) == (2, True)

@@ -68,11 +68,11 @@ def _write(path: Path, *questions: str) -> Path:
 def test_a_file_in_another_language_is_refused(tmp_path: Path, questions: tuple[str, ...], lang: str) -> None:
     """A German file was read as English, and a Japanese one got the Chinese prompt."""
     path = _write(tmp_path / "faq.json", *questions)
-    with pytest.raises(DataError, match=f"the questions are in {lang}, for which there are no prompts"):
+    with pytest.raises(DataError, match=f"the questions are in {lang}, but prompts"):
         list(Dataset("faq", path).items())
     done = type_command("run", "-m", "scripted/oracle", "-d", str(path), "--out", str(tmp_path / "run"))
     assert (done.code, (tmp_path / "run").exists()) == (1, False)
-    assert "no validated scoring (only for en and zh). To use those of en or zh anyway, set --data-lang\n" in done.err
+    assert "validated scoring exist only for en and zh. To use those of en or zh anyway, set --data-lang\n" in done.err
 
 
 def test_a_language_that_the_user_sets_is_used_and_its_rows_are_marked(tmp_path: Path) -> None:

@@ -72,7 +72,14 @@ def data(rgb_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def place(data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Place]:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", ["", *sys.path])
-    for name in ("my_system", "my_change", "plain_rag", "own_rag"):  # each page imports its own copy
+    for name in (
+        "my_system",
+        "my_change",
+        "my_metrics",
+        "my_strategies",
+        "plain_rag",
+        "own_rag",
+    ):  # each page imports its own copy
         monkeypatch.delitem(sys.modules, name, raising=False)
     with open_place(tmp_path, data) as opened:
         yield opened

@@ -108,7 +108,7 @@ def test_another_prompt_and_another_repeat_are_named(tmp_path: Path) -> None:
     asyncio.run(model.close())
     assert errors == [
         None,
-        f"not-recorded: run has another prompt for {case.case}",
+        f"not-recorded: run has a different prompt for {case.case}",
         f"not-recorded: run has no response to {case.case} with repeat 2",
     ]
 

@@ -223,7 +223,7 @@ _FLOOR = re.compile(SELECTOR + r"=(?P<number>-?[\d.]+)%?")
 # Short names for a RAG system's own testbed.
 _SHORT = {"accuracy": "own-rag.accuracy", "refusal": "own-rag.accuracy@withheld", "recall": "own-rag.retrieval_recall"}
 _FORM = (
-    "use TESTBED.METRIC[@CONDITION][:LANG]=SHARE, e.g. noise.accuracy@0.8:en=0.6, or for an own RAG system "
+    "use TESTBED.METRIC[@CONDITION][:LANG]=SHARE, e.g. noise.accuracy@0.8:en=0.6, or for your own RAG system "
     "accuracy=0.7, accuracy@noisy=0.6, refusal=0.8 or recall=0.9"
 )
 _FALSE_ALARM = (1 - LEVEL) / 2  # maximum probability that a run fails when its true rate equals the minimum

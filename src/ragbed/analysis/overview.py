@@ -80,7 +80,8 @@ def tell_unsure(rows: Sequence[ConditionRow]) -> str:
         return ""
     least = sum((rate.value or 0) * rate.n for rate in rates) / n
     verdicts = "1 verdict is unsure and counts" if unsure == 1 else f"{unsure:,} verdicts are unsure and count"
-    return f"{verdicts} as wrong: {least:.0%} to {least + unsure / n:.0%} correct if all of them were wrong or right."
+    most = least + unsure / n
+    return f"{verdicts} as wrong; if decided, the accuracy could rise from {least:.0%} to at most {most:.0%}."
 
 
 def tabulate_run(folder: Path, scorers: Sequence[str] = ()) -> list[ConditionRow]:

@@ -120,7 +120,7 @@ def check_models(
 
     Args:
         models: The models of a run.
-        provided: What the testbeds give to the models.
+        provided: What the testbeds provide to the models.
         corpora: The variants of the corpus in which systems search, e.g. `clean` and `withheld`.
         prompted: Whether prompting strategies are used, which require models that accept ragbed's prompts.
 

@@ -71,8 +71,8 @@ def _locate(rows: Sequence[QuestionRow], folder: DocumentFolder, lang: str | Non
         detected = detect_language([row.question for row in rows[:SAMPLE]])
         if detected not in get_args(Lang):
             raise UsageError(
-                f"the questions are in {detected}, for which there are no prompts and no validated scoring (only for "
-                f"en and zh). To use those of en or zh anyway, set {option('data_lang')}."
+                f"the questions are in {detected}, but prompts and validated scoring exist only for en and zh. To use "
+                f"those of en or zh anyway, set {option('data_lang')}."
             )
     return find_evidence(rows, folder.documents, cast("Lang | None", lang))
 

@@ -25,7 +25,6 @@ from ragbed.text import counted, quoted
 if TYPE_CHECKING:
     from ragbed.schema import Lang
 
-_ENGLISH_ONLY = (DEFAULT_MODEL,)
 _BASELINE = "baseline/lexical"
 _ITEMS = 11  # Number of questions per item kind for the model; with three kinds, there are about a hundred cases.
 _DOCS = 2  # Number of documents per prompt, small enough for the model to finish in minutes on two cores.
@@ -56,7 +55,7 @@ def demo(spec: DemoSpec) -> Result:
         "Evaluation on ragbed-mini: fictional news that no model has seen. "
         f"{_BASELINE} is not a language model: it returns the sentence that best matches the question.\n"
     ]
-    if spec.model in _ENGLISH_ONLY and "zh" in langs:
+    if spec.model == DEFAULT_MODEL and "zh" in langs:  # it reads only English
         parts.append(f"{spec.model} reads only English, so in Chinese only the baseline is evaluated.\n")
     notes, runs, code = list[str](), list[Path](), 0
     with open_progress(spec.progress) as shown:
@@ -90,7 +89,7 @@ def demo(spec: DemoSpec) -> Result:
 def _plans(spec: DemoSpec, langs: Sequence[Lang], shown: Progress) -> Iterator[RunSpec]:
     """Yield the specifications of the runs: the baseline first, then the model in each language that it reads."""
     plans: list[tuple[str, str, Sequence[Lang], int | None]] = [("baseline", _BASELINE, langs, None)]
-    reads = [lang for lang in langs if lang == "en" or spec.model not in _ENGLISH_ONLY]
+    reads = [lang for lang in langs if lang == "en" or spec.model != DEFAULT_MODEL]
     problem = _install_default(shown) if spec.model == DEFAULT_MODEL and reads else None
     if problem:
         shown.message(f"{problem} Until then, only the baseline is evaluated.")

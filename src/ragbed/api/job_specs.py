@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import IO, TYPE_CHECKING, Any, Literal, TypeAlias
 
 from ragbed.api.request_options import check_max_tokens
 from ragbed.api.spec import DEFAULT_MODEL, CallOptions, LayoutOptions, RunSpec
@@ -12,7 +12,6 @@ from ragbed.errors import UsageError, option, refuse_unused
 
 if TYPE_CHECKING:
     from pathlib import Path
-    from typing import IO
 
     from ragbed.api.data_objects import DataLike
     from ragbed.api.objects import ModelLike
@@ -82,8 +81,8 @@ class CompareSpec(Spec, function="analysis.compare"):
     b: RunLike = argument("The run to compare with the baseline.", "B", kw_only=False)
     scorer: str = opt(f"Scorer to compare: {_SCORERS}", "NAME", default="robust")
     fail_if_worse: float | str | None = opt(
-        "Fail (exit code 4) if B is significantly worse than A by more than this; also the smallest reported drop, "
-        "which is 0.03 by default.",
+        "Fail (exit code 4) if B is significantly worse than A by more than this. Also the smallest drop that is "
+        "reported as a decline, otherwise 0.03.",
         "SHARE",
         read=read_share,
         default=None,
@@ -114,13 +113,12 @@ class RankSpec(RunsSpec, function="analysis.rank"):
 class ReportSpec(RunsSpec, function="reports.report", prints_json=False):
     """Write tables, figures and a summary for one or more runs.
 
-    A folder stands for all runs in it. No model is called. The verdicts are those with which a run was first scored,
-    unless --rescore is given.
+    A folder stands for all runs in it. No model is called. A run keeps its first verdicts unless --rescore is given.
 
-    Every rate is a share of all attempted cases, including errors, with n and a 95% interval clustered by question; *
-    marks n below 30, and † rows that are comparable with the paper's, which are shown beside them. CSV and JSON contain
-    every cell, one per line. The formats svg, png and pdf write only the figures; html writes everything, including the
-    cases, to one file; site writes a leaderboard of all models, with an HTML report on each run, to a folder.
+    Every rate is a share of all attempted cases, including errors, with n and a 95% interval clustered by question. An
+    asterisk marks n below 30; † marks rows comparable with the paper's, whose values are shown beside them. CSV and
+    JSON contain every cell, one per line. The formats svg, png and pdf write only the figures; html writes everything,
+    including the cases, to one file; site writes a folder with a leaderboard and an HTML report on each run.
 
     Examples:
       ragbed report runs/qwen
@@ -148,7 +146,7 @@ class ReportSpec(RunsSpec, function="reports.report", prints_json=False):
         shown="en for figures, the browser's language for html",
         default=None,
     )
-    rescore: bool = opt("Score runs again that another version of the scorer has scored.", default=False)
+    rescore: bool = opt("Rescore runs that were scored by another version of the scorer.", default=False)
     disagreements: Literal["code", "paper"] | None = opt(
         "Instead of the tables, list the responses that this scorer scores differently from the robust scorer. "
         "Formats: text and json.",
@@ -435,7 +433,7 @@ class BuildInitSpec(CallOptions, function="building.build_init"):
     )
     model: str | None = opt("Model that writes the questions (required).", "MODEL", short="-m", default=None)
     trial: int = opt(
-        "Number of documents to write questions about, to estimate the number of items; 0 for no trial.",
+        "Number of documents to write questions about, to estimate the number of items; 0 skips the trial.",
         low=0,
         high=50,
         default=5,
@@ -537,7 +535,7 @@ class ExportSpec(LayoutOptions, function="sharing.export"):
         "PATH",
         in_python="Also an open binary file.",
         short="-o",
-        shown="only count the cases, for test cases as jsonl",
+        shown="none; test cases as jsonl are only counted",
         default=None,
         kw_only=False,
     )
@@ -630,7 +628,7 @@ class DoctorSpec(Spec, function="setup.doctor"):
     """
 
     prune_cache: str | None = opt(
-        "Remove cached responses that are older than this age first, e.g. 12h, 30d or 8w; 0d removes all.",
+        "First remove cached responses that are older than this, e.g. 12h, 30d or 8w; 0d removes all.",
         "AGE",
         default=None,
     )

@@ -57,7 +57,7 @@ class Progress:
 
 
 class Bars(Progress, ABC):
-    """A display that shows each model's calls and the current task, unless they are finished in a moment.
+    """A display that shows each model's calls and the current task, unless they finish almost at once.
 
     Args:
         clock: Function that returns monotonic time in seconds.
@@ -101,7 +101,7 @@ class Bars(Progress, ABC):
 
 
 class Lines(Bars):
-    """Lines from time to time, for output that is not a terminal, e.g. the log of a CI job."""
+    """Periodic lines, for output that is not a terminal, e.g. the log of a CI job."""
 
     def __init__(self, say: Callable[[str], None], clock: Callable[[], float] = time.monotonic) -> None:
         super().__init__(clock, interval_s=10, delay_s=0)

@@ -255,12 +255,12 @@ def only_path(value: object) -> Path | None:
 
 
 def run_folders(runs: RunsLike, name: str = "runs") -> list[Path]:
-    """Return the folders of the runs that a parameter gives."""
+    """Return the folders of the runs given by a parameter."""
     return [run_folder(run, name) for run in several(runs, name)]
 
 
 def run_folder(run: RunLike, name: str = "run") -> Path:
-    """Return the folder of a run that a parameter gives."""
+    """Return the folder of the run given by a parameter."""
     if isinstance(run, Run):
         return run.folder
     if not isinstance(run, str | Path):

@@ -232,8 +232,8 @@ class RunSpec(LayoutOptions, CallOptions, function="runs.run"):
         default=None,
     )
     scorer: Values | None = what(
-        "Other scorers whose scores to show beside the main score: code, paper, python/<module>:<function> for a "
-        "function of yours, or a scorer from a plug-in.",
+        "Other scorers whose scores to show beside the main score: code, paper, python/<module>:<function> for your "
+        "own function, or a scorer from a plug-in.",
         "NAMES",
         shown="code,paper for the code and paper profiles and for RGB's files",
         is_rare=True,
@@ -286,14 +286,14 @@ class RunSpec(LayoutOptions, CallOptions, function="runs.run"):
         default=(),
     )
     fail_under: Texts = output(
-        "Score and threshold, e.g. noise.accuracy@0.8:en=0.6, or accuracy=0.7 for an own RAG system; the gate fails "
-        "(exit code 4) if the score is significantly below the threshold.",
+        "Score and threshold, e.g. noise.accuracy@0.8:en=0.6, or accuracy=0.7 for your own RAG system; the gate "
+        "fails (exit code 4) if the score is significantly below the threshold.",
         "GATE",
         default=(),
     )
     baseline: LocalFile | None = output(
-        "Earlier run to compare with; a gate fails if this run is significantly worse than it by more than 3 points, "
-        "as in `ragbed compare`.",
+        "Earlier run to compare with; a gate fails if the new run is significantly worse by more than 3 points, as in "
+        "`ragbed compare`.",
         "RUN",
         default=None,
     )

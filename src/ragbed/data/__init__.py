@@ -178,8 +178,8 @@ def _need_language(path: Path, number: int) -> Lang:
         return cast("Lang", detected)
     raise DataError(
         path,
-        f"the questions are in {detected}, for which there are no prompts and no validated scoring (only for en and "
-        f"zh). To use those of en or zh anyway, set {option('data_lang')}",
+        f"the questions are in {detected}, but prompts and validated scoring exist only for en and zh. To use those "
+        f"of en or zh anyway, set {option('data_lang')}",
         line=number,
     )
 

@@ -62,7 +62,7 @@ class ReplayModel(StatelessModel):
         if stored is None:
             problem = f"has no response to {case.case}" + (f" with repeat {repeat + 1}" if repeat else "")
         elif stored.case.messages != case.messages:
-            problem = f"has another prompt for {case.case}"
+            problem = f"has a different prompt for {case.case}"
         else:
             return stored.completion
         return Completion(outcome="error", error=f"{UNKNOWN}: {self._source.name} {problem}")

@@ -34,7 +34,7 @@ _ABILITIES = {
     "length": "long contexts",
     "closed-book": "closed-book questions",
     "no-documents": "refusal without documents",
-    "own-rag": "own RAG system",
+    "own-rag": "questions about its own documents",
     "search": "search as a tool",
 }
 _METRICS = {"correct": "accuracy", "refused": "the refusal rate"}

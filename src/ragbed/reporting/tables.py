@@ -307,7 +307,7 @@ _LAYOUT: dict[str, tuple[TableColumn, ...]] = {
     ),
     "cost": _columns("cost cost_per_case cost_per_correct", is_share=False),
 }
-# Values at which a measure of an own RAG system says nothing: all its passages are reported, and none is false.
+# Values at which a measure in the own-rag testbed says nothing: all passages are reported, and none is false.
 _USUAL = {"retrieval_told": 1.0, "retrieved_contradicts": 0.0}
 _PLUGIN = _columns("accuracy refusal error_detection")
 _JUDGED = _columns(

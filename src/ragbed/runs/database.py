@@ -167,7 +167,9 @@ def _has_tables(connection: sqlite3.Connection, path: Path) -> bool:
             "version, or evaluate again."
         )
     if found != _our_objects():
-        raise DataError(path, "has another schema than a run and may be corrupt or malicious; restore it from a backup")
+        raise DataError(
+            path, "does not have the schema of a run and may be corrupt or malicious; restore it from a backup"
+        )
     return True
 
 

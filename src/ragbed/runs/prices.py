@@ -130,7 +130,7 @@ def read_own_prices(given: Iterable[str], models: Iterable[str]) -> dict[str, st
     """Return the user's own prices, given as `IN,OUT` for all models or `MODEL=IN,OUT`, by model string.
 
     Raises:
-        UsageError: A price has another form.
+        UsageError: A price does not have this form.
     """
     prices = {model: amounts for model, _, amounts in (text.rpartition("=") for text in given)}
     for amounts in prices.values():

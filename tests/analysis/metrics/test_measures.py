@@ -36,9 +36,9 @@ def _full(scores: dict[str, Value]) -> dict[str, Value]:
     return {"correct": False, "refused": False, "flagged": False} | scores
 
 
-def _estimates(trials: Iterable[Trial], table: str, scope: str = "all") -> dict[str, Estimate]:
+def _estimates(trials: Iterable[Trial], table: str) -> dict[str, Estimate]:
     """Return cells by metric; the last if there are several."""
-    cells = [cell for cell in measure(group_rows(trials)) if cell.table == table and cell.scope == scope]
+    cells = [cell for cell in measure(group_rows(trials)) if cell.table == table]
     return {cell.estimate.metric: cell.estimate for cell in cells}
 
 
@@ -147,13 +147,6 @@ def test_every_counterfactual_reply_is_exactly_one_outcome() -> None:
     assert cells["corrected_of_flagged"].value == pytest.approx(1 / 3)
     assert cells["corrected"].value == 0.125
     assert cells["error_detection"].n == 8
-
-
-def test_known_and_unknown_questions_have_separate_cells() -> None:
-    trials = [_trial(item, "closed-book", None, correct=item in "ab") for item in "abcd"]
-    trials += [_trial(item, "noise", 0.0, correct=item in "abc") for item in "abcd"]
-    assert _estimates(trials, "noise", "known")["accuracy"].value == 1.0
-    assert _estimates(trials, "noise", "unknown")["accuracy"].value == 0.5
 
 
 def test_questions_of_one_event_are_paired_with_themselves() -> None:

@@ -85,7 +85,7 @@ def test_the_printed_url_opens_the_verdict_and_the_worst_questions_and_loses_its
     assert "Overview" in page.inner_text("h1")
     assert "made/misled" in page.inner_text("table.overview")
     assert page.locator(".verdicts .card li").count() >= 3
-    assert "Questions with most wrong responses" in page.inner_text("main")
+    assert "Questions with the most wrong responses" in page.inner_text("main")
     worst = page.locator(".trial-row").all_inner_texts()
     assert ["wrong in 2 of 3" in row for row in worst] == [True, True, False]
     assert "wrong in 1 of 3" in worst[2]

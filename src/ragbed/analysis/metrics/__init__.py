@@ -10,10 +10,9 @@ from collections.abc import Callable, Iterator, Sequence
 
 from ragbed.analysis.locale import find_metric
 from ragbed.analysis.metrics import abilities, knowledge, length, own_rag, prompting, search
-from ragbed.analysis.metrics.cells import USUAL, Cell, CellBuilder, Scope
-from ragbed.analysis.metrics.knowledge import gate_accuracy
+from ragbed.analysis.metrics.cells import USUAL, Cell, CellBuilder
 from ragbed.analysis.statistics.rates import ALPHA
-from ragbed.analysis.trials.columns import SCORERS, Mask, TrialColumns
+from ragbed.analysis.trials.columns import SCORERS, TrialColumns
 from ragbed.errors import UsageError
 from ragbed.runs.condition import Condition
 from ragbed.scoring import own_metric
@@ -35,9 +34,6 @@ METRICS: dict[str, Callable[[CellBuilder], Iterator[Cell]]] = {
 }
 
 _PLUGIN_SCORES = {"accuracy": "correct", "refusal": "refused", "error_detection": "flagged"}
-# Tables that are also computed separately for known and unknown questions, i.e. those that a model can or cannot
-# answer without documents.
-_ADJUSTED = ("noise", "rejection", "integration", "counterfactual")
 
 
 def measure(groups: Sequence[TrialColumns], scorers: Sequence[str] = SCORERS, alpha: float = ALPHA) -> Iterator[Cell]:
@@ -88,18 +84,11 @@ def measure_own(condition: Condition, trials: TrialColumns, scorer: str, alpha: 
 
 
 def _measure_group(trials: TrialColumns, scorer: str, alpha: float) -> Iterator[Cell]:
-    """Yield the cells of one model on one dataset, for all questions, known questions and unknown questions."""
+    """Yield the cells of one model on one dataset."""
     for table, measure_table in METRICS.items():
         yield from measure_table(CellBuilder(table, trials, scorer, alpha=alpha))
     for testbed in dict.fromkeys(testbed for testbed, _ in trials.kinds if testbed not in TESTBEDS):
         yield from _measure_plugin_testbed(CellBuilder(testbed, trials, scorer, alpha=alpha))
-    accuracy = gate_accuracy(trials, scorer)
-    scopes: dict[Scope, Mask] = {"known": accuracy > 0.5, "unknown": accuracy <= 0.5}
-    for scope, items in scopes.items():
-        if items.any() and not items.all():
-            part = trials.restricted(items[trials.item])
-            for table in _ADJUSTED:
-                yield from METRICS[table](CellBuilder(table, part, scorer, scope, alpha=alpha))
 
 
 def _measure_plugin_testbed(builder: CellBuilder) -> Iterator[Cell]:

@@ -81,18 +81,9 @@ def measure_noise(builder: CellBuilder) -> Iterator[Cell]:
         for metric, name in (("false_refusal", "refused"), ("false_alarm", "flagged")):
             for ratio, point in trials.split(mask, "noise"):
                 yield builder.at(noise=ratio, k=k).rate(metric, point, builder.score(name))
-        yield from _gap(builder, mask, k)
+        for ratio, random in trials.split(trials.of("noise", "random") & (trials.k == k), "noise"):
+            yield builder.at(noise=ratio, k=k, arm="random").rate("accuracy", random, builder.score("correct"))
     yield from _fixed(builder)
-
-
-def _gap(builder: CellBuilder, related: Mask, k: int) -> Iterator[Cell]:
-    """Yield the difference in accuracy between related and random distractors at the same noise ratio."""
-    trials, correct = builder.trials, builder.score("correct")
-    for ratio, random in trials.split(trials.of("noise", "random") & (trials.k == k), "noise"):
-        yield builder.at(noise=ratio, k=k, arm="random").rate("accuracy", random, correct)
-        point = related & (trials.noise == ratio)
-        if ratio > 0 and point.any():
-            yield from builder.at(noise=ratio, k=k).difference("related_minus_random", random, point, correct)
 
 
 def _fixed(builder: CellBuilder) -> Iterator[Cell]:
@@ -210,7 +201,6 @@ def measure_counterfactual(builder: CellBuilder) -> Iterator[Cell]:
                 elif true:
                     yield here.rate("accuracy", point, here.score("correct"))
                     yield here.rate("false_alarm", point, here.score("flagged"))
-        yield from _detection(builder.at(k=k), mask)
 
 
 def _false_documents(builder: CellBuilder, mask: Mask) -> Iterator[Cell]:
@@ -247,11 +237,3 @@ def outcomes(trials: TrialColumns, scorer: str) -> dict[str, Floats]:
         for kind, is_kind in kinds.items()
         for flag, is_flag in (("flagged", flagged), ("unflagged", ~flagged))
     }
-
-
-def _detection(builder: CellBuilder, mask: Mask) -> Iterator[Cell]:
-    """Yield the cell that shows how well the model's error reports distinguish false documents from true ones."""
-    trials, flagged = builder.trials, builder.score("flagged")
-    false, clean = mask & (trials.correct == 0) & (trials.noise == 0), mask & (trials.correct == 1)
-    if false.any() and (clean & trials.asked).any():
-        yield builder.mean_of_rates("detection_balanced_accuracy", (false, flagged), (clean, 1 - flagged))

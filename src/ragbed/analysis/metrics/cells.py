@@ -20,9 +20,8 @@ from ragbed.schema import Estimate
 from ragbed.scoring import own_metric
 from ragbed.testbeds.own_rag import CLEAN
 
-# The questions that a cell covers: all questions, those that the model can answer without documents (`known`), those
-# that it cannot (`unknown`), or, for judged metrics, those with responses that the rules cannot classify (`unsure`).
-Scope: TypeAlias = Literal["all", "known", "unknown", "unsure"]
+# The responses that a cell covers: all, or, for judged metrics, those that the rules cannot classify (`unsure`).
+Scope: TypeAlias = Literal["all", "unsure"]
 
 # The number of documents in the key of a cell whose conditions have one supporting document and a growing number of
 # distractors, so that they share no number of documents.
@@ -123,7 +122,6 @@ class CellBuilder:
     table: str
     trials: TrialColumns
     scorer: str
-    scope: Scope = "all"
     place: CellKey | None = None
     alpha: float = ALPHA
 
@@ -316,4 +314,4 @@ class CellBuilder:
             filtered=int(np.count_nonzero(mask & trials.filtered)),
             unsure=int(np.count_nonzero(asked & (self.score("unsure") == 1))) if counts_unsure else 0,
         )
-        return Cell(self.table, trials.key, self.scorer, self.scope, estimate, self.place or CellKey(), sums)
+        return Cell(self.table, trials.key, self.scorer, "all", estimate, self.place or CellKey(), sums)

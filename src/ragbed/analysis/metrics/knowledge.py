@@ -1,7 +1,5 @@
 """What models know without documents (closed book), and whether they follow it or the documents in a conflict.
 
-Every other repeat decides which questions are known.
-
 A model's closed-book answer is its prior. Prior bias and context bias follow ClashEval (Wu, Wu and Zou, 2024): the
 share of responses that follow the prior if only the documents are right, and that follow the documents if only the
 prior is right.
@@ -15,19 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ragbed.analysis.metrics.cells import Cell, CellBuilder
-from ragbed.analysis.statistics.testing import Floats
 from ragbed.analysis.trials.columns import Mask, TrialColumns
 from ragbed.testbeds.conflict import STRENGTHS
-
-
-def gate_accuracy(trials: TrialColumns, scorer: str) -> Floats:
-    """Return each question's accuracy on its gate samples (above 0.5 for known questions), or NaN if it has none.
-
-    These are every other repeat of its closed-book trials, starting with the first. Failed calls are ignored, because
-    they do not show whether the model knows the answer.
-    """
-    samples = trials.of("closed-book") & (trials.repeat % 2 == 0) & ~trials.failed
-    return trials.per_item(samples, trials.score("correct", scorer))
 
 
 def measure_closed_book(builder: CellBuilder) -> Iterator[Cell]:

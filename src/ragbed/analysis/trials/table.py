@@ -37,7 +37,7 @@ _Found = TypeVar("_Found")
 _LAYOUT = "3"  # version of the tables below; a file with another one is replaced
 _ATTEMPTS = 3  # number of times to begin an update again if the table is replaced, damaged or cannot be written
 _BATCH = 500  # number of results that are scored in one job and written in one transaction
-# Every row ends with a checksum of its other columns, so that a damaged file is noticed and made again.
+# Every row ends with a checksum of its other columns, so that a damaged file is noticed and rebuilt.
 _TABLES = (
     "CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID",
     """CREATE TABLE conditions (
@@ -512,7 +512,7 @@ class TrialTable:
         return {(model, case, repeat): verdicts for model, case, repeat, verdicts in self.connection.execute(query)}
 
     def read(self, function: Callable[[], _Found]) -> _Found:
-        """Return the result of a function that reads the table, which is made again if it is damaged.
+        """Return the result of a function that reads the table, which is rebuilt if it is damaged.
 
         The function sees one state of the table, also while another process adds to it.
         """

@@ -98,7 +98,7 @@ _WORST = """WITH graded AS (SELECT t.id, c.item, s.outcome IN ('error', 'filtere
 
 
 class FirstScreen(msgspec.Struct, frozen=True):
-    """What the viewer shows first: a verdict per model in both languages, and the questions with most wrong responses.
+    """What the viewer shows first: a verdict per model in both languages, and the questions with the most errors.
 
     A question is given by one of its wrong responses, their number, and the number of all responses.
     """

@@ -1,4 +1,4 @@
-/* The first page: the verdict, the questions with most wrong responses, and the rates under every condition. */
+/* The first page: the verdict, the questions with the most wrong responses, and the rates under every condition. */
 
 import { get } from "./api.js";
 import { tag } from "./case.js";
@@ -25,7 +25,7 @@ export async function drawOverview(go, signal) {
   return el("div", {},
     el("h1", {}, say("Overview")),
     el("div", { class: "verdicts" }, told.verdicts.map((one) => el("div", { class: "card" }, told.verdicts.length > 1 ? el("strong", {}, [one.model, several ? one.run : null].filter(Boolean).join(" · ")) : null, el("ul", {}, one[spoken()].split("\n").map((line) => el("li", {}, line)))))),
-    told.worst.length ? [el("h2", {}, say("Questions with most wrong responses")), el("ol", { class: "trials" }, told.worst.map(({ row, wrong, asked }) =>
+    told.worst.length ? [el("h2", {}, say("Questions with the most wrong responses")), el("ol", { class: "trials" }, told.worst.map(({ row, wrong, asked }) =>
       drawRow(row, null, say("wrong in {0} of {1}", wrong, asked))))] : null,
     el("div", { class: "row heading" }, el("h2", {}, say("All conditions")), choose),
     drawTable(told.rows));

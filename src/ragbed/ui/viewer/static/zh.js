@@ -14,7 +14,7 @@ export const ZH = {
   "refused %": "拒答率（%）",
   "errors flagged %": "指出文档有误（%）",
   "misled %": "被误导率（%）",
-  "Questions with most wrong responses": "错误回答最多的问题",
+  "Questions with the most wrong responses": "错误回答最多的问题",
   "wrong in {0} of {1}": "{1} 次中错 {0} 次",
   "All conditions": "所有条件",
   "n = {0} in every row.": "每行 n = {0}。",
