@@ -58,6 +58,13 @@ def test_the_fix_is_for_errors_that_every_case_would_have(kinds: list[str], has_
     assert breaker.fix == fix
 
 
+def test_a_server_that_rejects_all_but_a_lost_request_is_not_called_again(tmp_path: Path) -> None:
+    model = TalkingModel(lambda case: _error("request" if int(case.item) else "timeout"))
+    with pytest.raises(CircuitOpen, match="cannot be called: request: no"):
+        run(make_job(tmp_path, 1000, model), ask_nobody)
+    assert len(model.asked) <= 1 + 32 + model.concurrency
+
+
 def test_a_server_that_fails_for_hours_is_not_called_again(tmp_path: Path) -> None:
     model = TalkingModel(_agrees_until(5, "server"))
     with pytest.raises(CircuitOpen, match="most recently: server: no"):

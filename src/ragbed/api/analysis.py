@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from ragbed.analysis.diagnosis.records import NAMES, Diagnosis
-from ragbed.analysis.diagnosis.summary import UNCLASSIFIED, DiagnosisCounts, by_group, shares_of
+from ragbed.analysis.diagnosis.summary import UNCLASSIFIED, by_group, shares_of
 from ragbed.analysis.judging.rates import MIN_LABELS, MIN_QUESTIONS, TRUSTED
 from ragbed.analysis.locale import read_words
 from ragbed.api.calling import identify_functions, open_caller
@@ -230,17 +230,25 @@ def diagnose(spec: DiagnoseSpec) -> Result:
     values = {"run": str(folder), "file": str(path), "trials": found.tally, "types": types, "sources": sources}
     values |= {"causes": table} if causes else {}
     parts: list[Table | str] = [f"{describe_causes(one)}\n" for one in causes]
-    notes = describe_counts(found.tally, len(found.diagnoses), has_given=bool(others))
+    notes, counts = list[str](), found.tally
     if spec.show in CAUSES:
         parts += _show_examples(folder, causes, [row for row in table if row["cause"] == spec.show], _ERRORS)
-        notes = []
     elif spec.show is not None:
         errors = [one for one in found.diagnoses if spec.show in (one.types or (UNCLASSIFIED,))]
         first = errors[:_ERRORS]
         parts += [describe_diagnosis(one, found.cases[one.case], names[one.model], spec.show) for one in first]
-        notes = [f"Showing {len(first)} of {len(errors)} errors of type {spec.show}."]
+        notes.append(f"Showing {len(first)} of {len(errors)} errors of type {spec.show}.")
         values["errors"] = errors
     else:
+        right, wrong = counts.right, len(found.diagnoses)
+        notes.append(f"{counted(counts.asked, 'trial')} with documents: {right:,} right and {wrong:,} wrong.")
+        if counts.skipped:
+            notes.append(f"Not diagnosed: {counted(counts.skipped, 'trial')} without documents or with strategies.")
+        if others and not counts.known:
+            notes.append(
+                "There are no closed-book trials, so E8 and answers from memory cannot be detected. Add the testbed "
+                "closed-book."
+            )
         parts += [table, "", *_show_examples(folder, causes, table, _EXAMPLES)] if table else []
         parts += [types, sources] if others or not causes else []
         if table and table[0]["errors"] > _EXAMPLES:
@@ -429,22 +437,6 @@ def tabulate_corrected(rows: Sequence[dict[str, Any]], models: Mapping[str, str]
             | {"corrected %": corrected or f"at least {MIN_QUESTIONS} labelled questions are required"}
         )
     return Table(rows, "Rates corrected by labels, all conditions together", shown)
-
-
-def describe_counts(counts: DiagnosisCounts, wrong: int, *, has_given: bool) -> list[str]:
-    """Return sentences with the number of trials, and of those that were not diagnosed.
-
-    `has_given` is whether documents were given in some of the wrong trials, so that closed-book trials would help.
-    """
-    lines = [f"{counted(counts.asked, 'trial')} with documents: {counts.right:,} right and {wrong:,} wrong."]
-    if counts.skipped:
-        lines.append(f"Not diagnosed: {counted(counts.skipped, 'trial')} without documents or with strategies.")
-    if has_given and not counts.known:
-        lines.append(
-            "There are no closed-book trials, so E8 and answers from memory cannot be detected. Add the testbed "
-            "closed-book."
-        )
-    return lines
 
 
 def describe_diagnosis(diagnosis: Diagnosis, case: Case, model: str, kind: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from itertools import takewhile
 
 from ragbed.errors import RagbedError, option
@@ -51,7 +52,11 @@ class CircuitBreaker:
     @property
     def rejects_all(self) -> bool:
         """Whether the model has never responded, and all errors are rejections."""
-        return not self.has_responses and bool(self._errors) and REJECTED.issuperset(self._errors)
+        return not self.has_responses and 0 < len(self._errors) == self._in_a_row(REJECTED)
+
+    def _in_a_row(self, kinds: Collection[str | None]) -> int:
+        """Return how many of the last errors are of the given kinds."""
+        return len(list(takewhile(kinds.__contains__, reversed(self._errors))))
 
     @property
     def fix(self) -> str:
@@ -59,7 +64,7 @@ class CircuitBreaker:
         if self.rejects_all:
             rejected = f"The server rejects every request, so the same command would fail again. {self._advice}"
             return f"{rejected.rstrip()} If the server's message names a parameter, {self._parameter_fix}"
-        return self._fatal_fix if self._errors and FATAL.issuperset(self._errors) else ""
+        return self._fatal_fix if 0 < len(self._errors) == self._in_a_row(FATAL) else ""
 
     def count(self, completion: Completion) -> None:
         """Count the outcome of a case without deciding whether to keep calling the model."""
@@ -85,9 +90,8 @@ class CircuitBreaker:
         answered = self.has_responses if kind in REJECTED else self._answered
         fix = "Add credit or wait until the quota is renewed." if kind == "quota" else self._advice
         self._fatal_fix = "" if answered or (kind == "protocol" and self.has_responses) else fix
-        fatal = len(list(takewhile(FATAL.__contains__, reversed(self._errors))))
-        is_fatal = fatal >= (_MAX_FATAL if answered else _MAX_FATAL_BEFORE_RESPONSE)
-        is_rejected = self.rejects_all and len(self._errors) >= _MAX_REJECTED
+        is_fatal = self._in_a_row(FATAL) >= (_MAX_FATAL if answered else _MAX_FATAL_BEFORE_RESPONSE)
+        is_rejected = self._in_a_row(REJECTED) >= _MAX_REJECTED and not self.has_responses
         if not (is_fatal or is_rejected or len(self._errors) >= _MAX_ERRORS):
             return
         if self.rejects_all:

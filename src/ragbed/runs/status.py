@@ -126,8 +126,8 @@ def _read_model(store: RunStore, number: int, status: ModelStatus) -> ModelStatu
     for completion, cached in store.completions(number):
         outcomes[completion.outcome] += 1
         status.empty += completion.outcome == "ok" and not (completion.reply or "").strip()
-        if kind := kind_of_error(completion):
-            errors[kind] += 1
+        if completion.outcome == "error":
+            errors[kind_of_error(completion) or ""] += 1
         for usage in () if cached else usages_made(completion):
             tokens.update(usage)
     status.asked = outcomes.total()
