@@ -10,7 +10,7 @@ add the function to PROVIDERS. Other packages register such functions in the ent
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
@@ -266,8 +266,8 @@ def parse_model(spec: str) -> tuple[str, str, Callable[[ModelConfig], Model]]:
     try:
         open_provider = find_part(plugins.MODELS, provider, PROVIDERS)
     except UnknownName as unknown:
-        near = nearest_name(provider.lower(), unknown.known, cutoff=0.7) if model else None
-        hint = "" if near is None else f" Did you mean {near}/{model}?"
+        meant = _guess_model(spec, unknown.known)
+        hint = f" Did you mean {meant}?" if meant else ""
         raise UsageError(
             f"{option('model', spec)}: {provider!r} is not a known provider.{hint} A model string has the form "
             f"provider/model; the providers are {', '.join(unknown.known)}."
@@ -282,6 +282,19 @@ def parse_model(spec: str) -> tuple[str, str, Callable[[ModelConfig], Model]]:
             f"{option('model', spec)}: the model name is not valid UTF-8. Check its spelling, or rename the file."
         )
     return provider, model, open_provider
+
+
+def _guess_model(spec: str, known: Sequence[str]) -> str:
+    """Return the model string that was probably meant by one without a known provider, or an empty text."""
+    if spec.lower().endswith(".gguf"):
+        return f"llamacpp/{spec}"
+    if found := re.fullmatch(r"(\w+)(\.py)?:(\w+)", spec):
+        function = f"{found[1]}:{found[3]}"
+        if found[2] or Path(f"{found[1]}.py").is_file():
+            return f"factory/{function}, or python/{function} if the function answers questions itself"
+    provider, _, model = spec.partition("/")
+    near = nearest_name(provider.lower(), known, cutoff=0.7) if model else None
+    return "" if near is None else f"{near}/{model}"
 
 
 _OPTIONS = {name: name for name in ("thinking", "reasoning_effort", "extra_body")} | {"seed": "seed_model"}

@@ -129,7 +129,8 @@ class FunctionCall:
         elif unknown or not is_asked:
             raise UsageError(
                 f"{shown} cannot be called: {problem}. A function under test has the parameters `question` and, "
-                f"optionally, `documents`, `search`, `lang` or `case`. A correct one: {CORRECT}"
+                f"optionally, `documents`, `search`, `lang` or `case`. A correct one: {CORRECT}. If it builds a system "
+                "for a folder, use factory/<module>:<make>."
             )
         self.known = set(self._receives.values())
 
