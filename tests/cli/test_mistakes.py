@@ -21,7 +21,7 @@ _DATA = "ragbed-mini-en_base"
 _RUN = "run -m scripted/oracle -d DATA --limit 3"
 
 _MARKS = {
-    "<form>": "A model string has the form provider/model; the providers are <providers>.",
+    "<form>": "A model string has the form provider/model, e.g. factory/my_rag:make; the providers are <providers>.",
     "<choose-run>": "Choose the folder of a run (`ragbed run … --out RUN`).",
     "<other-values>": "Choose other values for --noise, --num-docs, --true-ratio or --distractors, or another dataset",
     "<wrong-url>": "is not valid because it lacks a host or does not start with http:// or https://. Correct the model "
@@ -39,8 +39,7 @@ run -d DATA -m OpenAI/gpt-4o => --model OpenAI/gpt-4o: 'OpenAI' is not a known p
 run -d DATA -m Qwen/Qwen2.5-7B-Instruct => --model Qwen/Qwen2.5-7B-Instruct: 'Qwen' is not a known provider. <form>
 run -d DATA -m models/qwen.gguf => --model models/qwen.gguf: 'models' is not a known provider. Did you mean
     llamacpp/models/qwen.gguf? <form>
-run -d DATA -m my_rag.py:make => --model my_rag.py:make: 'my_rag.py:make' is not a known provider. Did you mean
-    factory/my_rag:make, or python/my_rag:make if the function answers questions itself? <form>
+run -d DATA -m my_rag.py:make => --model my_rag.py:make: 'my_rag.py:make' is not a known provider. <form>
 run -d DATA -m openai => --model openai: the model name is missing after the provider. Use openai/<model>.
 run -d DATA -m mine=something => --model something: 'something' is not a known provider. <form>
 run -d DATA -m 'my name=openai/gpt-4o' => --model my name=openai/gpt-4o: the name 'my name' before '=' may only

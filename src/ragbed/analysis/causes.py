@@ -164,12 +164,7 @@ def read_examples(
     folder: Path, summaries: Sequence[CauseSummary], most: int
 ) -> dict[tuple[str, str, str], list[StoredResult]]:
     """Return up to `most` wrong answers to different questions, by model, dataset and cause."""
-    named = {
-        (one.key.model, one.key.data, *trial): cause.name
-        for one in summaries
-        for cause in one.causes
-        for trial in cause.trials
-    }
+    named = {(*one.key[:2], *trial): cause.name for one in summaries for cause in one.causes for trial in cause.trials}
     labels, found = read_row_names([folder]).labels, defaultdict[tuple[str, str, str], list[StoredResult]](list)
     with open_scored(folder) as store:
         for stored in store.results():

@@ -330,19 +330,14 @@ def tabulate_causes(summaries: Sequence[CauseSummary], names: Mapping[str, str])
     words = read_words("en")
     rows: list[dict[str, object]] = []
     shown: list[dict[str, Cell]] = []
-    for one in summaries:
-        place = {"model": one.key.model, "data": one.key.data}
-        for cause in one.causes:
-            share, meaning = cause.share, words(f"causes.meaning.{cause.name}")
-            counts = {"cause": cause.name, "errors": cause.number, "wrong": one.wrong}
-            bounds = {"share": share.value, "low": share.low, "high": share.high}
-            rows.append(place | counts | bounds | {"meaning": meaning})
-            cells: dict[str, Cell] = {
-                "errors": cause.number,
-                "of": one.wrong,
-                "share %": show_interval([*bounds.values()]),
-            }
-            shown.append(place | {"model": names[one.key.model], "cause": cause.name} | cells | {"meaning": meaning})
+    for summary, cause in ((one, cause) for one in summaries for cause in one.causes):
+        place, meaning = {"model": summary.key.model, "data": summary.key.data}, words(f"causes.meaning.{cause.name}")
+        bounds = {"share": cause.share.value, "low": cause.share.low, "high": cause.share.high}
+        counts = {"cause": cause.name, "errors": cause.number, "wrong": summary.wrong}
+        rows.append(place | counts | bounds | {"meaning": meaning})
+        cells: dict[str, Cell] = {"model": names[summary.key.model], "data": summary.key.data, "cause": cause.name}
+        cells |= {"errors": cause.number, "of": summary.wrong, "share %": show_interval([*bounds.values()])}
+        shown.append(cells | {"meaning": meaning})
     title, shown = compact(shown, ("model", "data"))
     return Table(rows, f"Causes of wrong answers{title}", shown)
 

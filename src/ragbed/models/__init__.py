@@ -10,7 +10,7 @@ add the function to PROVIDERS. Other packages register such functions in the ent
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
@@ -199,10 +199,9 @@ def _http(config: ModelConfig) -> Model:
 def _open_function(config: ModelConfig, provider: str) -> Model:
     from ragbed.models.systems import DEFAULT_CALLS, FunctionSystem
 
-    calls, limit_s = config.connections or DEFAULT_CALLS, config.retry_policy.attempt_s
-    function = load_function(f"{provider}/{config.model}")
+    name, calls = f"{provider}/{config.model}", config.connections or DEFAULT_CALLS
     return FunctionSystem(
-        f"{provider}/{config.model}", function, calls, limit_s, config.corpora,
+        name, load_function(name), calls, config.retry_policy.attempt_s, config.corpora,
         has_own_loop=True, is_factory=provider == "factory",
     )  # fmt: skip
 
@@ -266,11 +265,12 @@ def parse_model(spec: str) -> tuple[str, str, Callable[[ModelConfig], Model]]:
     try:
         open_provider = find_part(plugins.MODELS, provider, PROVIDERS)
     except UnknownName as unknown:
-        meant = _guess_model(spec, unknown.known)
+        near = nearest_name(provider.lower(), unknown.known, cutoff=0.7) if model else None
+        meant = f"llamacpp/{spec}" if spec.lower().endswith(".gguf") else near and f"{near}/{model}"
         hint = f" Did you mean {meant}?" if meant else ""
         raise UsageError(
             f"{option('model', spec)}: {provider!r} is not a known provider.{hint} A model string has the form "
-            f"provider/model; the providers are {', '.join(unknown.known)}."
+            f"provider/model, e.g. factory/my_rag:make; the providers are {', '.join(unknown.known)}."
         ) from None
     if not slash or not model:
         raise UsageError(
@@ -282,19 +282,6 @@ def parse_model(spec: str) -> tuple[str, str, Callable[[ModelConfig], Model]]:
             f"{option('model', spec)}: the model name is not valid UTF-8. Check its spelling, or rename the file."
         )
     return provider, model, open_provider
-
-
-def _guess_model(spec: str, known: Sequence[str]) -> str:
-    """Return the model string that was probably meant by one without a known provider, or an empty text."""
-    if spec.lower().endswith(".gguf"):
-        return f"llamacpp/{spec}"
-    if found := re.fullmatch(r"(\w+)(\.py)?:(\w+)", spec):
-        function = f"{found[1]}:{found[3]}"
-        if found[2] or Path(f"{found[1]}.py").is_file():
-            return f"factory/{function}, or python/{function} if the function answers questions itself"
-    provider, _, model = spec.partition("/")
-    near = nearest_name(provider.lower(), known, cutoff=0.7) if model else None
-    return "" if near is None else f"{near}/{model}"
 
 
 _OPTIONS = {name: name for name in ("thinking", "reasoning_effort", "extra_body")} | {"seed": "seed_model"}
