@@ -21,7 +21,7 @@ _DATA = "ragbed-mini-en_base"
 _RUN = "run -m scripted/oracle -d DATA --limit 3"
 
 _MARKS = {
-    "<form>": "A model string has the form provider/model; the providers are <providers>.",
+    "<form>": "A model string has the form provider/model, e.g. factory/my_rag:make; the providers are <providers>.",
     "<choose-run>": "Choose the folder of a run (`ragbed run … --out RUN`).",
     "<other-values>": "Choose other values for --noise, --num-docs, --true-ratio or --distractors, or another dataset",
     "<wrong-url>": "is not valid because it lacks a host or does not start with http:// or https://. Correct the model "
@@ -37,6 +37,9 @@ run -d DATA -m gpt-4o => --model gpt-4o: 'gpt-4o' is not a known provider. <form
 run -d DATA -m OpenAI/gpt-4o => --model OpenAI/gpt-4o: 'OpenAI' is not a known provider. Did you mean openai/gpt-4o?
     <form>
 run -d DATA -m Qwen/Qwen2.5-7B-Instruct => --model Qwen/Qwen2.5-7B-Instruct: 'Qwen' is not a known provider. <form>
+run -d DATA -m models/qwen.gguf => --model models/qwen.gguf: 'models' is not a known provider. Did you mean
+    llamacpp/models/qwen.gguf? <form>
+run -d DATA -m my_rag.py:make => --model my_rag.py:make: 'my_rag.py:make' is not a known provider. <form>
 run -d DATA -m openai => --model openai: the model name is missing after the provider. Use openai/<model>.
 run -d DATA -m mine=something => --model something: 'something' is not a known provider. <form>
 run -d DATA -m 'my name=openai/gpt-4o' => --model my name=openai/gpt-4o: the name 'my name' before '=' may only
@@ -158,8 +161,9 @@ compare good => Error: Missing argument 'B'.
 compare good:gpt good => unknown model 'gpt'. Known: scripted/oracle.
 compare good good --fail-if-worse lots => --fail-if-worse 'lots' is not a ratio. Use a number from 0 to 1, e.g. 0.4,
     40% or 2/5.
-diagnose good --show E99 => unknown error type 'E99'. Did you mean 'E9'? Known: E1, E2, E3, E4, E5, E6, E8, E9, E11,
-    E12, unclassified.
+diagnose good --show E99 => unknown error type or cause 'E99'. Did you mean 'E9'? Known: E1, E2, E3, E4, E5, E6, E8,
+    E9, E11, E12, unclassified, not-in-corpus, not-retrieved, ranked-too-low, not-used, contradicted,
+    refused-despite-evidence, answered-without-evidence, scoring, unknown.
 judge good -m scripted/oracle --criteria refused => unknown criterion 'refused'. Did you mean 'refusal'? Known:
     refusal, flag, correct, sufficient, supported, code.rej_star, code.ed_star.
 judge good -m scripted/oracle --testbeds noises => unknown testbed 'noises'. Did you mean 'noise'? <any>

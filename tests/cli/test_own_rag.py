@@ -143,13 +143,29 @@ def test_every_first_screen_begins_with_the_cause() -> None:
     sentence = _run("-o", "r", "--corpus", "withheld").out.splitlines()[0]
     assert sentence.startswith("Without the evidence, ")
     assert "The system answered although the evidence was missing in " in sentence
-    assert type_command("diagnose", "r").out.splitlines()[0] == sentence
+    diagnosed = type_command("diagnose", "r")
+    assert diagnosed.out.splitlines()[0] == sentence
+    assert "closed-book" not in diagnosed.err
+    assert "Why responses are wrong" not in diagnosed.out
     report = type_command("report", "r").out
     assert report.startswith("factory/small_rag:make, qa: Without the evidence, ")
     assert type_command("report", "r", "-f", "html", "-o", "r.html").code == 0
     text = Path("r.html").read_text("utf-8")
     assert "The system answered although the evidence was missing" in text
     assert "在缺少依据时仍然作答" in text
+
+
+@pytest.mark.usefixtures("here")
+def test_diagnosis_counts_the_causes_and_shows_questions_with_each() -> None:
+    _run("-o", "r", "--corpus", "withheld")
+    (row,) = json.loads(type_command("diagnose", "r", "--json").out)["causes"]
+    assert (row["cause"], row["errors"], row["wrong"]) == ("answered-without-evidence", 3, 3)
+    text = type_command("diagnose", "r").out
+    assert "answered-without-evidence: the system answered although the evidence was missing" in text
+    assert text.count("question: ") == 3
+    assert "(withheld)\n  expected: a refusal\n  response: " in text
+    assert type_command("diagnose", "r", "--show", "answered-without-evidence").out.count("question: ") == 3
+    assert "question: " not in type_command("diagnose", "r", "--show", "not-used").out
 
 
 def test_unknown_causes_follow_from_answers_to_the_same_questions_with_their_evidence(here: Path) -> None:

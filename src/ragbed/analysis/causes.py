@@ -5,6 +5,7 @@ The cause of each wrong answer is one of its scores (`ragbed.scoring.causes`).
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 from functools import reduce
 from operator import or_
@@ -16,9 +17,9 @@ import numpy as np
 from ragbed.analysis.locale import Locale, read_words
 from ragbed.analysis.metrics.cells import CellBuilder
 from ragbed.analysis.run_cells import read_groups
-from ragbed.analysis.trials.columns import CAUSE, Floats, Labels, TrialColumns, TrialGroup
+from ragbed.analysis.trials.columns import CAUSE, Floats, Labels, Mask, TrialColumns, TrialGroup
 from ragbed.runs.display_names import read_row_names
-from ragbed.runs.store import open_scored
+from ragbed.runs.store import StoredResult, open_scored
 from ragbed.schema import Estimate, Lang
 from ragbed.scoring.causes import CAUSES
 from ragbed.testbeds import headline_score
@@ -29,11 +30,12 @@ _NAMED = 3  # maximum number of causes in a sentence
 
 
 class Cause(NamedTuple):
-    """A cause with its share of the wrong answers."""
+    """A cause with its share of the wrong answers, and the item, variant of the documents and repeat of each."""
 
     name: str
     number: int
     share: Estimate
+    trials: frozenset[tuple[str, str, int]]
 
 
 class CauseSummary(NamedTuple):
@@ -80,7 +82,7 @@ def _summarise(trials: TrialColumns) -> CauseSummary:
     wrong = every & np.asarray(sum(columns.values()) > 0)
     _resolve_unknown(trials, columns)
     causes = [
-        Cause(name, int(values[wrong].sum()), builder.rate(name, wrong, values).estimate)
+        Cause(name, int(values[wrong].sum()), builder.rate(name, wrong, values).estimate, _name(trials, wrong, values))
         for name, values in columns.items()
         if values[wrong].any()
     ]
@@ -91,6 +93,13 @@ def _summarise(trials: TrialColumns) -> CauseSummary:
         sorted(causes, key=lambda cause: -cause.number),
         int((every & trials.failed).sum()),
         int(every.sum()),
+    )
+
+
+def _name(trials: TrialColumns, wrong: Mask, values: Floats) -> frozenset[tuple[str, str, int]]:
+    return frozenset(
+        (trials.items[trials.item[place]], trials.kinds[trials.kind[place]][1], int(trials.repeat[place]))
+        for place in np.flatnonzero(wrong & (values > 0))
     )
 
 
@@ -121,10 +130,15 @@ def describe_causes(summary: CauseSummary, lang: Lang = "en") -> str:
     text = words("causes.rates", rates=joint.join(rates))
     texts = [text[:1].upper() + text[1:]]
     if summary.wrong:
-        (first, *others) = summary.causes
-        share = _show(first.share)
-        named = [words(f"causes.first.{first.name}", count=first.number, wrong=summary.wrong, share=share)]
-        named += [words(f"causes.more.{cause.name}", count=cause.number) for cause in others[: _NAMED - 1]]
+        first, meanings = summary.causes[0], [words(f"causes.meaning.{cause.name}") for cause in summary.causes]
+        text = words(
+            "causes.first", meaning=meanings[0], count=first.number, wrong=summary.wrong, share=_show(first.share)
+        )
+        named = [text[:1].upper() + text[1:] + (words("causes.scoring") if first.name == "scoring" else "")]
+        named += [
+            words("causes.more", meaning=meaning, count=cause.number)
+            for cause, meaning in [*zip(summary.causes, meanings, strict=True)][1:_NAMED]
+        ]
         texts.append(joint.join(named) + words("causes.end"))
     if summary.failed:
         texts.append(words("causes.failed", failed=summary.failed, asked=summary.asked))
@@ -144,6 +158,23 @@ def _show(rate: Estimate) -> str:
         return "–"
     bounds = "" if rate.low is None or rate.high is None else f" [{100 * rate.low:.0f}, {100 * rate.high:.0f}]"
     return f"{100 * rate.value:.0f}%{bounds}"
+
+
+def read_examples(
+    folder: Path, summaries: Sequence[CauseSummary], most: int
+) -> dict[tuple[str, str, str], list[StoredResult]]:
+    """Return up to `most` wrong answers to different questions, by model, dataset and cause."""
+    named = {(*one.key[:2], *trial): cause.name for one in summaries for cause in one.causes for trial in cause.trials}
+    labels, found = read_row_names([folder]).labels, defaultdict[tuple[str, str, str], list[StoredResult]](list)
+    with open_scored(folder) as store:
+        for stored in store.results():
+            case, model = stored.case, labels[folder, stored.model]
+            cause = named.get((model, case.data, case.item, case.arm, stored.repeat))
+            if case.testbed == NAME and cause is not None:
+                chosen = found[model, case.data, cause]
+                if len(chosen) < most and all(one.case.item != case.item for one in chosen):
+                    chosen.append(stored)
+    return found
 
 
 def describe_run(folder: Path, lang: Lang = "en") -> list[str]:

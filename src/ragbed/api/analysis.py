@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from ragbed.analysis.diagnosis.records import NAMES, Diagnosis
 from ragbed.analysis.diagnosis.summary import UNCLASSIFIED, by_group, shares_of
 from ragbed.analysis.judging.rates import MIN_LABELS, MIN_QUESTIONS, TRUSTED
+from ragbed.analysis.locale import read_words
 from ragbed.api.calling import identify_functions, open_caller
 from ragbed.api.job_specs import CompareSpec, DiagnoseSpec, JudgeSpec, PowerSpec, RankSpec
 from ragbed.api.layout import split
 from ragbed.api.progress import Progress, open_progress
+from ragbed.api.reports import shorten
 from ragbed.api.request_options import apply_options, with_limit
 from ragbed.api.results import run_folder, run_folders
 from ragbed.api.specification import Values, takes
@@ -21,15 +23,22 @@ from ragbed.io.jsonl import write_file
 from ragbed.reporting.numbers import show_interval
 from ragbed.reporting.table import Cell, Result, Table, compact
 from ragbed.schema import Case
+from ragbed.scoring.causes import CAUSES
 from ragbed.testbeds import find_testbed
+from ragbed.testbeds.cases import parse_case
+from ragbed.testbeds.own_rag import CLEAN
+from ragbed.testbeds.own_rag import NAME as OWN_RAG
 from ragbed.testbeds.settings import parse_ratio
-from ragbed.text import counted
+from ragbed.text import counted, quoted
 
 if TYPE_CHECKING:
+    from ragbed.analysis.causes import CauseSummary
     from ragbed.analysis.gates import GateResult
 
 _FLIPS = 20  # Maximum number of flipped items to show; the values contain all of them.
 _ERRORS = 20  # Maximum number of errors to show; the file contains all of them.
+_EXAMPLES = 3  # Maximum number of questions to show for each cause.
+_LONGEST_RESPONSE = 240  # Maximum number of characters of a response to show.
 
 
 @takes(CompareSpec)
@@ -192,7 +201,7 @@ def _tell_error(folder: Path, models: Sequence[str], shown: Progress) -> None:
 def diagnose(spec: DiagnoseSpec) -> Result:
     """Classify the errors in a run and record the evidence. All diagnoses are written to RUN/diagnose/diagnosis.jsonl.
 
-    No model is called.
+    The main table of an own RAG system has the causes of wrong answers. No model is called.
 
     Example:
         >>> run = ragbed.run("scripted/refuser", "ragbed-mini-en_base", limit=5, testbeds="noise", out="runs/refused")
@@ -200,39 +209,52 @@ def diagnose(spec: DiagnoseSpec) -> Result:
         >>> result.records()[0]["meaning"]
         'false refusal'
     """
-    from ragbed.analysis.causes import describe_run
+    from ragbed.analysis.causes import describe_causes, read_causes
     from ragbed.analysis.diagnosis.summary import diagnose_run, write_diagnoses
     from ragbed.analysis.run_cells import is_monitored
     from ragbed.runs.display_names import read_names
 
-    if spec.show is not None and spec.show not in (*NAMES, UNCLASSIFIED):
-        raise UnknownName("error type", spec.show, [*NAMES, UNCLASSIFIED])
+    known = [*NAMES, UNCLASSIFIED, *CAUSES]
+    if spec.show is not None and spec.show not in known:
+        raise UnknownName("error type or cause", spec.show, known)
     folder = run_folder(spec.run)
     with open_progress(spec.progress):
         found = diagnose_run(folder)
     path, names, monitored = write_diagnoses(folder, found.diagnoses), read_names([folder]), is_monitored(folder)
-    types = tabulate_shares(found.diagnoses, "type", names, is_monitored=monitored)
-    sources = tabulate_shares(found.diagnoses, "source", names, is_monitored=monitored)
+    causes = read_causes(folder)
+    # The errors of an own RAG system are shown by cause; the file has their types, too.
+    others = [one for one in found.diagnoses if parse_case(one.case).testbed != OWN_RAG]
+    types = tabulate_shares(others, "type", names, is_monitored=monitored)
+    sources = tabulate_shares(others, "source", names, is_monitored=monitored)
+    table = tabulate_causes(causes, names)
     values = {"run": str(folder), "file": str(path), "trials": found.tally, "types": types, "sources": sources}
-    parts, counts = list[Table | str]([types, sources]), found.tally
-    if spec.show is None:
+    values |= {"causes": table} if causes else {}
+    parts: list[Table | str] = [f"{describe_causes(one)}\n" for one in causes]
+    notes, counts = list[str](), found.tally
+    if spec.show in CAUSES:
+        parts += _show_examples(folder, causes, [row for row in table if row["cause"] == spec.show], _ERRORS)
+    elif spec.show is not None:
+        errors = [one for one in found.diagnoses if spec.show in (one.types or (UNCLASSIFIED,))]
+        first = errors[:_ERRORS]
+        parts += [describe_diagnosis(one, found.cases[one.case], names[one.model], spec.show) for one in first]
+        notes.append(f"Showing {len(first)} of {len(errors)} errors of type {spec.show}.")
+        values["errors"] = errors
+    else:
         right, wrong = counts.right, len(found.diagnoses)
-        notes = [f"{counted(counts.asked, 'trial')} with documents: {right:,} right and {wrong:,} wrong."]
+        notes.append(f"{counted(counts.asked, 'trial')} with documents: {right:,} right and {wrong:,} wrong.")
         if counts.skipped:
             notes.append(f"Not diagnosed: {counted(counts.skipped, 'trial')} without documents or with strategies.")
-        if not counts.known:
+        if others and not counts.known:
             notes.append(
                 "There are no closed-book trials, so E8 and answers from memory cannot be detected. Add the testbed "
                 "closed-book."
             )
-    else:
-        errors = [one for one in found.diagnoses if spec.show in (one.types or (UNCLASSIFIED,))]
-        first = errors[:_ERRORS]
-        parts = [describe_diagnosis(one, found.cases[one.case], names[one.model], spec.show) for one in first]
-        notes = [f"Showing {len(first)} of {len(errors)} errors of type {spec.show}."]
-        values["errors"] = errors
-    parts = [*(f"{sentence}\n" for sentence in describe_run(folder)), *parts]
-    return Result(parts, [*notes, f"All diagnoses were written to {path}"], values)
+        parts += [table, "", *_show_examples(folder, causes, table, _EXAMPLES)] if table else []
+        parts += [types, sources] if others or not causes else []
+        if table and table[0]["errors"] > _EXAMPLES:
+            more = f"`ragbed diagnose {quoted(folder)} --show {table[0]['cause']}`"
+            notes.append(f"{more} shows more of these questions.")
+    return Result(parts, [*notes, f"All diagnoses were written to {path}"], values, main=table if causes else None)
 
 
 @takes(PowerSpec)
@@ -301,6 +323,45 @@ def tabulate_shares(
         "source": "Where wrong answers come from",
     }
     return Table(rows, titles[column], shown)
+
+
+def tabulate_causes(summaries: Sequence[CauseSummary], names: Mapping[str, str]) -> Table:
+    """Return the number of each cause of wrong answers and its share, by model and dataset."""
+    words = read_words("en")
+    rows: list[dict[str, object]] = []
+    shown: list[dict[str, Cell]] = []
+    for summary, cause in ((one, cause) for one in summaries for cause in one.causes):
+        place, meaning = {"model": summary.key.model, "data": summary.key.data}, words(f"causes.meaning.{cause.name}")
+        bounds = {"share": cause.share.value, "low": cause.share.low, "high": cause.share.high}
+        counts = {"cause": cause.name, "errors": cause.number, "wrong": summary.wrong}
+        rows.append(place | counts | bounds | {"meaning": meaning})
+        cells: dict[str, Cell] = {"model": names[summary.key.model], "data": summary.key.data, "cause": cause.name}
+        cells |= {"errors": cause.number, "of": summary.wrong, "share %": show_interval([*bounds.values()])}
+        shown.append(cells | {"meaning": meaning})
+    title, shown = compact(shown, ("model", "data"))
+    return Table(rows, f"Causes of wrong answers{title}", shown)
+
+
+def _show_examples(
+    folder: Path, summaries: Sequence[CauseSummary], rows: Iterable[Mapping[str, Any]], most: int
+) -> Iterator[str]:
+    """Yield a text for each cause: up to `most` questions with the expected answer and the response."""
+    from ragbed.analysis.causes import read_examples
+
+    examples = read_examples(folder, summaries, most)
+    for row in rows:
+        place = f" ({row['model']}, {row['data']})" if len(summaries) > 1 else ""
+        lines = [f"{row['cause']}{place}: {row['meaning']}"]
+        for one in examples[row["model"], row["data"], row["cause"]]:
+            case = one.case
+            answer = "; ".join(" / ".join(aliases) for aliases in case.answer)
+            lines += [
+                f"  question: {case.question}" + ("" if case.arm == CLEAN else f" ({case.arm})"),
+                f"  expected: {'a refusal' if case.expect == 'refuse' else answer}",
+                f"  response: {shorten(one.completion.reply or '', _LONGEST_RESPONSE) or '–'}",
+                "",
+            ]
+        yield "\n".join(lines)
 
 
 def tabulate_rates(

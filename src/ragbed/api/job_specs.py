@@ -296,6 +296,8 @@ class DiagnoseSpec(Spec, function="analysis.diagnose"):
     source of the wrong answer. Errors that match no type are counted as unclassified. Diagnoses are written to
     RUN/diagnose/diagnosis.jsonl. No model is called.
 
+    For an own RAG system, the causes of wrong answers are shown instead, with some of the questions.
+
     Types:
       E1 long-distance information   E2 evidence uncertainty     E3 concept confusion
       E4 merging                     E5 ignoring                 E6 misalignment
@@ -305,11 +307,14 @@ class DiagnoseSpec(Spec, function="analysis.diagnose"):
     Examples:
       ragbed diagnose runs/qwen
       ragbed diagnose runs/qwen --show E3
+      ragbed diagnose runs/today --show not-used
     """
 
     run: RunLike = argument("The run: a `Run`, or its folder.", "RUN", kw_only=False)
     show: str | None = opt(
-        "Print the errors of one type (e.g. E3, or unclassified) with their evidence.", "TYPE", default=None
+        "Print the errors of one type (e.g. E3, or unclassified) with their evidence, or of a cause.",
+        "TYPE",
+        default=None,
     )
     progress: bool | Progress = True
 

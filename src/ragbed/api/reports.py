@@ -171,7 +171,7 @@ def _list_disagreements(spec: ReportSpec, scorer: Literal["code", "paper"]) -> R
         some = [row for row in found if row["credit"] == credit]
         title = f"{credit.capitalize()} credit of the {scorer} scorer: {len(some):,}"
         rows = [
-            {heading: row[name] for name, heading in names.items()} | {"reply": _shorten(row["reply"])}
+            {heading: row[name] for name, heading in names.items()} | {"reply": shorten(row["reply"])}
             for row in some[:_MOST_DISAGREEMENTS]
         ]
         parts.append(Table(rows, title) if rows else f"{title}.")
@@ -182,9 +182,10 @@ def _list_disagreements(spec: ReportSpec, scorer: Literal["code", "paper"]) -> R
     return Result(parts, main=Table(found))
 
 
-def _shorten(reply: str) -> str:
+def shorten(reply: str, longest: int = _LONGEST_REPLY) -> str:
+    """Return a response as a line of limited length."""
     line = " ".join(reply.split())
-    return line if len(line) <= _LONGEST_REPLY else line[: _LONGEST_REPLY - 1] + "…"
+    return line if len(line) <= longest else line[: longest - 1] + "…"
 
 
 def read_report(

@@ -193,6 +193,9 @@ def _describe(spec: RunCommandSpec, job: Job, cells: Sequence[ConditionRow]) -> 
     has_errors = any(cell.error for cell in cells)
     # Episodes of the testbed `search` have their own limits, so more tokens would not help.
     is_truncated = any(cell.truncated and cell.condition.testbed != "search" for cell in cells)
+    if not has_errors and not is_truncated and any(cell.condition.testbed != "closed-book" for cell in cells):
+        folder = quoted(job.folder)
+        notes.append(f"Next: ragbed diagnose {folder}, or ragbed view {folder}")
     try:
         gates = check_gates(spec, job.folder)
         failed, lines = any(gate.state == "failed" for gate in gates), describe_gates(gates)

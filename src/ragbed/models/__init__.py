@@ -199,10 +199,9 @@ def _http(config: ModelConfig) -> Model:
 def _open_function(config: ModelConfig, provider: str) -> Model:
     from ragbed.models.systems import DEFAULT_CALLS, FunctionSystem
 
-    calls, limit_s = config.connections or DEFAULT_CALLS, config.retry_policy.attempt_s
-    function = load_function(f"{provider}/{config.model}")
+    name, calls = f"{provider}/{config.model}", config.connections or DEFAULT_CALLS
     return FunctionSystem(
-        f"{provider}/{config.model}", function, calls, limit_s, config.corpora,
+        name, load_function(name), calls, config.retry_policy.attempt_s, config.corpora,
         has_own_loop=True, is_factory=provider == "factory",
     )  # fmt: skip
 
@@ -267,10 +266,11 @@ def parse_model(spec: str) -> tuple[str, str, Callable[[ModelConfig], Model]]:
         open_provider = find_part(plugins.MODELS, provider, PROVIDERS)
     except UnknownName as unknown:
         near = nearest_name(provider.lower(), unknown.known, cutoff=0.7) if model else None
-        hint = "" if near is None else f" Did you mean {near}/{model}?"
+        meant = f"llamacpp/{spec}" if spec.lower().endswith(".gguf") else near and f"{near}/{model}"
+        hint = f" Did you mean {meant}?" if meant else ""
         raise UsageError(
             f"{option('model', spec)}: {provider!r} is not a known provider.{hint} A model string has the form "
-            f"provider/model; the providers are {', '.join(unknown.known)}."
+            f"provider/model, e.g. factory/my_rag:make; the providers are {', '.join(unknown.known)}."
         ) from None
     if not slash or not model:
         raise UsageError(

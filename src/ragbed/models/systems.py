@@ -128,8 +128,8 @@ class FunctionCall:
             self._required.add(only)
         elif unknown or not is_asked:
             raise UsageError(
-                f"{shown} cannot be called: {problem}. A function under test has the parameters `question` and, "
-                f"optionally, `documents`, `search`, `lang` or `case`. A correct one: {CORRECT}"
+                f"{shown} cannot be called: {problem}. A correct one: {CORRECT}. It may also have `search`, `lang` or "
+                "`case`. If it builds a system for a folder, use factory/<module>:<make>."
             )
         self.known = set(self._receives.values())
 

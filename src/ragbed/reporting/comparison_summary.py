@@ -123,8 +123,8 @@ def _name(condition: ComparedCondition, others: Sequence[ComparedCondition]) -> 
 
 
 def _show_arm(condition: ComparedCondition) -> str:
-    """Format a distractor condition, or a condition of the `search` testbed, for use in a title."""
-    return condition.arm if condition.testbed == "search" else f"{condition.arm} distractors"
+    """Format a distractor condition, or a condition of the testbeds `search` and `own-rag`, for use in a title."""
+    return condition.arm if condition.testbed in ("search", "own-rag") else f"{condition.arm} distractors"
 
 
 def _ratios(rows: Sequence[Comparison]) -> str:

@@ -13,4 +13,6 @@ def need_extra(*modules: str) -> None:
     """Raise a `UsageError` with the install command if a library from the `build` extra is missing."""
     for module in modules:
         if find_spec(module) is None:
-            raise UsageError(f"building a dataset requires {module}: pip install 'ragbed[build]'.")
+            raise UsageError(
+                f"{module} is required to read web pages, PDF and Word files: pip install 'ragbed[build]'."
+            )
