@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 import ragbed
-from ragbed.analysis.causes import describe_run
+from ragbed.analysis.causes import describe_run, read_causes
 from ragbed.data import native
 from ragbed.ui.viewer.queries import RunQueries
 from tests.cli.typed import type_command
@@ -168,15 +168,23 @@ def test_diagnosis_counts_the_causes_and_shows_questions_with_each() -> None:
     assert "question: " not in type_command("diagnose", "r", "--show", "not-used").out
 
 
+@pytest.mark.usefixtures("here")
+def test_a_diagnosis_of_several_systems_names_each() -> None:
+    systems = {name: ragbed.system(factory=lambda _: lambda question: f"{question}.") for name in ("one", "two")}
+    ragbed.run(systems, "qa.csv", docs="docs", out="r", progress=False)
+    lines = type_command("diagnose", "r").out.splitlines()
+    assert [line.partition(":")[0] for line in lines if "Accuracy " in line] == ["system/one, qa", "system/two, qa"]
+
+
 def test_unknown_causes_follow_from_answers_to_the_same_questions_with_their_evidence(here: Path) -> None:
     def answer(question: str, documents: list[str] | None = None) -> str:
         return documents[0] if documents and "leave" in question else "It is 99."
 
     run = ragbed.run(answer, "qa.csv", docs="docs", testbeds="own-rag", out="a", progress=False)
-    assert "The cause is unknown in 4 of the 4 wrong answers" in describe_run(run.folder)[0]
+    assert "The cause is unknown in 4 of the 4 wrong answers" in describe_run(read_causes(run.folder))[0]
     options: dict[str, Any] = {"testbeds": ["own-rag", "noise"], "progress": False}
     run = ragbed.run(answer, "qa.csv", docs="docs", out="b", **options)
-    (sentence,) = describe_run(run.folder)
+    (sentence,) = describe_run(read_causes(run.folder))
     assert "The retriever missed the evidence in 2 of the 4 wrong answers" in sentence
     assert "in 2, the evidence was in the prompt but not used" in sentence
     assert "unknown" not in sentence

@@ -177,9 +177,8 @@ def read_examples(
     return found
 
 
-def describe_run(folder: Path, lang: Lang = "en") -> list[str]:
+def describe_run(summaries: Sequence[CauseSummary], lang: Lang = "en") -> list[str]:
     """Return the sentence of each model and dataset in a run, with their names if there are several."""
-    summaries = read_causes(folder)
     names = {(one.key.model, one.key.data) for one in summaries}
     return [
         (f"{one.key.model}, {one.key.data}: " if len(names) > 1 else "") + describe_causes(one, lang)

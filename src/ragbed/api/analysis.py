@@ -209,7 +209,7 @@ def diagnose(spec: DiagnoseSpec) -> Result:
         >>> result.records()[0]["meaning"]
         'false refusal'
     """
-    from ragbed.analysis.causes import describe_causes, read_causes
+    from ragbed.analysis.causes import describe_run, read_causes
     from ragbed.analysis.diagnosis.summary import diagnose_run, write_diagnoses
     from ragbed.analysis.run_cells import is_monitored
     from ragbed.runs.display_names import read_names
@@ -229,7 +229,7 @@ def diagnose(spec: DiagnoseSpec) -> Result:
     table = tabulate_causes(causes, names)
     values = {"run": str(folder), "file": str(path), "trials": found.tally, "types": types, "sources": sources}
     values |= {"causes": table} if causes else {}
-    parts: list[Table | str] = [f"{describe_causes(one)}\n" for one in causes]
+    parts: list[Table | str] = [f"{sentence}\n" for sentence in describe_run(causes)]
     notes, counts = list[str](), found.tally
     if spec.show in CAUSES:
         parts += _show_examples(folder, causes, [row for row in table if row["cause"] == spec.show], _ERRORS)

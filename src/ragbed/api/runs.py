@@ -166,14 +166,14 @@ def evaluate(job: Job, shown: Progress, gates: Sequence[str] = (), scorers: Sequ
 
 def _describe(spec: RunCommandSpec, job: Job, cells: Sequence[ConditionRow]) -> Result:
     """Return the tables of a run, what to know about its responses, and the results of its gates."""
-    from ragbed.analysis.causes import describe_run
+    from ragbed.analysis.causes import describe_run, read_causes
     from ragbed.api.analysis import describe_gates
     from ragbed.runs.status import read_status
 
     found = read_status(job.folder)
     parts, notes = describe_cells(cells, job.folder, split(spec.scorer, "scorer"))
     if any(cell.condition.testbed == "own-rag" for cell in cells):
-        parts = ["\n".join(describe_run(job.folder)) + "\n", *parts]
+        parts = ["\n".join(describe_run(read_causes(job.folder))) + "\n", *parts]
     more, explanations = _describe_other_tables(job)
     notes = [*describe_responses(found), *notes, *explanations, f"The run is stored in {job.folder}"]
     notes += _describe_infeasible(job.folder)
