@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 
 import ragbed
 from benches import ROOT, check_figure
-from ragbed.analysis.causes import describe_run, read_causes
+from ragbed.analysis.causes import describe_causes, read_causes
 from ragbed.builder.folder import read_folder
 from ragbed.data.questions_file import read_questions
 from ragbed.retrieval.evidence import find_evidence
@@ -108,7 +108,7 @@ def measure_causes(facts: dict[str, Fact], folder: Path) -> list[bool]:
             progress=False,
         )
         (summary,) = read_causes(run.folder)
-        print(f"{version or 'good'}: {describe_run(run.folder)[0]}")
+        print(f"{version or 'good'}: {describe_causes(summary)}")
         for trial in run.trials():
             if "cause" in trial["scores"]:
                 total += 1
