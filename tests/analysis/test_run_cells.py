@@ -75,7 +75,7 @@ def test_stopping_conditions_diagnoses_and_cases_have_the_names_of_their_rows(tm
     page = tmp_path / "report.html"
     report = ragbed.report(runs, format="html", out=page)["reports"][0]
     expected = {f"{folder}:scripted/refuser" for folder in runs}
-    assert {row.model for row in report.errors} == expected
+    assert {model for _, model, _ in report.errors} == expected
     assert all(name in page.read_text("utf-8") for name in expected)
     text = type_command("report", *map(str, runs)).out
     assert all(name in text for name in expected)

@@ -331,7 +331,7 @@ def test_the_methods_of_a_model_object_share_its_state(tmp_path: Path) -> None:
     [
         (3, "model=3 is not a model: use a model string"),
         ([], "`model` is empty"),
-        (lambda: "x", "it has no parameter for the question. A function under test has the parameters"),
+        (lambda: "x", "it has no parameter for the question. A correct one: def answer"),
         (lambda query, texts: "x", "its parameter 'query' is unknown"),
         ("scriptd/oracle", "Did you mean scripted/oracle"),
         ([lambda _: "", lambda _: "x"], "two models are named 'function/lambda'. Give them different names"),

@@ -87,7 +87,7 @@ def test_the_upper_bound_of_the_accuracy_is_the_one_in_reports(
 ) -> None:
     _write_unsure(tmp_path / "run", 2)
     for lines in (_overview(tmp_path / "run", capsys), type_command("report", str(tmp_path / "run")).out.splitlines()):
-        (row,) = (line for line in lines if "at most" in line)
+        (row,) = (line for line in lines if "(at most" in line)
         assert "50.0 [" in row
         assert "* (at most 100.0)" in row
 

@@ -101,7 +101,7 @@ def _serve(words: list[str], environ: dict[str, str]) -> str:
 def _hints(printed: str, folder: Path) -> Iterator[str]:
     """The commands in what was printed, and in reports that were written."""
     for found in _HINT.findall(printed):
-        yield found.strip(" .,)")
+        yield from (hint.strip(" .,)") for hint in found.split(", or "))
     for report in folder.rglob("*.html"):
         yield from _CODE.findall(report.read_text("utf-8"))
 

@@ -252,7 +252,7 @@ def diagnose(spec: DiagnoseSpec) -> Result:
         parts += [table, "", *_show_examples(folder, causes, table, _EXAMPLES)] if table else []
         parts += [types, sources] if others or not causes else []
         if table and table[0]["errors"] > _EXAMPLES:
-            more = f"`ragbed diagnose {quoted(folder)} --show {table[0]['cause']}`"
+            more = f"`ragbed diagnose {quoted(folder)} {option('show', table[0]['cause'])}`"
             notes.append(f"{more} shows more of these questions.")
     return Result(parts, [*notes, f"All diagnoses were written to {path}"], values, main=table if causes else None)
 
