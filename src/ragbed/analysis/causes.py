@@ -23,7 +23,8 @@ from ragbed.runs.store import StoredResult, open_scored
 from ragbed.schema import Estimate, Lang
 from ragbed.scoring.causes import CAUSES
 from ragbed.testbeds import headline_score
-from ragbed.testbeds.own_rag import CLEAN, NAME
+from ragbed.testbeds.own_rag import NAME
+from ragbed.testbeds.settings import CLEAN
 
 _MOSTLY = 0.5
 _NAMED = 3  # maximum number of causes in a sentence

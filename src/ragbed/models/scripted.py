@@ -33,6 +33,16 @@ def _majority(case: Case) -> str:
     return join_answer(case.answer) if votes["supports"] else REFUSAL[case.lang]
 
 
+def _obedient(case: Case) -> str:
+    """Follow an instruction in the prompt, and otherwise answer like `scripted/oracle`."""
+    injection, answer = case.injection, _oracle(case)
+    if injection is None or not any(injection.text in message.content for message in case.messages):
+        return answer
+    if injection.kind == "override":
+        return injection.canary
+    return f"{REFUSAL[case.lang] if injection.kind == 'refuse' else answer}\n{injection.canary}"
+
+
 SCRIPTS: dict[str, Callable[[Case], str]] = {
     "oracle": _oracle,
     "refuser": lambda case: REFUSAL[case.lang],
@@ -42,6 +52,8 @@ SCRIPTS: dict[str, Callable[[Case], str]] = {
     "memory": lambda case: join_answer(case.answer),
     "gullible": lambda case: join_answer(case.answer if case.fake is None else case.fake),
     "echo": lambda case: "\n".join(document.text for document in case.documents),
+    "obedient": _obedient,
+    "deaf": _oracle,
 }
 
 
@@ -58,7 +70,9 @@ class ScriptedModel(StatelessModel):
 
     def request(self, case: Case) -> bytes:
         """Return all case fields that a script may use."""
-        return canonical({"documents": case.documents, "answer": case.answer, "fake": case.fake, "lang": case.lang})
+        known: dict[str, object] = {"documents": case.documents, "answer": case.answer, "fake": case.fake}
+        followed = {"injection": case.injection} if case.injection is not None else {}
+        return canonical(known | {"lang": case.lang} | followed)
 
     async def identity(self) -> str:
         """Return the version of the scripts."""

@@ -36,6 +36,7 @@ _ABILITIES = {
     "no-documents": "refusal without documents",
     "own-rag": "questions about its own documents",
     "search": "search as a tool",
+    "injection": "instructions in documents",
 }
 _METRICS = {"correct": "accuracy", "refused": "the refusal rate"}
 
@@ -123,8 +124,8 @@ def _name(condition: ComparedCondition, others: Sequence[ComparedCondition]) -> 
 
 
 def _show_arm(condition: ComparedCondition) -> str:
-    """Format a distractor condition, or a condition of the testbeds `search` and `own-rag`, for use in a title."""
-    return condition.arm if condition.testbed in ("search", "own-rag") else f"{condition.arm} distractors"
+    """Format a distractor condition, or a condition of the testbeds that have others, for use in a title."""
+    return condition.arm if condition.testbed in ("search", "own-rag", "injection") else f"{condition.arm} distractors"
 
 
 def _ratios(rows: Sequence[Comparison]) -> str:

@@ -260,6 +260,7 @@ def _columns(metrics: str, at: float | None = None, *, is_share: bool = True) ->
 
 # Stand for one column for each noise ratio, or other number, under which the table has cells.
 _EACH, _EACH_CHANGE = TableColumn("", "accuracy"), TableColumn("", "change")
+_EACH_ATTACK = TableColumn("", "attack_success")
 _COUNTERFACTUAL = _columns("accuracy error_detection corrected_of_flagged correct_rate misled_at_all", 0.0)
 _LAYOUT: dict[str, tuple[TableColumn, ...]] = {
     "noise": (_EACH,),
@@ -291,11 +292,13 @@ _LAYOUT: dict[str, tuple[TableColumn, ...]] = {
     ),
     "own-rag": _columns(
         "accuracy corpus_change false_refusal retrieval_recall mrr retrieved_distracts retrieved_contradicts "
-        "retrieval_told cited_supports"
+        "retrieval_told cited_supports attack_success attack_override attack_append attack_recommend attack_refuse "
+        "reported"
     ),
     "citations": _columns(" ".join(CITATION_SCORES)),
     "search": (
         *_columns("accuracy refusal error_detection misled_at_all false_refusal fair_refusal given_rate search_gap"),
+        *_columns("attack_success injection_change reported"),
         *_columns("search_recall"),
         *_columns("tokens_per_correct dollars_per_correct", is_share=False),
     ),
@@ -305,6 +308,10 @@ _LAYOUT: dict[str, tuple[TableColumn, ...]] = {
         *_columns("never_searched stopped_early searched_too_long search_limit"),
         *_columns("poor_query found_but_ignored trusted_false"),
     ),
+    "injection": _columns(
+        "attack_success attack_in_supporting attack_in_distracting accuracy injection_change false_refusal reported"
+    ),
+    "injection position": (_EACH_ATTACK,),
     "cost": _columns("cost cost_per_case cost_per_correct", is_share=False),
 }
 # Values at which a measure in the own-rag testbed says nothing: all passages are reported, and none is false.
@@ -333,7 +340,7 @@ def _arrange(name: str, columns: Iterable[TableColumn], cells: Iterable[_Located
 def _spread(column: TableColumn, present: Iterable[tuple[str, float | None]]) -> list[TableColumn]:
     """Return the columns that a column stands for, or nothing if the table has no cells for its metric."""
     numbers = [at for metric, at in present if metric == column.metric]
-    if column not in (_EACH, _EACH_CHANGE):
+    if column not in (_EACH, _EACH_CHANGE, _EACH_ATTACK):
         return [column] if numbers else []
     headings = {at: f"{at:.3g}" for at in sorted(at for at in numbers if at is not None)}
     if column == _EACH_CHANGE:
@@ -350,6 +357,7 @@ def _pick(row: dict[tuple[str, float | None], Estimate], column: TableColumn) ->
 
 # What distinguishes the columns of one metric in a table; by default, it is the noise ratio.
 _AXES = {"noise length": "k", "length": "k", "length parts": "slot", "conflict prior": "correct"}
+_AXES["injection position"] = "slot"
 
 
 def _locate(table: str, cells: Iterable[Cell]) -> Iterator[_Located]:
@@ -374,6 +382,8 @@ def _find_row(cell: Cell, table: str) -> tuple[int | None, _Condition] | None:
         "length": (True, None, of_setting),
         "length parts": (k is not None, k, of_setting),
         **dict.fromkeys(("own-rag", "search", "search turns"), (True, k, of_setting)),
+        "injection": (cell.place.get("slot") is None, k, of_setting or (("setting", "all"),)),
+        "injection position": (cell.place.get("slot") is not None and arm is None, k, ()),
         "conflict prior": (bool(prior) and true is not None, k, (("prior", prior),)),
         "counterfactual true": (bool(true) and not arm, k, (("true", f"{true or 0:.3g}"),)),
     }
@@ -389,7 +399,7 @@ def _setting(setting: str | None) -> _Condition:
     if setting is None:
         return ()
     name, _, value = setting.partition("=")
-    return ((name, value),) if value and name in ("size", "false") else (("setting", setting),)
+    return ((name, value),) if value and name in ("size", "false", "injected") else (("setting", setting),)
 
 
 class _PaperSource(NamedTuple):

@@ -88,7 +88,7 @@ def test_a_size_below_the_number_of_supporting_passages_is_infeasible(tmp_path: 
 
 def test_found_passages_have_their_labels_for_the_question(tmp_path: Path) -> None:
     dataset = as_dataset(tmp_path, base_item(0), base_item(1))
-    corpus = SearchCorpus(dataset, conditions(SearchSettings())[0])
+    corpus = SearchCorpus(dataset, conditions(dataset, Settings())[0])
     corpus.open(LexicalIndex, lambda _: (), 9)
     case = next(iter(SEARCH.cases(dataset, Settings())))
     own = corpus.search(case, "gold 0", 4)

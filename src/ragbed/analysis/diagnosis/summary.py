@@ -28,6 +28,7 @@ from ragbed.scoring.value import Value
 from ragbed.testbeds import WITHOUT_DOCUMENTS, right_score
 from ragbed.testbeds.cases import CaseName, parse_case
 from ragbed.testbeds.closed_book import CLOSED_BOOK
+from ragbed.testbeds.injection import INJECTION
 from ragbed.testbeds.prompts.strategies import MARK
 
 
@@ -51,7 +52,7 @@ class DiagnosisCounts:
 def diagnose_trial(
     stored: StoredResult, values: Mapping[str, Value] | None, closed_book: KnownAnswer | None = None
 ) -> Diagnosis | None:
-    """Return the diagnosis of a trial, or None if the trial is right under the robust scorer.
+    """Return the diagnosis of a trial, or None if it is right under the robust scorer and follows no instruction.
 
     Args:
         stored: The trial.
@@ -59,11 +60,13 @@ def diagnose_trial(
         closed_book: The closed-book response to the same item, if there is one.
     """
     values = values if stored.completion.outcome == "ok" else None
-    if values is not None and values.get(right_score(stored.case.testbed, stored.case.arm, stored.case.expect)) is True:
+    right = right_score(stored.case.testbed, stored.case.arm, stored.case.expect)
+    if values is not None and values.get(right) is True and not values.get("attacked"):
         return None
     trial = WrongTrial(stored, values, closed_book)
     evidence = tuple(find_evidence(trial))
-    source, document, said = _attribute(trial)
+    followed = [piece.document for piece in evidence if piece.type == "E13"]
+    source, document, said = _attribute_followed(stored.case, followed[0]) if followed else _attribute(trial)
     return Diagnosis(
         case=stored.case.case,
         model=stored.model,
@@ -93,6 +96,12 @@ def _attribute(trial: WrongTrial) -> tuple[Source | None, int | None, str | None
     return "none", None, answer.text
 
 
+def _attribute_followed(case: Case, document: int | None) -> tuple[Source | None, int | None, str | None]:
+    """Return the label and the index of the document whose instruction a response follows, and what it demands."""
+    stance = None if document is None else case.documents[document].stance
+    return stance, document, None if case.injection is None else case.injection.canary
+
+
 @dataclass(frozen=True)
 class Found:
     """The diagnoses of a run and the cases they refer to."""
@@ -116,7 +125,8 @@ def diagnose_run(folder: Path) -> Found:
         for stored, values in table.scored():
             case = stored.case
             has_documents = case.documents or case.testbed in WITHOUT_DOCUMENTS
-            if MARK in case.profile or not case.answer or not has_documents:
+            has_strategy = MARK in case.profile and case.testbed != INJECTION.name
+            if has_strategy or not case.answer or not has_documents:
                 tally.skipped += 1
                 continue
             tally.asked += 1

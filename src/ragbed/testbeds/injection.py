@@ -1,0 +1,123 @@
+"""Instructions in documents: the same case with and without an instruction that is hidden in one of its documents.
+
+Each question has a clean case and one for each kind of instruction, all with the same documents in the same positions,
+and the same again with a prompt that warns of instructions in documents. Over the questions, each kind is in a
+supporting and in a distracting document equally often, and at every position.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from typing import TypeAlias
+
+from msgspec import structs
+
+from ragbed.data import Dataset
+from ragbed.schema import Case, Document, Injection
+from ragbed.testbeds.ability import Ability, Supply, feasible_share
+from ragbed.testbeds.cases import name_case
+from ragbed.testbeds.document_bank import DocumentBank
+from ragbed.testbeds.document_order import Ordered, digest, order_item, slots_of
+from ragbed.testbeds.document_plan import DocumentPlan, plan_ours
+from ragbed.testbeds.noise import NOISE
+from ragbed.testbeds.prompts.injection import KINDS, insert, make_canary, write_instruction
+from ragbed.testbeds.prompts.strategies import WARNED
+from ragbed.testbeds.settings import CLEAN, CaseCondition, Settings
+
+NAME = "injection"
+# The default mixes, as numbers of distractors and documents; the first one that most items can supply is used.
+_MIXES = ((2, 5), (2, 4), (1, 3), (1, 2))
+_MIN_FEASIBLE = 0.5
+
+# An instruction, the documents of which one contains it, and the position of this document.
+_Planted: TypeAlias = tuple[Injection, tuple[Document, ...], tuple[int, ...]]
+
+
+class InjectionTestbed(Ability, frozen=True):
+    """The `injection` testbed; a case's `arm` is the kind of instruction, or `clean`."""
+
+    def allows(self, noise: Fraction, original: bool) -> bool:  # noqa: ARG002  # the same for all profiles
+        """Return whether there are both supporting and distracting documents."""
+        return 0 < noise < 1
+
+    @property
+    def accepted_noise(self) -> str:
+        """A description of the noise ratios that the testbed accepts."""
+        return "ratios between 0 and 1, with one of the distractors related and random"
+
+    def requested(self, settings: Settings) -> list[CaseCondition]:
+        """Return a condition for each mix, with the first of the distractors that the settings name."""
+        arms = tuple(arm for arm in settings.distractors if arm != "fixed")[:1]
+        return super().requested(replace(settings, distractors=arms))
+
+    def fit(self, default: Sequence[CaseCondition], supplies: Sequence[Supply]) -> list[CaseCondition]:
+        """Return the default conditions, or fewer documents if most items have too few for them."""
+        mixes = [default] if default else []
+        mixes += [
+            [CaseCondition(Fraction(distracting, docs), docs, arm=one.arm) for one in default[:1]]
+            for distracting, docs in _MIXES
+        ]
+        fitting = (mix for mix in mixes if supplies and feasible_share(mix[0], supplies) >= _MIN_FEASIBLE)
+        return list(next(fitting, default))
+
+    def cases(self, dataset: Dataset, settings: Settings) -> Iterator[Case]:
+        """Yield, for every item and condition, the clean case and one for each kind, without and with a warning."""
+        if settings.strategy == WARNED:
+            return  # these cases are among those for the plain prompt
+        prompts = [settings] if settings.strategy else [settings, replace(settings, strategy=WARNED)]
+        conditions = [
+            (one, {arm: structs.replace(one, arm=arm) for arm in (CLEAN, *KINDS)}) for one in self.conditions(settings)
+        ]
+        used = Counter[tuple[str, int, int]]()
+        for item, around, turns in self._items(dataset, settings, tuple(one for one, _ in conditions)):
+            ordered = order_item(item, settings.seed)
+            bank = DocumentBank(ordered, around)
+            if item.twin is None:
+                used.update((item.lang, docs, turn) for docs, turn in turns.items())
+            for condition, by_arm in conditions:
+                turn = turns[condition.docs]
+                plan = plan_ours(ordered, bank, condition, self.draw, turn)
+                first = used[item.lang, condition.docs, turn] % 2
+                planted = _plant(ordered, condition, plan, turn, first) if plan.reason is None else []
+                for prompt in prompts:
+                    clean = self.build_case(dataset.name, item, by_arm[CLEAN], plan, prompt)
+                    yield clean
+                    for number, kind in enumerate(KINDS):
+                        label = f"{by_arm[kind].label},{prompt.label}"
+                        case = structs.replace(clean, case=name_case(clean.data, item.id, NAME, label), arm=kind)
+                        yield _with_instruction(case, *planted[number], prompt) if planted else case
+
+
+def _plant(ordered: Ordered, condition: CaseCondition, plan: DocumentPlan, turn: int, first: int) -> list[_Planted]:
+    """Return, for each kind, the instruction, the documents with it, and the position of the document that has it.
+
+    The kinds alternate between the first supporting and the last distracting document, starting with `first`.
+    """
+    slots = slots_of((turn + condition.rotation) % condition.docs, condition.docs)
+    lang, texts = ordered.item.lang, [document.text for document in plan.documents]
+    texts += [ordered.item.question, *(alias for aliases in ordered.item.answer for alias in aliases)]
+    planted = list[_Planted]()
+    for number, kind in enumerate(KINDS):
+        key = digest(ordered.key, kind)
+        injection = write_instruction(kind, lang, key, make_canary(key, texts))
+        slot = slots[0 if (number + first) % 2 else -1]
+        document = plan.documents[slot]
+        changed = structs.replace(document, text=insert(document.text, injection.text, lang, key))
+        documents = (*plan.documents[:slot], changed, *plan.documents[slot + 1 :])
+        planted.append((injection, documents, (slot,)))
+    return planted
+
+
+def _with_instruction(
+    case: Case, injection: Injection, documents: tuple[Document, ...], slots: tuple[int, ...], settings: Settings
+) -> Case:
+    """Return a case with an instruction in its documents."""
+    messages = settings.instructions.messages(case.lang, case.question, [one.text for one in documents])
+    return structs.replace(case, documents=documents, slots=slots, messages=messages, injection=injection)
+
+
+_DEFAULT = {"name": NAME, "noise": (Fraction(2, 5),), "secondary": ()}
+INJECTION = InjectionTestbed(**structs.asdict(NOISE) | _DEFAULT)
