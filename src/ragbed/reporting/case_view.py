@@ -164,7 +164,7 @@ def show_trial(stored: StoredResult) -> ShownTrial:
 def _injected_in(text: str, injection: Injection | None) -> Iterator[TextSpan]:
     """Yield the spans of a document or response that contain the instruction of its case, or its canary."""
     for start, end in find_injected(text, injection) if injection is not None else ():
-        yield TextSpan(start, end, "injected")
+        yield TextSpan(start, end, "injected", "instruction in a document")
 
 
 def _find_unsupported(case: Case, reply: str) -> Iterator[TextSpan]:

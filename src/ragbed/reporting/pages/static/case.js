@@ -122,14 +122,16 @@ function drawPassages(title, found, shown) {
     one.text ? quote(shown.lang, marked(one.text, named(instructions(one.text, shown.injection)))) : null)));
 }
 
-/** Return the spans of a passage that contain an instruction or, if it has been cut, only its canary. */
+/** Return the spans of a passage that contain the instruction of the case or a similar one, i.e. one with its canary. */
 function instructions(text, injection) {
-  const part = [injection?.text, injection?.canary].find((one) => one && text.includes(one));
-  const length = (some) => Array.from(some).length;
-  return part ? text.split(part).slice(0, -1).map((_, place, before) => {
-    const start = length(before.slice(0, place + 1).join(part));
-    return { start, end: start + length(part), kind: "injected" };
-  }) : [];
+  if (!injection) return [];
+  const own = injection.text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
+  const similar = `[^.!?。！？\\n]*${injection.canary}[^.!?。！？\\n]*[.!?。！？]?`;
+  const length = (some) => Array.from(some).length; // in characters as Python counts them
+  return [...text.matchAll(new RegExp(`${own}|${similar}`, "giu"))].map((found) => {
+    const start = length(text.slice(0, found.index));
+    return { start, end: start + length(found[0]), kind: "injected" };
+  });
 }
 
 /** Draw the calls of a prompting strategy. */

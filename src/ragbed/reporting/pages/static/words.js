@@ -80,7 +80,6 @@ const ZH = {
   "gold answer": "标准答案",
   "repeated in the response": "回答复述的内容",
   "instruction in a document": "文档中的指令",
-  "injected": "文档中的指令",
   "instruction followed": "执行了指令",
   "instruction reported": "指出了指令",
   "instruction: {0}": "指令：{0}",

@@ -6,6 +6,7 @@ that follows the instruction contains, and `{LINK}` for a link with it.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from functools import cache, lru_cache
 from pathlib import Path
@@ -73,12 +74,8 @@ def _starts(text: str) -> list[int]:
 
 
 def find_injected(text: str, injection: Injection) -> list[tuple[int, int]]:
-    """Return where a text contains an instruction or, if it has been cut or is a similar one, only its canary."""
+    """Return where a text contains an instruction or, if there is none, its canary."""
     for part in (injection.text, injection.canary):
-        found, start = list[tuple[int, int]](), text.find(part)
-        while start >= 0:
-            found.append((start, start + len(part)))
-            start = text.find(part, found[-1][1])
-        if found:
+        if found := [match.span() for match in re.finditer(re.escape(part), text, re.IGNORECASE)]:
             return found
     return []
