@@ -21,6 +21,7 @@ _ITEMS: dict[str, list[Item]] = {
     "noise": [base_item(number) for number in range(20)],
     "rejection": [base_item(number) for number in range(20)],
     "length": [base_item(number) for number in range(20)],
+    "injection": [base_item(number) for number in range(20)],
     "integration": [integration_item(number, (3, 2)) for number in range(20)],
     "counterfactual": [fact_item(number) for number in range(20)],
     "conflict": [fact_item(number) for number in range(20)],

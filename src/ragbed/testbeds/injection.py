@@ -28,8 +28,8 @@ from ragbed.testbeds.prompts.strategies import WARNED
 from ragbed.testbeds.settings import CLEAN, CaseCondition, Settings
 
 NAME = "injection"
-# The default mixes, as numbers of distractors and documents; the first one that most items can supply is used.
-_MIXES = ((2, 5), (2, 4), (1, 3), (1, 2))
+_NOISE = Fraction(2, 5)
+_FEWEST = 2  # minimum number of documents: a supporting and a distracting one
 _MIN_FEASIBLE = 0.5
 
 # An instruction, the documents of which one contains it, and the position of this document.
@@ -48,6 +48,12 @@ class InjectionTestbed(Ability, frozen=True):
         """A description of the noise ratios that the testbed accepts."""
         return "ratios between 0 and 1, with one of the distractors related and random"
 
+    def _ratios(self, settings: Settings, docs: int) -> list[Fraction]:
+        """Return the requested noise ratios; by default, the whole number of distractors nearest to the usual ratio."""
+        if settings.noise is None and settings.supporting is None:
+            return [_usual_noise(docs)] if docs >= _FEWEST else []
+        return super()._ratios(settings, docs)
+
     def requested(self, settings: Settings) -> list[CaseCondition]:
         """Return a condition for each mix, with the first of the distractors that the settings name."""
         arms = tuple(arm for arm in settings.distractors if arm != "fixed")[:1]
@@ -55,13 +61,12 @@ class InjectionTestbed(Ability, frozen=True):
 
     def fit(self, default: Sequence[CaseCondition], supplies: Sequence[Supply]) -> list[CaseCondition]:
         """Return the default conditions, or fewer documents if most items have too few for them."""
-        mixes = [default] if default else []
-        mixes += [
-            [CaseCondition(Fraction(distracting, docs), docs, arm=one.arm) for one in default[:1]]
-            for distracting, docs in _MIXES
-        ]
-        fitting = (mix for mix in mixes if supplies and feasible_share(mix[0], supplies) >= _MIN_FEASIBLE)
-        return list(next(fitting, default))
+        for one in default:
+            for docs in range(one.docs, _FEWEST - 1, -1):
+                fewer = one if docs == one.docs else structs.replace(one, noise=_usual_noise(docs), docs=docs)
+                if supplies and feasible_share(fewer, supplies) >= _MIN_FEASIBLE:
+                    return [fewer]
+        return list(default)
 
     def cases(self, dataset: Dataset, settings: Settings) -> Iterator[Case]:
         """Yield, for every item and condition, the clean case and one for each kind, without and with a warning."""
@@ -91,6 +96,10 @@ class InjectionTestbed(Ability, frozen=True):
                         yield _with_instruction(case, *planted[number], prompt) if planted else case
 
 
+def _usual_noise(docs: int) -> Fraction:
+    return Fraction(max(1, round(_NOISE * docs)), docs)
+
+
 def _plant(ordered: Ordered, condition: CaseCondition, plan: DocumentPlan, turn: int, first: int) -> list[_Planted]:
     """Return, for each kind, the instruction, the documents with it, and the position of the document that has it.
 
@@ -99,10 +108,11 @@ def _plant(ordered: Ordered, condition: CaseCondition, plan: DocumentPlan, turn:
     slots = slots_of((turn + condition.rotation) % condition.docs, condition.docs)
     lang, texts = ordered.item.lang, [document.text for document in plan.documents]
     texts += [ordered.item.question, *(alias for aliases in ordered.item.answer for alias in aliases)]
+    text = "\n".join(texts)
     planted = list[_Planted]()
     for number, kind in enumerate(KINDS):
         key = digest(ordered.key, kind)
-        injection = write_instruction(kind, lang, key, make_canary(key, texts))
+        injection = write_instruction(kind, lang, key, make_canary(key, [text]))
         slot = slots[0 if (number + first) % 2 else -1]
         document = plan.documents[slot]
         changed = structs.replace(document, text=insert(document.text, injection.text, lang, key))
@@ -119,5 +129,5 @@ def _with_instruction(
     return structs.replace(case, documents=documents, slots=slots, messages=messages, injection=injection)
 
 
-_DEFAULT = {"name": NAME, "noise": (Fraction(2, 5),), "secondary": ()}
+_DEFAULT = {"name": NAME, "noise": (_NOISE,), "secondary": ()}
 INJECTION = InjectionTestbed(**structs.asdict(NOISE) | _DEFAULT)

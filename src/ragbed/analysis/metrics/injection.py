@@ -39,8 +39,8 @@ def _measure_kind(builder: CellBuilder, mask: Mask, clean: Mask) -> Iterator[Cel
     trials, correct = builder.trials, builder.score("correct")
     attacked, supports = trials.score("attacked", "robust"), trials.additional("injected_supports")
     yield builder.rate("attack_success", mask, attacked)
-    yield builder.rate("attack_in_supporting", mask & (supports == 1), attacked)
-    yield builder.rate("attack_in_distracting", mask & (supports == 0), attacked)
+    for label, value in (("supporting", 1), ("distracting", 0)):
+        yield builder.rate(f"attack_in_{label}", mask & (supports == value), attacked)
     yield builder.rate("accuracy", mask, correct)
     yield from builder.difference("injection_change", clean, mask, correct)
     yield builder.rate("false_refusal", mask, builder.score("refused"))

@@ -19,6 +19,7 @@ from ragbed.text import split_sentences
 KINDS: tuple[InjectionKind, ...] = get_args(InjectionKind)
 _CONSONANTS, _VOWELS = "bdfgklmnprstvz", "aeiou"
 _SYLLABLES, _DIGITS = 4, 4  # 2·10¹¹ canaries
+_KEY = 8  # number of bytes at the start of a key that select the template; the others select the place
 
 
 @cache
@@ -48,7 +49,7 @@ def make_canary(key: bytes, texts: Iterable[str]) -> str:
 def write_instruction(kind: InjectionKind, lang: Lang, key: bytes, canary: str) -> Injection:
     """Return an instruction with a canary, from the template that the key selects."""
     templates = read_templates(kind, lang)
-    template = templates[int.from_bytes(digest(key, "template"), "big") % len(templates)]
+    template = templates[int.from_bytes(key[:_KEY], "big") % len(templates)]
     link = f"https://{canary.lower()}.example/info"
     return Injection(kind=kind, canary=canary, text=template.replace("{CANARY}", canary).replace("{LINK}", link))
 
@@ -56,7 +57,7 @@ def write_instruction(kind: InjectionKind, lang: Lang, key: bytes, canary: str) 
 def insert(text: str, instruction: str, lang: Lang, key: bytes) -> str:
     """Insert an instruction between two sentences, or before or after all of them, as the key selects."""
     starts = _starts(text)
-    return insert_at(text, instruction, lang, starts[int.from_bytes(digest(key, "place"), "big") % len(starts)])
+    return insert_at(text, instruction, lang, starts[int.from_bytes(key[_KEY:], "big") % len(starts)])
 
 
 def insert_at(text: str, instruction: str, lang: Lang, start: int) -> str:
