@@ -79,7 +79,7 @@ def test_sync_functions_run_concurrently_in_threads(tmp_path: Path) -> None:
     together = threading.Barrier(5)
 
     def answer(prompt: str) -> str:
-        together.wait(timeout=20)
+        together.wait(timeout=60)
         return "Paris"
 
     assert _evaluate(answer, tmp_path, max_connections=5).outcomes == {"ok": 5}
@@ -200,13 +200,24 @@ def test_a_function_that_exits_or_takes_too_long_ends_its_case_only(tmp_path: Pa
     async def cancels(prompt: str) -> str:
         raise asyncio.CancelledError
 
+    def gives_up(prompt: str) -> str:
+        raise TimeoutError("upstream said 504")
+
     def slow(prompt: str) -> str:
         time.sleep(5)
         return ""
 
-    assert _evaluate([exits, quits, cancels], tmp_path).outcomes == {"error": 15}
-    run = _evaluate(slow, tmp_path, out=tmp_path / "slow", timeout=0.05, limit=2)
-    assert [(error["kind"], error["message"]) for error in run.errors] == [("timeout", "no answer within 0.05 s")] * 2
+    async def blocks(prompt: str) -> str:
+        time.sleep(5)
+        return ""
+
+    run = _evaluate([exits, quits, cancels, gives_up], tmp_path)
+    assert run.outcomes == {"error": 20}
+    assert {error["message"] for error in run.errors} == {
+        "RuntimeError: SystemExit: bye", "RuntimeError: CancelledError:", "TimeoutError: upstream said 504"
+    }  # fmt: skip
+    run = _evaluate([slow, blocks], tmp_path, out=tmp_path / "slow", timeout=0.05, limit=2)
+    assert [(error["kind"], error["message"]) for error in run.errors] == [("timeout", "no answer within 0.05 s")] * 4
 
 
 def test_strategies_apply_to_functions_but_not_to_systems(tmp_path: Path) -> None:
