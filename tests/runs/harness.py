@@ -150,7 +150,7 @@ def _fill(path: Path, worker: int, entries: int, gate: Barrier) -> None:
 
 CONTEXT = multiprocessing.get_context("forkserver")
 CONTEXT.set_forkserver_preload(
-    ["tests.runs.killed_turns", "ragbed.models.providers.openai", "ragbed.ui.viewer.app", "ragbed.ui.review.app"]
+    ["tests.runs.harness", "ragbed.models.providers.openai", "ragbed.ui.viewer.app", "ragbed.ui.review.app"]
 )
 
 

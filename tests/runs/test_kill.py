@@ -22,19 +22,8 @@ from tests.runs.harness import (
     start,
     wait_until_asked,
 )
-from tests.runs.killed_turns import KilledRun
 
 _CASES = 1_600
-
-
-@pytest.mark.parametrize(("kind", "cached"), [("strategies", True), ("strategies", False), ("search", False)])
-def test_a_killed_case_of_several_calls_continues_with_the_call_in_flight(
-    kind: str, cached: bool, tmp_path: Path
-) -> None:
-    """Cases of strategies started over: 12 to 40 answered calls were sent again after 3 kills."""
-    killed = KilledRun(tmp_path, kind, cached, {"limit": 20})
-    assert [problems for problems in killed.kill(3, 25, seed=5) if problems] == []
-    assert killed.finish(3) == []
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
