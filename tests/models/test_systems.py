@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from ragbed.errors import UsageError
+from ragbed.io.retry import RetryPolicy
 from ragbed.models import ModelConfig, open_model
 from ragbed.models.secrets import without_credentials
 from ragbed.schema import Completion
@@ -23,6 +24,8 @@ from tests.servers.function_model import ModelRequest, function_model
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 _MADE = """
+import asyncio, sys, time
+
 def good(question, documents, lang):
     return f"{lang}: {question} {len(documents)}"
 
@@ -34,6 +37,27 @@ class Agent:
         return "from an object"
 
 agent = Agent()
+
+class Text(str):
+    pass
+
+def text_of_a_library(question, documents, lang):
+    return {"answer": Text("a text")}
+
+async def blocks(question, documents, lang):
+    time.sleep(600)
+
+async def cancels(question, documents, lang):
+    raise asyncio.CancelledError
+
+async def exits(question, documents, lang):
+    raise SystemExit(4)
+
+def gives_up(question, documents, lang):
+    raise TimeoutError("upstream said 504")
+
+def leaves(question, documents, lang):
+    sys.exit(3)
 
 def other_names(question, docs):
     return ""
@@ -55,8 +79,11 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         sys.modules.pop(name, None)
 
 
-def _call(function: str) -> Completion:
-    model = open_model(f"python/made_system:{function}", lambda name: ModelConfig(name, {}))
+def _call(function: str, limit_s: float = 30) -> Completion:
+    model = open_model(
+        f"python/made_system:{function}",
+        lambda name: ModelConfig(name, {}, retry_policy=RetryPolicy(attempt_s=limit_s)),
+    )
     return asyncio.run(model.complete(make_case(0)))
 
 
@@ -77,6 +104,27 @@ def test_a_function_gets_question_documents_and_language() -> None:
     assert done.reply == f"{case.lang}: {case.question} {len(case.documents)}"
     assert _call("waits").reply == "later"
     assert _call("agent").reply == "from an object"
+
+
+@pytest.mark.usefixtures("here")
+def test_an_answer_of_a_subclass_of_str_is_stored_as_text() -> None:
+    assert type(_call("text_of_a_library").reply) is str
+
+
+@pytest.mark.usefixtures("here")
+@pytest.mark.parametrize(
+    ("function", "error"),
+    [
+        ("leaves", "exception: RuntimeError: SystemExit: 3"),
+        ("exits", "exception: RuntimeError: SystemExit: 4"),
+        ("cancels", "exception: RuntimeError: CancelledError:"),
+        ("gives_up", "exception: TimeoutError: upstream said 504"),
+        ("blocks", "timeout: no answer within 0.2 s"),
+    ],
+)
+def test_an_exception_in_a_function_is_the_outcome_of_its_case(function: str, error: str) -> None:
+    done = _call(function, 0.2 if function == "blocks" else 30)
+    assert (done.outcome, (done.error or "").partition("\n")[0]) == ("error", error)
 
 
 @pytest.mark.usefixtures("here")
