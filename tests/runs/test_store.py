@@ -104,6 +104,12 @@ def test_damage_is_refused_or_changes_nothing(folder: Path, tmp_path_factory: py
     assert refused > 25
 
 
+def test_a_row_that_vanished_is_missed(folder: Path) -> None:
+    change_file(folder, "DELETE FROM results WHERE item = 5")
+    with pytest.raises(RagbedError, match="the list of results is damaged"):
+        canonical(folder)
+
+
 def test_what_is_pending_can_be_sorted_by_prompt(tmp_path: Path) -> None:
     fillers = ["b", "a", "c", "a", "b"] * 12
     cases = [make_case(number, filler=filler, feasible=number % 50 > 0) for number, filler in enumerate(fillers)]
