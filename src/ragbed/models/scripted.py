@@ -71,8 +71,7 @@ class ScriptedModel(StatelessModel):
     def request(self, case: Case) -> bytes:
         """Return all case fields that a script may use."""
         known: dict[str, object] = {"documents": case.documents, "answer": case.answer, "fake": case.fake}
-        followed = {"injection": case.injection} if case.injection is not None else {}
-        return canonical(known | {"lang": case.lang} | followed)
+        return canonical(known | {"lang": case.lang} | ({"injection": case.injection} if case.injection else {}))
 
     async def identity(self) -> str:
         """Return the version of the scripts."""

@@ -15,7 +15,7 @@ from msgspec import Struct
 from msgspec.structs import asdict
 
 from ragbed.runs.store import StoredResult
-from ragbed.schema import Case, Completion, Document, Injection, Lang
+from ragbed.schema import Case, Completion, Document, Lang
 from ragbed.scoring import score_and_explain, without_credit
 from ragbed.scoring.injection import score_injection
 from ragbed.scoring.robust.gold import Gold, prepare
@@ -121,9 +121,7 @@ def show_case(case: Case) -> ShownCase:
     """Return a case with the answers and instructions highlighted in its documents."""
     gold = prepare(case.question, case.answer, case.fake, case.lang)
     documents = [
-        ShownDocument(
-            **asdict(one), spans=(*_answers_in(one.text, gold, case.lang), *_injected_in(one.text, case.injection))
-        )
+        ShownDocument(**asdict(one), spans=(*_answers_in(one.text, gold, case.lang), *_injected_in(one.text, case)))
         for one in case.documents
     ]
     return ShownCase(**asdict(case) | {"documents": tuple(documents)})
@@ -150,7 +148,7 @@ def show_trial(stored: StoredResult) -> ShownTrial:
         scores=scores,
         spans=[
             *(TextSpan(one.start, one.end, kind, one.rule) for one, kind in kinds),
-            *_injected_in(reply, case.injection),
+            *_injected_in(reply, case),
             *_find_unsupported(case, reply),
         ],
         predicted=[
@@ -161,9 +159,9 @@ def show_trial(stored: StoredResult) -> ShownTrial:
     )
 
 
-def _injected_in(text: str, injection: Injection | None) -> Iterator[TextSpan]:
+def _injected_in(text: str, case: Case) -> Iterator[TextSpan]:
     """Yield the spans of a document or response that contain the instruction of its case, or its canary."""
-    for start, end in find_injected(text, injection) if injection is not None else ():
+    for start, end in find_injected(text, case.injection) if case.injection else ():
         yield TextSpan(start, end, "injected", "instruction in a document")
 
 

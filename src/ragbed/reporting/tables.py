@@ -260,7 +260,6 @@ def _columns(metrics: str, at: float | None = None, *, is_share: bool = True) ->
 
 # Stand for one column for each noise ratio, or other number, under which the table has cells.
 _EACH, _EACH_CHANGE = TableColumn("", "accuracy"), TableColumn("", "change")
-_EACH_ATTACK = TableColumn("", "attack_success")
 _COUNTERFACTUAL = _columns("accuracy error_detection corrected_of_flagged correct_rate misled_at_all", 0.0)
 _LAYOUT: dict[str, tuple[TableColumn, ...]] = {
     "noise": (_EACH,),
@@ -311,7 +310,7 @@ _LAYOUT: dict[str, tuple[TableColumn, ...]] = {
     "injection": _columns(
         "attack_success attack_in_supporting attack_in_distracting accuracy injection_change false_refusal reported"
     ),
-    "injection position": (_EACH_ATTACK,),
+    "injection position": (TableColumn("", "attack_success"),),
     "cost": _columns("cost cost_per_case cost_per_correct", is_share=False),
 }
 # Values at which a measure in the own-rag testbed says nothing: all passages are reported, and none is false.
@@ -340,7 +339,7 @@ def _arrange(name: str, columns: Iterable[TableColumn], cells: Iterable[_Located
 def _spread(column: TableColumn, present: Iterable[tuple[str, float | None]]) -> list[TableColumn]:
     """Return the columns that a column stands for, or nothing if the table has no cells for its metric."""
     numbers = [at for metric, at in present if metric == column.metric]
-    if column not in (_EACH, _EACH_CHANGE, _EACH_ATTACK):
+    if column.heading:
         return [column] if numbers else []
     headings = {at: f"{at:.3g}" for at in sorted(at for at in numbers if at is not None)}
     if column == _EACH_CHANGE:

@@ -11,12 +11,12 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from msgspec import structs
 
 from ragbed.data import Dataset
-from ragbed.schema import Case, Document, Injection
+from ragbed.schema import Case, InjectionKind
 from ragbed.testbeds.ability import Ability, Supply, feasible_share
 from ragbed.testbeds.cases import name_case
 from ragbed.testbeds.document_bank import DocumentBank
@@ -31,9 +31,9 @@ NAME = "injection"
 _NOISE = Fraction(2, 5)
 _FEWEST = 2  # minimum number of documents: a supporting and a distracting one
 _MIN_FEASIBLE = 0.5
-
-# An instruction, the documents of which one contains it, and the position of this document.
-_Planted: TypeAlias = tuple[Injection, tuple[Document, ...], tuple[int, ...]]
+_Planted: TypeAlias = dict[
+    InjectionKind, dict[str, Any]
+]  # by kind, the fields of its case that are not the clean one's
 
 
 class InjectionTestbed(Ability, frozen=True):
@@ -54,11 +54,6 @@ class InjectionTestbed(Ability, frozen=True):
             return [_usual_noise(docs)] if docs >= _FEWEST else []
         return super()._ratios(settings, docs)
 
-    def requested(self, settings: Settings) -> list[CaseCondition]:
-        """Return a condition for each mix, with the first of the distractors that the settings name."""
-        arms = tuple(arm for arm in settings.distractors if arm != "fixed")[:1]
-        return super().requested(replace(settings, distractors=arms))
-
     def fit(self, default: Sequence[CaseCondition], supplies: Sequence[Supply]) -> list[CaseCondition]:
         """Return the default conditions, or fewer documents if most items have too few for them."""
         for one in default:
@@ -73,8 +68,10 @@ class InjectionTestbed(Ability, frozen=True):
         if settings.strategy == WARNED:
             return  # these cases are among those for the plain prompt
         prompts = [settings] if settings.strategy else [settings, replace(settings, strategy=WARNED)]
+        distractors = tuple(arm for arm in settings.distractors if arm != "fixed")[:1]  # names do not distinguish them
         conditions = [
-            (one, {arm: structs.replace(one, arm=arm) for arm in (CLEAN, *KINDS)}) for one in self.conditions(settings)
+            (one, {arm: structs.replace(one, arm=arm) for arm in (CLEAN, *KINDS)})
+            for one in self.conditions(replace(settings, distractors=distractors))
         ]
         used = Counter[tuple[str, int, int]]()
         for item, around, turns in self._items(dataset, settings, tuple(one for one, _ in conditions)):
@@ -86,30 +83,33 @@ class InjectionTestbed(Ability, frozen=True):
                 turn = turns[condition.docs]
                 plan = plan_ours(ordered, bank, condition, self.draw, turn)
                 first = used[item.lang, condition.docs, turn] % 2
-                planted = _plant(ordered, condition, plan, turn, first) if plan.reason is None else []
+                planted = _plant(ordered, condition, plan, turn, first)
                 for prompt in prompts:
                     clean = self.build_case(dataset.name, item, by_arm[CLEAN], plan, prompt)
                     yield clean
-                    for number, kind in enumerate(KINDS):
-                        label = f"{by_arm[kind].label},{prompt.label}"
-                        case = structs.replace(clean, case=name_case(clean.data, item.id, NAME, label), arm=kind)
-                        yield _with_instruction(case, *planted[number], prompt) if planted else case
+                    for kind, fields in planted.items():
+                        name = name_case(clean.data, item.id, NAME, f"{by_arm[kind].label},{prompt.label}")
+                        texts = [document.text for document in fields.get("documents", ())]
+                        messages = prompt.instructions.messages(item.lang, item.question, texts) if texts else ()
+                        yield structs.replace(clean, case=name, arm=kind, messages=messages, **fields)
 
 
 def _usual_noise(docs: int) -> Fraction:
     return Fraction(max(1, round(_NOISE * docs)), docs)
 
 
-def _plant(ordered: Ordered, condition: CaseCondition, plan: DocumentPlan, turn: int, first: int) -> list[_Planted]:
-    """Return, for each kind, the instruction, the documents with it, and the position of the document that has it.
+def _plant(ordered: Ordered, condition: CaseCondition, plan: DocumentPlan, turn: int, first: int) -> _Planted:
+    """Return, for each kind, the fields of a case that differ from the clean case; an infeasible case has none.
 
     The kinds alternate between the first supporting and the last distracting document, starting with `first`.
     """
+    if plan.reason is not None:
+        return {kind: {} for kind in KINDS}
     slots = slots_of((turn + condition.rotation) % condition.docs, condition.docs)
     lang, texts = ordered.item.lang, [document.text for document in plan.documents]
     texts += [ordered.item.question, *(alias for aliases in ordered.item.answer for alias in aliases)]
     text = "\n".join(texts)
-    planted = list[_Planted]()
+    planted: _Planted = {}
     for number, kind in enumerate(KINDS):
         key = digest(ordered.key, kind)
         injection = write_instruction(kind, lang, key, make_canary(key, [text]))
@@ -117,16 +117,8 @@ def _plant(ordered: Ordered, condition: CaseCondition, plan: DocumentPlan, turn:
         document = plan.documents[slot]
         changed = structs.replace(document, text=insert(document.text, injection.text, lang, key))
         documents = (*plan.documents[:slot], changed, *plan.documents[slot + 1 :])
-        planted.append((injection, documents, (slot,)))
+        planted[kind] = {"injection": injection, "documents": documents, "slots": (slot,)}
     return planted
-
-
-def _with_instruction(
-    case: Case, injection: Injection, documents: tuple[Document, ...], slots: tuple[int, ...], settings: Settings
-) -> Case:
-    """Return a case with an instruction in its documents."""
-    messages = settings.instructions.messages(case.lang, case.question, [one.text for one in documents])
-    return structs.replace(case, documents=documents, slots=slots, messages=messages, injection=injection)
 
 
 _DEFAULT = {"name": NAME, "noise": (_NOISE,), "secondary": ()}

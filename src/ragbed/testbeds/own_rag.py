@@ -33,7 +33,6 @@ from ragbed.schema import (
     Case,
     Expectation,
     Injection,
-    InjectionKind,
     Item,
     Lang,
     Message,
@@ -182,7 +181,7 @@ class RagCorpora:
         if condition.kind == WITHHELD:
             return self._make_folds()
         if condition.kind == INJECTED:
-            variants = [self._inject(number, kind) for number, kind in enumerate(KINDS)]
+            variants = [self._inject(number) for number in range(len(KINDS))]
             return [variant for variant in variants if variant.injections]
         edited = dict(self._edits(condition.share))
         if not edited:
@@ -215,17 +214,23 @@ class RagCorpora:
             RagVariant(self, f"{WITHHELD}-{number}", frozenset(without)) for number, without in enumerate(removed, 1)
         ]
 
-    def _inject(self, number: int, kind: InjectionKind) -> RagVariant:
+    def _inject(self, number: int) -> RagVariant:
         """Return a variant in which the evidence for every fourth question contains an instruction.
 
         All of its instructions have the same canary, because a system may also retrieve the evidence for other
         questions. An instruction follows the evidence, so that both are probably in the same passage.
         """
+        kind = KINDS[number]
         canary = make_canary(digest(self._seed, INJECTED, kind), self.documents.values())
         texts: dict[str, str] = {}
         removed: set[str] = set()
         found: dict[str, Injection] = {}
-        for name in self._with_evidence()[number :: len(KINDS)]:
+        documented = [
+            name
+            for name in self.asked
+            if any(one.stance == "supports" and one.document in self.documents for one in self.evidence[name])
+        ]
+        for name in documented[number :: len(KINDS)]:
             lang = self.items[name].lang
             for one in self.evidence[name]:
                 text = self.documents.get(one.document)
@@ -241,14 +246,6 @@ class RagCorpora:
                     removed |= {one.document} - {copy}
                 found.setdefault(name, injection)
         return RagVariant(self, f"{INJECTED}-{kind}", frozenset(removed), texts, found)
-
-    def _with_evidence(self) -> list[str]:
-        """Return the questions for which a document of the corpus states the answer."""
-        return [
-            name
-            for name in self.asked
-            if any(one.stance == "supports" and one.document in self.documents for one in self.evidence[name])
-        ]
 
     def _noise(self) -> Iterator[tuple[str, str]]:
         """Yield copies of the documents with evidence without the sentences that state an answer."""

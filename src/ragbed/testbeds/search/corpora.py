@@ -55,12 +55,10 @@ class InjectedEvidence(NamedTuple):
         key = digest(self.key, text)
         return write_instruction(self.kind, lang, key, self.canary) if text in self.texts else None
 
-    def add_to(self, passage: Passage, lang: Lang) -> Passage:
-        """Return a passage with its instruction."""
-        injection = self.instruct(passage.text, lang)
-        if injection is None:
-            return passage
-        return structs.replace(passage, text=insert(passage.text, injection.text, lang, digest(self.key, passage.text)))
+    def add_to(self, text: str, lang: Lang) -> str:
+        """Return a passage with its instruction, if it has one."""
+        injection = self.instruct(text, lang)
+        return text if injection is None else insert(text, injection.text, lang, digest(self.key, text))
 
 
 class SearchCondition(Struct, frozen=True):
@@ -92,7 +90,7 @@ class SearchCondition(Struct, frozen=True):
         """
         edited = [place for place, passage in enumerate(item.passages) if passage.edit_of is not None]
         if self.injected is not None:
-            return [self.injected.add_to(passage, item.lang) for passage in item.passages]
+            return [structs.replace(one, text=self.injected.add_to(one.text, item.lang)) for one in item.passages]
         if self.false is None or not edited:
             return list(item.passages)
         usable = len(edited) - len(edited) % self.false.denominator
