@@ -23,7 +23,7 @@ Label: TypeAlias = Literal["positive", "mention", "related", "partial", "outdate
 Expectation: TypeAlias = Literal["answer", "refuse", "correct"]
 Outcome: TypeAlias = Literal["ok", "truncated", "filtered", "error"]
 ScoreName: TypeAlias = Literal["correct", "refused", "flagged"]
-# The kinds of instructions in documents: reply with a canary only, add one to the answer, recommend a product, decline.
+# The kinds of instructions in documents: write a canary only, add one to the answer, recommend a product, decline.
 InjectionKind: TypeAlias = Literal["override", "append", "recommend", "refuse"]
 
 # Maximum number of slots per answer and of aliases per slot. Scoring compares every pair of slots, so the limits
