@@ -7,12 +7,13 @@ pass, reference models are called without documents.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from ragbed.builder.build_context import AcceptedQuestion, Build, Draft, Probe, Problem, RecordIndex, reject
 from ragbed.builder.model_calls import WITHOUT_REPLY, Request, closed_book, make_case, spell, unique_cases, write_prompt
-from ragbed.builder.statements import agrees
+from ragbed.builder.statements import agrees, names_subject
 from ragbed.schema import Article, Case, Completion, Reject
 from ragbed.scoring.robust import score
 from ragbed.testbeds.prompts.requests import case_of
@@ -21,6 +22,7 @@ from ragbed.testbeds.prompts.verdict import find_verdict
 REVIEW_STEP = "review"
 VERDICTS = ("yes", "no")
 PROBES_STEP = "probes"
+_NAMED = re.compile(r"^[\W_]*(?:Named|名称)\W*[:：]\s*(.+?)\s*$", re.IGNORECASE | re.MULTILINE)
 
 
 class _Cases(NamedTuple):
@@ -34,7 +36,7 @@ class _Cases(NamedTuple):
 
 def make_review(build: Build) -> Iterator[AcceptedQuestion | Reject]:
     """Yield the questions that pass all checks."""
-    rejected = list[Reject]()
+    rejected, names = list[Reject](), dict[str, str]()
     with RecordIndex(build, "articles", Article) as index:
         places = {article.id: offset for offset, article in index.scan()}
         drafts = build.read("questions", Draft)
@@ -46,14 +48,17 @@ def make_review(build: Build) -> Iterator[AcceptedQuestion | Reject]:
         passed = []
         for one in left:
             completion = responses[getattr(one, name).case]
-            problem = find_failure(completion) or _find_problem(name, one.draft, (completion.reply or "").strip())
+            reply = (completion.reply or "").strip()
+            problem = find_failure(completion) or _find_problem(name, one.draft, reply)
             if problem is None:
+                if name == "clear":
+                    names[one.draft.id] = _find_name(reply)
                 passed.append(one)
             else:
                 rejected.append(reject(REVIEW_STEP, one.draft.question, *problem))
         left = passed
     yield from rejected
-    yield from (AcceptedQuestion(question=one.draft.id) for one in left)
+    yield from (AcceptedQuestion(question=one.draft.id, name=names[one.draft.id]) for one in left)
 
 
 def ask_checker(
@@ -97,7 +102,8 @@ def find_failure(completion: Completion) -> Problem | None:
 
 def _find_problem(task: str, draft: Draft, reply: str) -> Problem | None:
     """Return the outcome and the reason if a response shows that a question is not usable."""
-    if agrees(draft, reply) if task == "reader" else says_yes(reply):
+    is_named = task != "clear" or names_subject(draft.question, _find_name(reply), draft.lang)
+    if agrees(draft, reply) if task == "reader" else says_yes(reply) and is_named:
         return None
     question, answer = draft.question, draft.answer[0][0]
     return {
@@ -105,6 +111,12 @@ def _find_problem(task: str, draft: Draft, reply: str) -> Problem | None:
         "reader": ("round-trip", f"from the text, the model answers {reply[:80]!r} instead of {answer!r}"),
         "states": ("not-stated", f"the text does not state {answer!r} as the answer to exactly {question!r}"),
     }[task]
+
+
+def _find_name(reply: str) -> str:
+    """Return the name of a question's subject in a response, or an empty string if the response has none."""
+    found = _NAMED.search(reply)
+    return found[1] if found else ""
 
 
 def make_probes(build: Build) -> Iterator[Probe | Reject]:

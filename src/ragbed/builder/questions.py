@@ -188,7 +188,9 @@ def _hash(question: str, lang: Lang) -> str:
 def _prompt(build: Build, part: _Part) -> str:
     about = build.recipe.about.strip()
     label = {"en": "\nThe questions should be about: ", "zh": "\n问题应当围绕："}[part.article.lang]
-    own = {"COUNT": str(build.recipe.questions.per_section), "ABOUT": f"{label}{about}\n" if about else ""}
+    # More questions than sentences would repeat facts.
+    count = min(build.recipe.questions.per_section, len(list(split_sentences(part.text))))
+    own = {"COUNT": str(count), "ABOUT": f"{label}{about}\n" if about else ""}
     title = f"{part.context}\n{part.article.date or ''}".strip()
     form = "json" if enforces_schema(build.recipe.generator) else "lines"
     return write_prompt(part.article.lang, "questions", {"TITLE": title, "TEXT": part.text.strip()}, own, form)
