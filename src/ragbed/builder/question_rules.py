@@ -52,7 +52,9 @@ _NAME_HAN = 4  # minimum number of characters before a match of `_BACK`, enough 
 _NAMED = re.compile(r"(?<!^)(?<![.?!] )[A-Z]|[\"“‘《]")
 _ARTICLE = re.compile(r"^(?:an?|the) ")
 _TOKEN = re.compile(r"[\u3400-\u9fff]|[^\W\u3400-\u9fff]+")
-_QUOTED = 0.8  # minimum F1 score of the words of a quoted sentence and a sentence of the text, to allow small slips
+# Minimum share of a quotation's words that its sentence contains. Models leave out clauses, and repeat the words that a
+# clause shares with the clause before it.
+_QUOTED = 0.8
 _REPEATED = 0.5  # share of an answer's words above which a question that contains them gives it away
 
 
@@ -133,19 +135,19 @@ def is_given_away(question: str, answer: str, lang: Lang) -> bool:
 def locate_quote(text: str, quote: str) -> tuple[int, int] | None:
     """Return the start and end of the sentence of a text that a model quotes, or None if the text does not contain it.
 
-    The quotation may differ in white space, punctuation and a few words, because small models make such slips.
+    The quotation may be a part of the sentence, and differ in white space, punctuation and a few words.
     """
     wanted = Counter(_TOKEN.findall(quote.lower()))
-    best, place = 0.0, None
+    best, share, place = 0.0, 0.0, None
     for start, end in split_sentences(text):
         sentence = text[start:end]
         if len(squeezed(quote)) > 1 and squeezed(quote) in squeezed(sentence):
             return start, end
         own = Counter(_TOKEN.findall(sentence.lower()))
-        shared = 2 * (own & wanted).total() / max(1, own.total() + wanted.total())
-        if shared > best:
-            best, place = shared, (start, end)
-    return place if best >= _QUOTED else None
+        shared = (own & wanted).total()
+        if (score := 2 * shared / max(1, own.total() + wanted.total())) > best:
+            best, share, place = score, shared / wanted.total(), (start, end)
+    return place if share >= _QUOTED else None
 
 
 def form_in(question: Question, sentence: str) -> str:
