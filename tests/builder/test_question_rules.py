@@ -77,7 +77,6 @@ def test_an_english_question_passes_or_has_one_reason(changes: dict[str, str], r
     ("changes", "rejected"),
     [
         ({}, ""),
-        ({"question": "员工每次出差可以住几天旅馆？"}, "vague"),
         ({"question": "该公司的员工每年有多少天年假？"}, "vague"),
         ({"question": "北辰仪器是否有27天年假？"}, "yes-no"),
         (
@@ -94,11 +93,6 @@ def test_an_english_question_passes_or_has_one_reason(changes: dict[str, str], r
 )
 def test_a_chinese_question_passes_or_has_one_reason(changes: dict[str, str], rejected: str) -> None:
     assert outcome(LEAVE_ZH | changes, "zh") == rejected
-
-
-@pytest.mark.parametrize("title", ["News", "首页", ""])
-def test_a_chinese_question_need_not_repeat_a_title_whose_words_the_text_never_uses(title: str) -> None:
-    assert isinstance(draft_question(LEAVE_ZH, ZH, (0, len(ZH.text)), title), Draft)
 
 
 def test_the_answer_is_taken_as_the_sentence_writes_it() -> None:

@@ -9,24 +9,9 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from ragbed.builder.build_context import (
-    AcceptedQuestion,
-    Build,
-    Draft,
-    Pool,
-    Probe,
-    Problem,
-    reject,
-)
+from ragbed.builder.build_context import AcceptedQuestion, Build, Draft, Pool, Probe, Problem, reject
 from ragbed.builder.model_calls import unique_cases
-from ragbed.builder.question_checks import (
-    VERDICTS,
-    ask_checker,
-    find_failure,
-    reader_case,
-    says_yes,
-    states_case,
-)
+from ragbed.builder.question_checks import VERDICTS, ask_checker, find_failure, reader_case, says_yes, states_case
 from ragbed.builder.recipe import RecipePools
 from ragbed.builder.responses import is_nothing
 from ragbed.builder.statements import STANCES, WEAK, agrees, find_answer, label_passage, names_subject, states_answer

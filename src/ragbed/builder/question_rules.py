@@ -58,26 +58,13 @@ _QUOTED = 0.8
 _REPEATED = 0.5  # share of an answer's words above which a question that contains them gives it away
 
 
-def find_topics(context: str, text: str, lang: Lang) -> frozenset[str]:
-    """Return the words of a text's title and headings, one of which a Chinese question about the text must contain.
-
-    English questions mark names with capital letters instead. Words that the text never uses, such as "News" or
-    "untitled", do not say what it is about.
-    """
-    if lang == "en":
-        return frozenset()
-    folded = fold(text, lang)
-    return frozenset(word for word in find_anchors(context, lang) if word in folded)
-
-
-def find_faults(question: str, answer: str, lang: Lang, topics: frozenset[str] = frozenset()) -> Iterator[Problem]:
+def find_faults(question: str, answer: str, lang: Lang) -> Iterator[Problem]:
     """Yield an outcome and a reason for each fault in a question and its answer, with content faults last.
 
     Args:
         question: The question.
         answer: The answer.
         lang: The language that both should have.
-        topics: Words of which a Chinese question must contain at least one; see `find_topics`.
     """
     if not question or is_nothing(question) or question[-1] not in "?？":
         yield "no-question", f"the generator returned no question: {question!r}"
@@ -91,9 +78,7 @@ def find_faults(question: str, answer: str, lang: Lang, topics: frozenset[str] =
         yield "long-answer", f"{answer!r} is not a short fact"
     if is_given_away(question, answer, lang):
         yield "in-question", f"{question!r} contains its answer, {answer}"
-    shares_topic = not topics or not topics.isdisjoint(find_anchors(question, lang))
-    is_named = _NAMED.search(question) is not None if lang == "en" else shares_topic
-    if size(question) < _MIN_QUESTION[lang] or not is_named:
+    if size(question) < _MIN_QUESTION[lang] or (lang == "en" and not _NAMED.search(question)):
         yield "vague", f"{question!r} does not name what it is about"
     if reference := _find_reference(question, lang):
         yield "vague", f"{question!r} cannot be understood on its own: {reference!r}"
