@@ -115,13 +115,14 @@ def make_answers(build: Build) -> Iterator[Pool | Reject]:
         if problem := _find_shortage(passages, build.recipe.pools):
             yield reject(ANSWERS_STEP, draft.question, *problem)
             continue
-        distracting = of_stance(passages, "distracts")
-        rivals = [passage for passage in distracting if names_subject(passage.text, names[draft.id], draft.lang)][
-            :_SHOWN
-        ]
+        rivals = [
+            passage
+            for passage in of_stance(passages, "distracts")
+            if names_subject(passage.text, names[draft.id], draft.lang)
+        ][:_SHOWN]
         if rivals:
-            documents = "\n\n".join(passage.text for passage in rivals)
-            complete.append(_Complete(draft, passages, rivals, reader_case(draft, documents)))
+            case = reader_case(draft, "\n\n".join(passage.text for passage in rivals))
+            complete.append(_Complete(draft, passages, rivals, case))
         else:
             yield Pool(question=draft.id, passages=passages)
     responses = ask_checker(build, "reader", unique_cases(one.case for one in complete))
