@@ -11,7 +11,7 @@ import secrets
 import sqlite3
 import tempfile
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -451,14 +451,16 @@ class TrialTable:
             self._numbers[key] = numbers[0] if numbers else self.connection.execute(statement, row).lastrowid or 0
         return self._numbers[key]
 
-    def scored(self, *, by_name: bool = False) -> Iterator[tuple[StoredResult, dict[str, Value] | None]]:
-        """Yield every result of the run with its scores, or None if there is no response (see `RunStore.results`)."""
+    def scored(
+        self, *, by_name: bool = False, only: Container[int] | None = None
+    ) -> Iterator[tuple[StoredResult, dict[str, Value] | None]]:
+        """Yield the results of the run with their scores, or None if there is no response (see `RunStore.results`)."""
         self.update()
         models = {name: number for number, (name, _) in self.store.models().items()}
         verdicts = {number: found for number, *_, found in self.read(lambda: list(self.rows("scores")))}
         score = open_scorers(self.scorers)
         query = "SELECT * FROM trials WHERE model = ? AND case_id = ? AND repeat = ?"
-        for stored in self.store.results(by_name=by_name):
+        for stored in self.store.results(by_name=by_name, only=only):
             row = self.connection.execute(query, (models[stored.model], stored.number, stored.repeat)).fetchone()
             if stored.completion.outcome not in ("ok", "truncated"):
                 yield stored, None
@@ -475,6 +477,11 @@ class TrialTable:
             GROUP BY condition"""
         for _, *values, _, feasible, infeasible in self.connection.execute(query):
             yield Condition(model, *values), feasible, infeasible
+
+    def cases_of(self, testbed: str) -> set[int]:
+        """Return the numbers of the cases of a testbed."""
+        query = "SELECT cases.id FROM cases JOIN conditions ON conditions.id = condition WHERE testbed = ?"
+        return {number for (number,) in self.connection.execute(query, (testbed,))}
 
     def questions(self) -> dict[int, tuple[str, str, str]]:
         """Return the dataset, the language and the event or item of each case, by case number."""
