@@ -1,9 +1,9 @@
-"""Measure the HTML report of 10,000 trials: its size, and the time until it is usable in Chromium.
+"""Measure how fast reports and diagnoses are written, and how fast an HTML report is usable in Chromium.
 
-Evaluates models without weights on synthetic news in both languages, or on the named datasets, writes the report with
-`ragbed report -f html`, and opens it in a headless browser. Prints sizes and times (the median of five openings), and
-exits with 1 if a limit is exceeded: 10 MB, or 1 s until the page responds. Work is the CPU time of the page's thread,
-which depends less on the load of the machine.
+Writes runs of 50,000 and a million trials (`--most N`: at most N), scores them, and measures COMMANDS, which start from
+the table of scores. Then it evaluates models without weights on synthetic news, or on the named datasets, and opens an
+HTML report of 10,000 trials in a headless browser. Exits with 1 if a limit is exceeded. Work is the CPU time of the
+page's thread, which depends less on the load of the machine.
 """
 
 from __future__ import annotations
@@ -20,11 +20,21 @@ from typing import NamedTuple
 
 from playwright.sync_api import Browser, sync_playwright
 
+from benches import check_figure, measure_command
+from benches.score import write_run
+from ragbed.analysis.trials.table import TrialTable
 from tests.browser import start_chromium
 
 TRIALS, MEGABYTES, SECONDS = 10_000, 10.0, 1.0
 OPENINGS = 5
 MODELS = ("baseline/lexical", "scripted/last-doc")
+# The number of trials, the command, and its maximum time in seconds and memory in MB.
+COMMANDS = (
+    (50_000, ("report",), 5, 500),
+    (50_000, ("report", "-f", "html", "-o", os.devnull), 10, 500),
+    (50_000, ("diagnose",), 15, 500),
+    (1_000_000, ("report",), 10, 500),
+)
 
 
 class Opening(NamedTuple):
@@ -40,8 +50,11 @@ def main() -> None:
     """Run the measurements, and exit with code 1 if a limit is exceeded."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("data", nargs="*", help="Datasets to use instead of synthetic news.")
-    data = parser.parse_args().data
+    parser.add_argument("--most", type=int, default=1_000_000, help="Maximum number of trials of a run.")
+    given = parser.parse_args()
+    data = given.data
     with tempfile.TemporaryDirectory() as folder:
+        is_fast = _measure_commands(Path(folder), given.most)
         report = Path(folder) / "report.html"
         trials = _evaluate(Path(folder), data)
         started = time.perf_counter()
@@ -53,7 +66,23 @@ def main() -> None:
     print(f"ready after {middle.ready:.2f} s (limit {SECONDS:.0f}), CPU time of the page {middle.work:.2f} s")
     print(f"a filter {1000 * middle.filtered:.0f} ms, a case {1000 * middle.opened:.0f} ms")
     print(f"load of the machine at the end: {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
-    sys.exit(not (megabytes <= MEGABYTES and middle.ready <= SECONDS))
+    sys.exit(not (is_fast and megabytes <= MEGABYTES and middle.ready <= SECONDS))
+
+
+def _measure_commands(folder: Path, most: int) -> bool:
+    """Print the times and the peak memory of the commands, and return whether all are within their limits."""
+    passed = []
+    for trials, (command, *options), seconds, megabytes in COMMANDS:
+        if trials <= most:
+            run = folder / str(trials)
+            if not run.exists():
+                write_run(run, trials)
+                with TrialTable(run) as table:
+                    table.update()
+            found = measure_command([sys.executable, "-m", "ragbed", command, str(run), *options])
+            title = f"{' '.join([command, *options])} of {trials:,} trials"
+            passed += [check_figure(title, found[0], seconds, "s"), check_figure(title, found[1], megabytes, "MB")]
+    return all(passed)
 
 
 def _run(*words: str) -> str:

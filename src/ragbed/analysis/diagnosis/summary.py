@@ -158,12 +158,11 @@ def _read_wrong(table: TrialTable, found: Found) -> Iterator[list[_WrongResult]]
 
 
 def _read_known(table: TrialTable) -> dict[tuple[object, ...], KnownAnswer]:
-    known: dict[tuple[object, ...], KnownAnswer] = {}
-    for stored, values in table.scored(only=table.cases_of(CLOSED_BOOK.name)):
-        if stored.completion.outcome == "ok":
-            correct = (values or {}).get("correct")
-            known[_key(stored)] = KnownAnswer(None if correct is None else bool(correct), stored.completion.reply or "")
-    return known
+    return {
+        _key(stored): KnownAnswer(bool((values or {}).get("correct")), stored.completion.reply or "")
+        for stored, values in table.scored(only=table.cases_of(CLOSED_BOOK.name))
+        if stored.completion.outcome == "ok"
+    }
 
 
 def _key(stored: StoredResult) -> tuple[object, ...]:

@@ -227,7 +227,9 @@ class TrialTable:
             return self._open_temporary()
         try:
             self._connect()
-            self._check_ours()
+            # Reading a view or a trigger would run somebody else's code, e.g. a view that never ends.
+            if self.connection.execute("SELECT 1 FROM sqlite_master WHERE type IN ('view', 'trigger')").fetchone():
+                raise sqlite3.DatabaseError("the file has views or triggers")
             if not self._has_stamp():
                 self._clear(keep_ours=True)
             self._epoch = self.read_meta("epoch") or ""
@@ -266,11 +268,6 @@ class TrialTable:
         # Readers never wait for the writer. A batch that is lost in a power failure is scored again.
         for pragma in ("busy_timeout = 10000", "journal_mode = WAL", "synchronous = NORMAL", "cache_size = -32000"):
             self.connection.execute(f"PRAGMA {pragma}")
-
-    def _check_ours(self) -> None:
-        """Raise an error if reading the file would run somebody else's code, e.g. a view that never ends."""
-        if self.connection.execute("SELECT 1 FROM sqlite_master WHERE type IN ('view', 'trigger')").fetchone():
-            raise sqlite3.DatabaseError("the file has views or triggers")
 
     def _has_stamp(self) -> bool:
         exists = self.connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'meta'").fetchone()
