@@ -1,9 +1,8 @@
 """Measure how fast reports and diagnoses are written, and how fast an HTML report is usable in Chromium.
 
-Writes runs of 50,000 and a million trials (`--most N`: at most N), scores them, and measures COMMANDS, which start from
-the table of scores. Then it evaluates models without weights on synthetic news, or on the named datasets, and opens an
-HTML report of 10,000 trials in a headless browser. Exits with 1 if a limit is exceeded. Work is the CPU time of the
-page's thread, which depends less on the load of the machine.
+Writes runs of 50,000 and a million trials, scores them, and measures COMMANDS, which start from the table of scores.
+Then it evaluates models without weights on synthetic news, or on the named datasets, and opens an HTML report of 10,000
+trials in a headless browser. Exits with 1 if a limit is exceeded. Work is the CPU time of the page's thread.
 """
 
 from __future__ import annotations
@@ -23,18 +22,17 @@ from playwright.sync_api import Browser, sync_playwright
 from benches import check_figure, measure_command
 from benches.score import write_run
 from ragbed.analysis.trials.table import TrialTable
+from ragbed.runs.store import open_scored
 from tests.browser import start_chromium
 
 TRIALS, MEGABYTES, SECONDS = 10_000, 10.0, 1.0
 OPENINGS = 5
 MODELS = ("baseline/lexical", "scripted/last-doc")
-# The number of trials, the command, and its maximum time in seconds and memory in MB.
-COMMANDS = (
-    (50_000, ("report",), 5, 500),
-    (50_000, ("report", "-f", "html", "-o", os.devnull), 10, 500),
-    (50_000, ("diagnose",), 15, 500),
-    (1_000_000, ("report",), 10, 500),
-)
+# By number of trials, the commands with their maximum time in seconds.
+COMMANDS = {
+    50_000: {"report {run}": 5, "report {run} -f html -o {run}/page.html": 10, "diagnose {run}": 15},
+    1_000_000: {"report {run}": 10},
+}
 
 
 class Opening(NamedTuple):
@@ -50,11 +48,9 @@ def main() -> None:
     """Run the measurements, and exit with code 1 if a limit is exceeded."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("data", nargs="*", help="Datasets to use instead of synthetic news.")
-    parser.add_argument("--most", type=int, default=1_000_000, help="Maximum number of trials of a run.")
-    given = parser.parse_args()
-    data = given.data
+    data = parser.parse_args().data
     with tempfile.TemporaryDirectory() as folder:
-        is_fast = _measure_commands(Path(folder), given.most)
+        is_fast = _measure_commands(Path(folder))
         report = Path(folder) / "report.html"
         trials = _evaluate(Path(folder), data)
         started = time.perf_counter()
@@ -69,43 +65,34 @@ def main() -> None:
     sys.exit(not (is_fast and megabytes <= MEGABYTES and middle.ready <= SECONDS))
 
 
-def _measure_commands(folder: Path, most: int) -> bool:
+def _measure_commands(folder: Path) -> bool:
     """Print the times and the peak memory of the commands, and return whether all are within their limits."""
     passed = []
-    for trials, (command, *options), seconds, megabytes in COMMANDS:
-        if trials <= most:
-            run = folder / str(trials)
-            if not run.exists():
-                write_run(run, trials)
-                with TrialTable(run) as table:
-                    table.update()
-            found = measure_command([sys.executable, "-m", "ragbed", command, str(run), *options])
-            title = f"{' '.join([command, *options])} of {trials:,} trials"
-            passed += [check_figure(title, found[0], seconds, "s"), check_figure(title, found[1], megabytes, "MB")]
+    for trials, limits in COMMANDS.items():
+        run = folder / str(trials)
+        write_run(run, trials)
+        with TrialTable(run) as table:
+            table.update()
+        for command, limit in limits.items():
+            title, words = f"{trials:,} trials, {command}", command.format(run=run).split()
+            seconds, megabytes = measure_command([sys.executable, "-m", "ragbed", *words])
+            passed += [check_figure(title, seconds, limit, "s"), check_figure(title, megabytes, 500, "MB")]
     return all(passed)
 
 
-def _run(*words: str) -> str:
-    command = [sys.executable, "-m", "ragbed", *words]
-    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+def _run(*words: str) -> None:
+    subprocess.run([sys.executable, "-m", "ragbed", *words], check=True, capture_output=True)
 
 
 def _evaluate(folder: Path, data: list[str]) -> int:
     """Create the run, and return its number of trials, about 10,000."""
-    named = data
-    if not named:
+    if not data:
         _run("synth", "--items", "284", "--lang", "en,zh", "-o", str(folder / "world"))
-        named = [str(path) for path in sorted((folder / "world").glob("*.jsonl"))]
-    words = ["run", "--cache", "off", "--out", str(folder / "run")]
-    for model in MODELS:
-        words += ["-m", model]
-    for one in named:
-        words += ["-d", one]
-    _run(*words)
-    lines = folder / "trials.jsonl"
-    _run("export", str(folder / "run"), "--to", "jsonl", "-o", str(lines))
-    with lines.open("rb") as trials:
-        return sum(1 for _ in trials)
+        data = [str(path) for path in sorted((folder / "world").glob("*.jsonl"))]
+    named = [*(f"--model={model}" for model in MODELS), *(f"--data={one}" for one in data)]
+    _run("run", "--cache", "off", "--out", str(folder / "run"), *named)
+    with open_scored(folder / "run") as store:
+        return store.result_count()
 
 
 def _open(report: Path) -> list[Opening]:
