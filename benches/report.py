@@ -13,7 +13,6 @@ import statistics
 import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
 from typing import NamedTuple
 
@@ -53,12 +52,11 @@ def main() -> None:
         is_fast = _measure_commands(Path(folder))
         report = Path(folder) / "report.html"
         trials = _evaluate(Path(folder), data)
-        started = time.perf_counter()
         _run("report", str(Path(folder) / "run"), "-f", "html", "-o", str(report))
-        seconds, megabytes = time.perf_counter() - started, report.stat().st_size / 1e6
+        megabytes = report.stat().st_size / 1e6
         openings = _open(report)
     middle = Opening(*(statistics.median(column) for column in zip(*openings, strict=True)))
-    print(f"{trials:,} trials: {megabytes:.1f} MB (limit {MEGABYTES:.0f}), written in {seconds:.0f} s")
+    print(f"{trials:,} trials: {megabytes:.1f} MB (limit {MEGABYTES:.0f})")
     print(f"ready after {middle.ready:.2f} s (limit {SECONDS:.0f}), CPU time of the page {middle.work:.2f} s")
     print(f"a filter {1000 * middle.filtered:.0f} ms, a case {1000 * middle.opened:.0f} ms")
     print(f"load of the machine at the end: {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
