@@ -5,7 +5,6 @@ The cause of each wrong answer is one of its scores (`ragbed.scoring.causes`).
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Sequence
 from functools import reduce
 from operator import or_
@@ -19,11 +18,11 @@ from ragbed.analysis.metrics.cells import CellBuilder
 from ragbed.analysis.run_cells import read_groups
 from ragbed.analysis.trials.columns import CAUSE, Floats, Labels, Mask, TrialColumns, TrialGroup
 from ragbed.runs.display_names import read_row_names
-from ragbed.runs.store import StoredResult, open_scored
+from ragbed.runs.store import open_scored
 from ragbed.schema import Estimate, Lang
 from ragbed.scoring.causes import CAUSES
 from ragbed.testbeds import headline_score
-from ragbed.testbeds.own_rag import CLEAN, NAME
+from ragbed.testbeds.own_rag import NAME, VARIANTS
 
 _MOSTLY = 0.5
 _NAMED = 3  # maximum number of causes in a sentence
@@ -73,7 +72,8 @@ def read_causes(folder: Path, labels: Labels | None = None) -> list[CauseSummary
 def _summarise(trials: TrialColumns) -> CauseSummary:
     builder = CellBuilder(NAME, trials, "robust")
     masks = {arm: trials.of(NAME, arm) & trials.asked for testbed, arm in trials.kinds if testbed == NAME}
-    arms = sorted((arm for arm in masks if masks[arm].any()), key=lambda arm: (arm != CLEAN, arm))
+    order = {name: at for at, name in enumerate(VARIANTS)}
+    arms = sorted((arm for arm in masks if masks[arm].any()), key=lambda arm: (order[arm.partition("=")[0]], arm))
     rates = {
         arm: builder.rate("accuracy", masks[arm], builder.score(headline_score(NAME, arm))).estimate for arm in arms
     }
@@ -158,23 +158,6 @@ def _show(rate: Estimate) -> str:
         return "–"
     bounds = "" if rate.low is None or rate.high is None else f" [{100 * rate.low:.0f}, {100 * rate.high:.0f}]"
     return f"{100 * rate.value:.0f}%{bounds}"
-
-
-def read_examples(
-    folder: Path, summaries: Sequence[CauseSummary], most: int
-) -> dict[tuple[str, str, str], list[StoredResult]]:
-    """Return up to `most` wrong answers to different questions, by model, dataset and cause."""
-    named = {(*one.key[:2], *trial): cause.name for one in summaries for cause in one.causes for trial in cause.trials}
-    labels, found = read_row_names([folder]).labels, defaultdict[tuple[str, str, str], list[StoredResult]](list)
-    with open_scored(folder) as store:
-        for stored in store.results():
-            case, model = stored.case, labels[folder, stored.model]
-            cause = named.get((model, case.data, case.item, case.arm, stored.repeat))
-            if case.testbed == NAME and cause is not None:
-                chosen = found[model, case.data, cause]
-                if len(chosen) < most and all(one.case.item != case.item for one in chosen):
-                    chosen.append(stored)
-    return found
 
 
 def describe_run(summaries: Sequence[CauseSummary], lang: Lang = "en") -> list[str]:

@@ -131,9 +131,8 @@ def show_trial(stored: StoredResult) -> ShownTrial:
     if scores is not None and completion.outcome == "truncated":
         scores = without_credit(scores)
     kinds = [(one, _KINDS.get(one.rule.partition(".")[0], "cue")) for one in findings]
-    retrieved = completion.contexts if completion.retrieved is None else completion.retrieved
     return ShownTrial(
-        **asdict(completion) | {"retrieved": retrieved, "contexts": None, "citations": None},
+        **asdict(completion) | {"citations": None},
         model=stored.model,
         repeat=stored.repeat,
         cached=stored.cached > 0,

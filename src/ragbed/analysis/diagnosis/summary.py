@@ -11,6 +11,7 @@ from typing import Literal, NamedTuple, TypeAlias
 
 import msgspec
 
+from ragbed.analysis.causes import read_causes
 from ragbed.analysis.diagnosis.records import FILE, FOLDER, NAMES, Diagnosis, Source
 from ragbed.analysis.diagnosis.rules import find_evidence
 from ragbed.analysis.diagnosis.texts import parse_text
@@ -28,6 +29,7 @@ from ragbed.scoring.value import Value
 from ragbed.testbeds import WITHOUT_DOCUMENTS, right_score
 from ragbed.testbeds.cases import CaseName, parse_case
 from ragbed.testbeds.closed_book import CLOSED_BOOK
+from ragbed.testbeds.own_rag import NAME as OWN_RAG
 from ragbed.testbeds.prompts.strategies import MARK
 
 
@@ -49,7 +51,10 @@ class DiagnosisCounts:
 
 
 def diagnose_trial(
-    stored: StoredResult, values: Mapping[str, Value] | None, closed_book: KnownAnswer | None = None
+    stored: StoredResult,
+    values: Mapping[str, Value] | None,
+    closed_book: KnownAnswer | None = None,
+    cause: str | None = None,
 ) -> Diagnosis | None:
     """Return the diagnosis of a trial, or None if the trial is right under the robust scorer.
 
@@ -57,20 +62,21 @@ def diagnose_trial(
         stored: The trial.
         values: Its scores, or None if there is no response.
         closed_book: The closed-book response to the same item, if there is one.
+        cause: The cause of the wrong answer of an own RAG system, which replaces the error types.
     """
     values = values if stored.completion.outcome == "ok" else None
     if values is not None and values.get(right_score(stored.case.testbed, stored.case.arm, stored.case.expect)) is True:
         return None
     trial = WrongTrial(stored, values, closed_book)
-    evidence = tuple(find_evidence(trial))
-    source, document, said = _attribute(trial)
+    evidence = tuple(find_evidence(trial)) if cause is None else ()
+    source, document, said = _attribute(trial) if cause is None else (None, None, stored.completion.reply)
     return Diagnosis(
         case=stored.case.case,
         model=stored.model,
         repeat=stored.repeat,
         lang=stored.case.lang,
         event=stored.case.event,
-        types=tuple(name for name in NAMES if any(piece.type == name for piece in evidence)),
+        types=(cause,) if cause else tuple(name for name in NAMES if any(piece.type == name for piece in evidence)),
         evidence=evidence,
         source=source,
         said=said,
@@ -110,6 +116,8 @@ def diagnose_run(folder: Path) -> Found:
     """
     found = Found()
     tally = found.tally
+    summaries = read_causes(folder)
+    named = {(*one.key[:2], *trial): cause.name for one in summaries for cause in one.causes for trial in cause.trials}
     with TrialTable(folder, current=True) as table:
         known = _read_known(table)
         tally.known = len(known)
@@ -120,7 +128,9 @@ def diagnose_run(folder: Path) -> Found:
                 tally.skipped += 1
                 continue
             tally.asked += 1
-            diagnosis = diagnose_trial(stored, values, known.get(_key(stored)))
+            place = (stored.model, case.data, case.item, case.arm, stored.repeat)
+            cause = named.get(place) if case.testbed == OWN_RAG else None
+            diagnosis = diagnose_trial(stored, values, known.get(_key(stored)), cause)
             if diagnosis is None:
                 tally.right += 1
             else:

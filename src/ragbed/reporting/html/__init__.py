@@ -18,7 +18,7 @@ import msgspec
 from ragbed import __version__
 from ragbed.analysis.locale import Locale, find_metric, read_words
 from ragbed.reporting.figures import draw_error_types, make_figures
-from ragbed.reporting.formats import tabulate_decisions, tabulate_errors
+from ragbed.reporting.formats import tabulate_causes, tabulate_decisions, tabulate_errors
 from ragbed.reporting.html.cases import Packed
 from ragbed.reporting.numbers import count_cases, show, show_asked
 from ragbed.reporting.pages import read_static
@@ -108,16 +108,17 @@ def _body(report: Report, packed: Packed, words: Locale) -> list[Child]:
     standings = make_standings(report.shown, report.scorer)
     is_several = len({row.entrant.model for row in standings}) > 1
     charts = make_figures(report.shown, report.scorer, words)
-    error_charts = list(draw_error_types(report.diagnoses, words))
+    errors = _errors(report, packed, words)
     metrics = {column.metric for one in report.tables for column in one.columns}
     metrics |= {column.metric for row in standings for column in COLUMNS if column.name in row.cells}
     found = {name for one in report.diagnoses for name in one.diagnosis.types}
     parts = {
         "summary": _summary(summarise(report.shown, report.scorer, words), packed, words),
+        **({"errors": errors} if report.causes else {}),  # the most important section for an own RAG system
         "figures": _figures(charts, words) if charts else None,
         "leaderboard": _leaderboard([(row, None) for row in standings], words) if is_several else None,
         "tables": _tables(report, words) if report.tables else None,
-        "errors": _errors(report, error_charts, words),
+        "errors": errors,
         "method": _method(metrics, found, words),
     }
     shown = {name: part for name, part in parts.items() if part is not None}
@@ -234,6 +235,21 @@ def _languages(lang: str, texts: Iterable[str], words: Locale) -> Node:
     return el("div", heading, el("ul", [el("li", text) for text in unwrapped]))
 
 
+def _causes(report: Report, packed: Packed, words: Locale) -> Node:
+    """Return the table of the causes of wrong answers, with links to cases of each."""
+    table, index = tabulate_causes(report.causes, report.names, words), packed.index
+    rows: list[list[Cell | Child]] = []
+    for row, cells in zip(table, table.cells, strict=True):
+        wanted, found = (report.names.get(row["model"], row["model"]), row["data"], row["cause"]), dict[int, int]()
+        for at, (question, model, _, _, _, types) in enumerate(index["trials"]):
+            names = (index["models"][model], index["data"][index["questions"][question][0]])
+            if len(found) < _EXAMPLES and any((*names, index["types"][one]) == wanted for one in types):
+                found.setdefault(question, at)
+        links = [el("div", el("a", _cut(index["questions"][one][3]), href=f"#case-{at}")) for one, at in found.items()]
+        rows.append([*cells, el("div", links, class_="screen-only small")])
+    return table_node([*table.headings, words("page.cases")], rows, table.title, class_="cards", is_captioned=True)
+
+
 _EXAMPLES = 3
 _LONGEST_QUESTION = 100
 
@@ -246,11 +262,11 @@ def _find_examples(packed: Packed, findings: Sequence[Finding]) -> list[tuple[in
             is_here = index["models"][model] == one.model and index["testbeds"][testbed] == one.testbed
             if is_here and index["verdicts"][verdict] in one.verdicts and len(chosen) < _EXAMPLES:
                 chosen.setdefault(question, at)
-    texts = {question: index["questions"][question][3] for question in chosen}
-    return [
-        (at, text if len(text := texts[question]) <= _LONGEST_QUESTION else f"{text[:_LONGEST_QUESTION]}…")
-        for question, at in chosen.items()
-    ]
+    return [(at, _cut(index["questions"][question][3])) for question, at in chosen.items()]
+
+
+def _cut(question: str) -> str:
+    return question if len(question) <= _LONGEST_QUESTION else f"{question[:_LONGEST_QUESTION]}…"
 
 
 def _figures(charts: Sequence[Chart], words: Locale) -> Node:
@@ -277,13 +293,15 @@ def _monitored(report: Report, words: Locale) -> Node:
     return el("div", el("p", _rich(words("page.monitored"))), _cards(decisions) if decisions else None)
 
 
-def _errors(report: Report, charts: Sequence[Chart], words: Locale) -> Node:
-    """Return charts of the error causes, and a table like the paper's Tables 2, 4 and 6."""
+def _errors(report: Report, packed: Packed, words: Locale) -> Node:
+    """Return the causes, charts of the error types, and a table like the paper's Tables 2, 4 and 6."""
+    causes = _causes(report, packed, words) if report.causes else None
+    charts = list(draw_error_types(report.diagnoses, words))
     if not charts:
-        return el("p", _rich(words("page.no_errors")))
+        return causes or el("p", _rich(words("page.no_errors")))
     table = tabulate_errors(report.errors, words)
     notes = [*(el("p", note) for note in table.notes), _cards(table)] if table else None
-    return el("div", _figures(charts, words), notes)
+    return el("div", causes, _figures(charts, words), notes)
 
 
 def _cards(table: Table) -> Node:
