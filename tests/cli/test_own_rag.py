@@ -114,7 +114,7 @@ def test_gates_select_a_condition_by_its_name() -> None:
     done = _run("--fail-under", "own-rag.accuracy@withheld=0", "--fail-under", "own-rag.accuracy=0", "-o", "r")
     assert done.code == 0, done.err
     gates = [line for line in done.err.splitlines() if line.startswith("gate passed: own-rag.accuracy of ")]
-    assert ["arm withheld" in gates[0], "arm clean" in gates[1], len(gates)] == [True, True, 2]
+    assert ["corpus withheld" in gates[0], "corpus clean" in gates[1], len(gates)] == [True, True, 2]
     assert "accuracy@noisy=0.5: no case in this run" in _run("--fail-under", "accuracy@noisy=0.5").err
 
 
@@ -129,7 +129,7 @@ def test_short_names_a_baseline_and_strict_gates() -> None:
     failed = _run(*undecided, "--strict", "--junit", "gates.xml")
     assert failed.code == 4
     assert (
-        "gate failed: own-rag.accuracy of factory/small_rag:make on qa, en, k 5, arm withheld: inconclusive"
+        "gate failed: own-rag.accuracy of factory/small_rag:make on qa, en, corpus withheld: inconclusive"
         in failed.err
     )
     assert "<failure" in Path("gates.xml").read_text("utf-8")

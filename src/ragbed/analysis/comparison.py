@@ -24,6 +24,7 @@ from ragbed.analysis.trials.table import TrialTable
 from ragbed.errors import UnknownName, UsageError
 from ragbed.runs.display_names import name_by_run, read_names, require_one_served, split_run
 from ragbed.schema import Answer
+from ragbed.testbeds.own_rag import NAME as OWN_RAG
 from ragbed.testbeds.prompts.strategies import MARK
 
 _SMALLEST_P = 0.001  # smallest p-value to print as a number
@@ -171,6 +172,20 @@ def open_sides(folder: Path, scorer: str) -> dict[str, Side]:
     return sides
 
 
+def rename_questions(first: Side, second: Side) -> Side:
+    """Return the first side with the second's name for the questions of an own RAG system, which identify themselves.
+
+    A list of questions has the name of its file, or `data` if it was passed in Python.
+    """
+    names = [{one.data for one in side.scores if one.testbed == OWN_RAG} for side in (first, second)]
+    if [len(one) for one in names] != [1, 1]:
+        return first
+    data = names[1].pop()
+    renamed = {one: one._replace(data=data) if one.testbed == OWN_RAG else one for one in first.incomplete}
+    scores = {renamed[one]: found for one, found in first.scores.items()}
+    return replace(first, scores=scores, incomplete={renamed[one]: found for one, found in first.incomplete.items()})
+
+
 def compare(first: Side, second: Side, min_drop: float) -> list[Comparison]:
     """Compare two sides under every condition that they share.
 
@@ -287,9 +302,9 @@ def format_p(p: float) -> str:
 def name_condition(condition: ComparedCondition) -> str:
     """Return a name that no other condition has, e.g. `noise on en_refine, en, noise 0.8, k 5`."""
     data, testbed, lang, noise, correct = describe(condition)
-    name = f"{testbed} on {data}, {lang}, noise {noise}"
+    name = f"{testbed} on {data}, {lang}" + (f", noise {noise}" if condition.noise is not None else "")
     name += f", correct {correct}" if condition.correct else ""
-    return name + (f", k {condition.k}" if condition.k else "")
+    return name + (f", k {condition.k}" if condition.k and condition.testbed != OWN_RAG else "")
 
 
 @dataclass(frozen=True)

@@ -68,6 +68,7 @@ def compare(spec: CompareSpec) -> Result:
         str(side if isinstance(side, str) else run_folder(side, name)) for name, side in (("a", spec.a), ("b", spec.b))
     ]
     first, second = (comparison.open_side(name, spec.scorer) for name in names)
+    first = comparison.rename_questions(first, second)
     rows = comparison.compare(first, second, min_drop)
     gates = [] if margin is None else check_declines(rows, margin)
     if spec.junit is not None and margin is not None:
