@@ -323,7 +323,7 @@ def test_questions_without_evidence_are_listed_with_the_reason_and_the_rest_runs
     assert "occurs only in passages that share little with the question, e.g. in leave.md" in built.err
     assert len(Path("data/not-found.csv").read_text("utf-8").splitlines()) == 5
     assert "leave.md has no heading 'Parking'" in built.err
-    assert "lack the evidence in 4 of" in done.out or "in 4, the documents lack the evidence" in done.out
+    assert "No evidence was found in the documents in 4 of" in done.out or "in 4, no evidence was found" in done.out
     _write("qa.csv", more[:1], here)
     none = type_command("build", "qa", "qa.csv", "--docs", "docs", "-o", "none")
     assert (none.code, Path("none").exists()) == (1, False)

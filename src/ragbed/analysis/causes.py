@@ -125,6 +125,9 @@ def _resolve_unknown(trials: TrialColumns, columns: dict[str, Floats]) -> None:
 def describe_causes(summary: CauseSummary, lang: Lang = "en") -> str:
     """Return the sentence that says how good the answers are and why they are wrong."""
     words, space = read_words(lang), " " if lang == "en" else ""
+    failed = [words("causes.failed", failed=summary.failed, asked=summary.asked)] if summary.failed else []
+    if summary.failed == summary.asked:  # there is no answer, so a rate would say nothing about the system
+        return failed[0]
     joint = words("causes.joint") + space
     rates = [_describe_rate(arm, rate, words) for arm, rate in summary.rates.items()]
     text = words("causes.rates", rates=joint.join(rates))
@@ -140,8 +143,7 @@ def describe_causes(summary: CauseSummary, lang: Lang = "en") -> str:
             for cause, meaning in [*zip(summary.causes, meanings, strict=True)][1:_NAMED]
         ]
         texts.append(joint.join(named) + words("causes.end"))
-    if summary.failed:
-        texts.append(words("causes.failed", failed=summary.failed, asked=summary.asked))
+    texts += failed
     if unknown := next((cause.number for cause in summary.causes if cause.name == "unknown"), 0):
         texts.append(words("causes.unknown", count=unknown))
     return space.join(texts)
