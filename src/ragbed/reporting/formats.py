@@ -112,10 +112,11 @@ def tabulate_causes(summaries: Iterable[CauseSummary], names: Mapping[str, str],
         rows.append(place | counts | bounds | {"meaning": meaning})
         cells: dict[str, Cell] = {"model": names.get(summary.key.model, summary.key.model), "data": summary.key.data}
         cells |= {"wrong": f"{cause.number:,} / {summary.wrong:,}", "share": show_interval([*bounds.values()])}
-        shown.append({words("figures.errors.type"): cause.name} | {heads[name]: cell for name, cell in cells.items()})
+        shown.append({words("figures.errors.type"): cause.name})
+        shown[-1].update({heads[name]: cell for name, cell in cells.items()})
         arms = [arm for _, arm, _ in cause.trials]
         shown[-1] |= {arm: arms.count(arm) for arm in summary.rates} if len(summary.rates) > 1 else {}
-        shown[-1][words("method.definition")] = meaning
+        shown[-1][words("method.definition")] = meaning.removeprefix("的")  # in a Chinese sentence, it follows a number
     title, shown = compact(shown, (heads["model"], heads["data"]))
     return Table(rows, words("figures.errors.title", data="").rstrip("：: ") + title, shown)
 

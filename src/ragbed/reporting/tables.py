@@ -51,7 +51,7 @@ class TableColumn(NamedTuple):
     def tell(self, words: Locale) -> str:
         """Return the heading in the language of the texts; numbers are the same in every language."""
         if self.metric == "accuracy_by_part":
-            return words(f"figures.depth.part{self.heading}")
+            return f"{20 * int(self.heading) - 20}–{20 * int(self.heading)}%"
         # A number is the same in both languages, and a metric of a user's scorer has no other heading.
         if self.heading[:1].isdigit() or f"columns.{self.metric}" not in words.texts:
             return self.heading
@@ -157,10 +157,21 @@ class Report:
     def notes(self, words: Locale) -> list[str]:
         """Return notes on the whole report: causes of wrong answers, incomplete runs, cached and excluded responses."""
         notes = [f"{one.key.model}, {one.key.data}: {describe_causes(one, words.lang)}" for one in self.causes]
+        notes += self._tell_judged(words) if self.tables else [words("page.unjudged")] * bool(self.results)
         notes += [words(key, **values) for key, values in self.messages]
         if unscored := sum(cell.estimate.asked - cell.estimate.n for cell in self.cells if self._has_excluded(cell)):
             notes.append(words("page.unscored", count=f"{unscored:,}"))
         return notes
+
+    def _tell_judged(self, words: Locale) -> Iterator[str]:
+        """Yield a sentence on what each judge says about responses without gold answers, which have no other values."""
+        for row in self.tables[0].rows if [table.name for table in self.tables] == ["judged"] else ():
+            cells = zip(self.tables[0].columns, row.cells, strict=True)
+            known = [(column, cell) for column, cell in cells if cell is not None and cell.value is not None]
+            if known and (judge := dict(row.condition).get("judge")):
+                comma = "，" if words.lang == "zh" else ", "
+                rates = comma.join(f"{column.tell(words)} {show(cell)}" for column, cell in known)
+                yield words("page.judged", model=row.key.model, judge=judge, n=known[0][1].n, rates=rates)
 
     def _has_excluded(self, cell: Cell) -> bool:
         """Return whether a cell shows the accuracy under one condition and excludes responses that cannot be scored."""

@@ -137,7 +137,10 @@ def diagnose_run(folder: Path) -> Found:
                 found.diagnoses.append(diagnosis)
                 found.cases[case.case] = case
     if not tally.asked:
-        raise UsageError(f"{folder} has no trials with documents and gold answers, so there is nothing to diagnose.")
+        raise UsageError(
+            f"{folder} has no trials with documents and gold answers, so there is nothing to diagnose. "
+            "`ragbed judge` rates responses without gold answers."
+        )
     return found
 
 
