@@ -181,9 +181,9 @@ def rename_questions(first: Side, second: Side) -> Side:
     if [len(one) for one in names] != [1, 1]:
         return first
     data = names[1].pop()
-    renamed = {one: one._replace(data=data) if one.testbed == OWN_RAG else one for one in first.incomplete}
-    scores = {renamed[one]: found for one, found in first.scores.items()}
-    return replace(first, scores=scores, incomplete={renamed[one]: found for one, found in first.incomplete.items()})
+    new = {one: one._replace(data=data) if one.testbed == OWN_RAG else one for one in first.incomplete}
+    scores = {new[one]: found for one, found in first.scores.items()}
+    return replace(first, scores=scores, incomplete={new[one]: found for one, found in first.incomplete.items()})
 
 
 def compare(first: Side, second: Side, min_drop: float) -> list[Comparison]:

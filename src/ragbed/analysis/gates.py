@@ -213,14 +213,10 @@ def _table_cells(selector: CellSelector, cells: Iterable[Cell]) -> list[Cell]:
 def describe_cell(cell: Cell) -> str:
     """Describe how a cell differs from the metric's other cells, e.g. `gpt-4o on en_refine, en, noise 0.8, k 5`."""
     is_own = cell.table == OWN_RAG  # its system chooses the number of documents
+    hidden = {"correct": 0, "k": cell.place.get("k") if is_own else ONE_SUPPORTING}
     names = {"arm": "corpus" if is_own else "distractors"}
-    hidden = (("correct", 0), ("k", cell.place.get("k") if is_own else ONE_SUPPORTING))
-    shown = {names.get(name, name): value for name, value in cell.place.items() if (name, value) not in hidden}
-    place = "".join(
-        f", {name} {value:.3g}" if isinstance(value, float) else f", {name} {value}"
-        for name, value in shown.items()
-        if value is not None
-    )
+    shown = [(names.get(name, name), value) for name, value in cell.place.items() if value != hidden.get(name)]
+    place = "".join(f", {name} {f'{one:.3g}' if isinstance(one, float) else one}" for name, one in shown)
     return f"{cell.key.model} on {cell.key.data}, {cell.key.lang}{place}"
 
 

@@ -331,23 +331,20 @@ def _show_examples(found: Found, rows: Sequence[Mapping[str, Any]], most: int) -
     """Yield a text for each cause: up to `most` questions with the expected answer and the response."""
     is_several = len({(row["model"], row["data"]) for row in rows}) > 1
     for row in rows:
-        chosen: dict[str, tuple[Case, str | None]] = {}
-        for one in found.diagnoses:
-            case = found.cases[one.case]
-            is_here = (one.model, case.data, one.types) == (row["model"], row["data"], (row["cause"],))
-            if is_here and len(chosen) < most:
-                chosen.setdefault(case.item, (case, one.said))
         place = f" ({row['model']}, {row['data']})" if is_several else ""
-        lines = [f"{row['cause']}{place}: {row['meaning']}"]
-        for case, response in chosen.values():
-            answer = "; ".join(" / ".join(aliases) for aliases in case.answer)
-            lines += [
-                f"  question: {case.question}" + ("" if case.arm == CLEAN else f" ({case.arm})"),
-                f"  expected: {'a refusal' if case.expect == 'refuse' else answer}",
-                f"  response: {shorten(response or '', _LONGEST_RESPONSE) or '–'}",
-                "",
-            ]
-        yield "\n".join(lines)
+        texts, wanted = dict[str, str](), (row["model"], row["data"], (row["cause"],))
+        for one, case in ((one, found.cases[one.case]) for one in found.diagnoses):
+            if (one.model, case.data, one.types) == wanted and len(texts) < most:
+                question = case.question + ("" if case.arm == CLEAN else f" ({case.arm})")
+                expected = "a refusal" if case.expect == "refuse" else _show_answer(case)
+                response = shorten(one.said or "–", _LONGEST_RESPONSE)
+                text = f"  question: {question}\n  expected: {expected}\n  response: {response}\n"
+                texts.setdefault(case.item, text)
+        yield "\n".join([f"{row['cause']}{place}: {row['meaning']}", *texts.values()])
+
+
+def _show_answer(case: Case) -> str:
+    return "; ".join(" / ".join(aliases) for aliases in case.answer)
 
 
 def tabulate_rates(
@@ -422,11 +419,10 @@ def tabulate_corrected(rows: Sequence[dict[str, Any]], models: Mapping[str, str]
 
 def describe_diagnosis(diagnosis: Diagnosis, case: Case, model: str, kind: str) -> str:
     """Return an error with the evidence for one of its types."""
-    answer = "; ".join(" / ".join(aliases) for aliases in case.answer)
     lines = [
         f"{diagnosis.case} ({model}, repeat {diagnosis.repeat})",
         f"  question: {case.question}",
-        f"  answer:   {answer}",
+        f"  answer:   {_show_answer(case)}",
         f"  response: {diagnosis.said or '–'} (source: {diagnosis.source or 'no answer'})",
         f"  types:    {', '.join(diagnosis.types) or '–'}",
     ]

@@ -114,7 +114,7 @@ def tabulate_causes(summaries: Iterable[CauseSummary], names: Mapping[str, str],
         cells |= {"wrong": f"{cause.number:,} / {summary.wrong:,}", "share": show_interval([*bounds.values()])}
         shown.append({words("figures.errors.type"): cause.name})
         shown[-1].update({heads[name]: cell for name, cell in cells.items()})
-        arms = [arm for _, arm, _ in cause.trials]
+        arms = [arm for (_, arm, _), name in summary.cause_of.items() if name == cause.name]
         shown[-1] |= {arm: arms.count(arm) for arm in summary.rates} if len(summary.rates) > 1 else {}
         shown[-1][words("method.definition")] = meaning.removeprefix("的")  # in a Chinese sentence, it follows a number
     title, shown = compact(shown, (heads["model"], heads["data"]))

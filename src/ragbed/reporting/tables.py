@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple, TypeAlias
 
-from ragbed.analysis.causes import CauseSummary, describe_causes
+from ragbed.analysis.causes import CauseSummary, describe_run
 from ragbed.analysis.diagnosis.summary import ErrorTypes, RunDiagnosis, read_error_types
 from ragbed.analysis.locale import Locale, read_words
 from ragbed.analysis.metrics import METRICS
@@ -156,22 +156,12 @@ class Report:
 
     def notes(self, words: Locale) -> list[str]:
         """Return notes on the whole report: causes of wrong answers, incomplete runs, cached and excluded responses."""
-        notes = [f"{one.key.model}, {one.key.data}: {describe_causes(one, words.lang)}" for one in self.causes]
-        notes += self._tell_judged(words) if self.tables else [words("page.unjudged")] * bool(self.results)
+        notes = describe_run(self.causes, words.lang)
+        notes += [words("page.unjudged")] if self.results and not self.tables else []
         notes += [words(key, **values) for key, values in self.messages]
         if unscored := sum(cell.estimate.asked - cell.estimate.n for cell in self.cells if self._has_excluded(cell)):
             notes.append(words("page.unscored", count=f"{unscored:,}"))
         return notes
-
-    def _tell_judged(self, words: Locale) -> Iterator[str]:
-        """Yield a sentence on what each judge says about responses without gold answers, which have no other values."""
-        for row in self.tables[0].rows if [table.name for table in self.tables] == ["judged"] else ():
-            cells = zip(self.tables[0].columns, row.cells, strict=True)
-            known = [(column, cell) for column, cell in cells if cell is not None and cell.value is not None]
-            if known and (judge := dict(row.condition).get("judge")):
-                comma = "，" if words.lang == "zh" else ", "
-                rates = comma.join(f"{column.tell(words)} {show(cell)}" for column, cell in known)
-                yield words("page.judged", model=row.key.model, judge=judge, n=known[0][1].n, rates=rates)
 
     def _has_excluded(self, cell: Cell) -> bool:
         """Return whether a cell shows the accuracy under one condition and excludes responses that cannot be scored."""
@@ -247,7 +237,8 @@ def make_report(
     diagnoses = tuple(one._replace(label=names.get(one.label, one.label)) for one in diagnoses)
     named = [_renamed(cell, names) for cell in cells]
     shown = [cell for cell in named if cell.scorer == scorer and cell.scope == "all"]
-    tables = [_arrange(name, columns, _locate(name, shown)) for name, columns in _layout(shown).items()]
+    layout = _LAYOUT | {cell.table: _PLUGIN for cell in shown if cell.table not in (*METRICS, *_LAYOUT)}
+    tables = [_arrange(name, columns, _locate(name, shown)) for name, columns in layout.items()]
     if scorer == PAPER_SCORER:
         tables = [_beside_paper(table, published) for table in tables]
     tables.append(_tabulate_conditions("judged", _JUDGED, [cell for cell in named if cell.scorer.startswith(JUDGED)]))
@@ -324,11 +315,6 @@ _PLUGIN = _columns("accuracy refusal error_detection")
 _JUDGED = _columns(
     "refusal flag flag_then_correct correct sufficient supported code.rej_star code.ed_star code.ed_star_then_correct"
 )
-
-
-def _layout(cells: Sequence[Cell]) -> dict[str, tuple[TableColumn, ...]]:
-    """Return the columns of every table in order, including those of testbeds from plug-ins."""
-    return _LAYOUT | {cell.table: _PLUGIN for cell in cells if cell.table not in (*METRICS, *_LAYOUT)}
 
 
 def _arrange(name: str, columns: Iterable[TableColumn], cells: Iterable[_Located]) -> ReportTable:
@@ -478,13 +464,11 @@ def _tabulate_conditions(name: str, columns: Iterable[TableColumn], cells: Seque
         ((cell.key, cell.place.get("k"), _condition_of(cell, judges)), cell.estimate.metric, None, cell.estimate)
         for cell in cells
     ]
-    table = _arrange(name, columns, located)
-    return replace(table, rows=tuple(map(_with_undecided, table.rows)))
-
-
-def _with_undecided(row: TableRow) -> TableRow:
-    count = max(cell.unsure for cell in row.cells if cell is not None)
-    return replace(row, condition=(*row.condition, ("undecided", str(count)))) if count else row
+    table, rows = _arrange(name, columns, located), list[TableRow]()
+    for row in table.rows:
+        count = max(cell.unsure for cell in row.cells if cell is not None)
+        rows.append(replace(row, condition=(*row.condition, ("undecided", str(count)))) if count else row)
+    return replace(table, rows=tuple(rows))
 
 
 def _condition_of(cell: Cell, judges: Mapping[str, str]) -> _Condition:

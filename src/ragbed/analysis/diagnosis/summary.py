@@ -116,8 +116,7 @@ def diagnose_run(folder: Path) -> Found:
     """
     found = Found()
     tally = found.tally
-    summaries = read_causes(folder)
-    named = {(*one.key[:2], *trial): cause.name for one in summaries for cause in one.causes for trial in cause.trials}
+    causes = {one.key[:2]: one.cause_of for one in read_causes(folder)}
     with TrialTable(folder, current=True) as table:
         known = _read_known(table)
         tally.known = len(known)
@@ -128,8 +127,8 @@ def diagnose_run(folder: Path) -> Found:
                 tally.skipped += 1
                 continue
             tally.asked += 1
-            place = (stored.model, case.data, case.item, case.arm, stored.repeat)
-            cause = named.get(place) if case.testbed == OWN_RAG else None
+            named = causes.get((stored.model, case.data), {}) if case.testbed == OWN_RAG else {}
+            cause = named.get((case.item, case.arm, stored.repeat))
             diagnosis = diagnose_trial(stored, values, known.get(_key(stored)), cause)
             if diagnosis is None:
                 tally.right += 1

@@ -49,11 +49,13 @@ def write_html(report: Report, packed: Packed, opens_in: Lang | None = None) -> 
         packed: The packed cases.
         opens_in: Language to show first; by default, the browser's language.
     """
-    data = [
+    notes = [el("p", read_words(lang)("page.script"), lang=lang) for lang in ("en", "zh")]
+    more = [
+        el("div", notes, id="cases", class_="page screen-only browser", tabindex="-1"),  # the script replaces the notes
         raw("script", to_json(packed.index), type="application/json", id="index"),
         *(raw("script", block, type="text/plain", class_="block") for block in packed.blocks),
     ]
-    return page("page.title", partial(_body, report, packed), "report.js", opens_in, [_browser(), *data])
+    return page("page.title", partial(_body, report, packed), "report.js", opens_in, more)
 
 
 def page(
@@ -108,7 +110,7 @@ def _body(report: Report, packed: Packed, words: Locale) -> list[Child]:
     standings = make_standings(report.shown, report.scorer)
     is_several = len({row.entrant.model for row in standings}) > 1
     charts = make_figures(report.shown, report.scorer, words)
-    errors = _errors(report, packed, words)
+    notes, errors = [el("p", words(f"page.{name}")) for name in report.table_notes], _errors(report, packed, words)
     metrics = {column.metric for one in report.tables for column in one.columns}
     metrics |= {column.metric for row in standings for column in COLUMNS if column.name in row.cells}
     found = {name for one in report.diagnoses for name in one.diagnosis.types}
@@ -117,7 +119,7 @@ def _body(report: Report, packed: Packed, words: Locale) -> list[Child]:
         **({"errors": errors} if report.causes else {}),  # the most important section for an own RAG system
         "figures": _figures(charts, words) if charts else None,
         "leaderboard": _leaderboard([(row, None) for row in standings], words) if is_several else None,
-        "tables": _tables(report, words) if report.tables else None,
+        "tables": el("div", notes, [_cards(one.as_table(words)) for one in report.tables]) if report.tables else None,
         "errors": errors,
         "method": _method(metrics, found, words),
     }
@@ -180,12 +182,6 @@ def _cases_note(packed: Packed, words: Locale) -> Node:
     shown = len(packed.index["questions"])
     note = _rich(words("page.some", shown=shown, all=packed.asked)) if shown < packed.asked else None
     return el("div", el("p", note, class_="quiet") if note else None, el("p", words("page.print"), class_="print-only"))
-
-
-def _browser() -> Node:
-    """Return the case browser's placeholder, whose text is shown until the script replaces it."""
-    notes = [el("p", read_words(lang)("page.script"), lang=lang) for lang in ("en", "zh")]
-    return el("div", notes, id="cases", class_="page screen-only browser", tabindex="-1")
 
 
 def _section(words: Locale, name: str, *children: Child | Iterable[Child] | None) -> Node:
@@ -279,12 +275,6 @@ def _figure(chart: Chart, words: Locale) -> Node:
     numbers = el("details", el("summary", words("page.numbers")), table)
     caption = el("figcaption", el("p", chart.description, class_="small quiet"), numbers)
     return el("figure", el("div", chart.drawing, class_="scroll"), caption)
-
-
-def _tables(report: Report, words: Locale) -> Node:
-    """Return the tables in a report."""
-    notes = [el("p", words(f"page.{name}")) for name in report.table_notes]
-    return el("div", notes, [_cards(one.as_table(words)) for one in report.tables])
 
 
 def _monitored(report: Report, words: Locale) -> Node:

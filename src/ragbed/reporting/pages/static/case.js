@@ -184,19 +184,15 @@ function drawTypes(trial) {
 function turnsOn(one) {
   const told = [
     one.cue ? `“${one.cue}”` : null,
-    isNumber(one.part) ? say("part {0}", one.part + 1) : null,
+    Number.isInteger(one.part) ? say("part {0}", one.part + 1) : null,
   ].filter(Boolean);
   return told.length ? el("span", { class: "quiet" }, told.join(" · ")) : null;
-}
-
-function isNumber(value) {
-  return typeof value === "number";
 }
 
 /** Return the spans of a document on which the diagnosis is based. */
 function cues(trial, place) {
   return (trial?.evidence ?? [])
-    .filter((one) => one.document === place && isNumber(one.start) && isNumber(one.end))
+    .filter((one) => one.document === place && Number.isInteger(one.start) && Number.isInteger(one.end))
     .map((one) => ({ start: one.start, end: one.end, kind: "cue", title: typeName(one.type) }));
 }
 
