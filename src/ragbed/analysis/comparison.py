@@ -147,6 +147,8 @@ def open_sides(folder: Path, scorer: str) -> dict[str, Side]:
             (data, item): ComparedQuestion(item, question, msgspec.json.decode(answer, type=Answer), event)
             for _, data, item, event, question, answer in table.rows("items")
         }
+    # The questions of an own RAG system identify themselves; the name of their file may differ between the sides.
+    is_one = len({group.key.data for group in groups for testbed, _ in group.kinds if testbed == OWN_RAG}) == 1
     sides: dict[str, Side] = {}
     for group in groups:
         name, remedy = names[group.key.model], group.key.profile.partition(MARK)[2]
@@ -154,7 +156,8 @@ def open_sides(folder: Path, scorer: str) -> dict[str, Side]:
             if not trials.asked.any():
                 continue
             side = sides.setdefault(name, Side(folder, name, {}, {}, monitored))
-            condition = ComparedCondition(at.data, at.lang, at.testbed, at.noise, at.correct, at.k, at.arm, remedy)
+            data = "questions" if is_one and at.testbed == OWN_RAG else at.data
+            condition = ComparedCondition(data, at.lang, at.testbed, at.noise, at.correct, at.k, at.arm, remedy)
             means = trials.per_item(trials.asked, trials.right(scorer)).tolist()
             counts = np.bincount(trials.item, weights=trials.asked & (trials.outcome != "ok")).tolist()
             for item in np.unique(trials.item[trials.asked]).tolist():
@@ -170,20 +173,6 @@ def open_sides(folder: Path, scorer: str) -> dict[str, Side]:
             "Return True or False, or a dictionary with the key 'correct'."
         )
     return sides
-
-
-def rename_questions(first: Side, second: Side) -> Side:
-    """Return the first side with the second's name for the questions of an own RAG system, which identify themselves.
-
-    A list of questions has the name of its file, or `data` if it was passed in Python.
-    """
-    names = [{one.data for one in side.scores if one.testbed == OWN_RAG} for side in (first, second)]
-    if [len(one) for one in names] != [1, 1]:
-        return first
-    data = names[1].pop()
-    new = {one: one._replace(data=data) if one.testbed == OWN_RAG else one for one in first.incomplete}
-    scores = {new[one]: found for one, found in first.scores.items()}
-    return replace(first, scores=scores, incomplete={new[one]: found for one, found in first.incomplete.items()})
 
 
 def compare(first: Side, second: Side, min_drop: float) -> list[Comparison]:

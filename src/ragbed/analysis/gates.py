@@ -214,9 +214,12 @@ def describe_cell(cell: Cell) -> str:
     """Describe how a cell differs from the metric's other cells, e.g. `gpt-4o on en_refine, en, noise 0.8, k 5`."""
     is_own = cell.table == OWN_RAG  # its system chooses the number of documents
     hidden = {"correct": 0, "k": cell.place.get("k") if is_own else ONE_SUPPORTING}
-    names = {"arm": "corpus" if is_own else "distractors"}
-    shown = [(names.get(name, name), value) for name, value in cell.place.items() if value != hidden.get(name)]
-    place = "".join(f", {name} {f'{one:.3g}' if isinstance(one, float) else one}" for name, one in shown)
+    place = "".join(
+        f", {name if name != 'arm' else 'corpus' if is_own else 'distractors'} "
+        + (f"{value:.3g}" if isinstance(value, float) else str(value))
+        for name, value in cell.place.items()
+        if value != hidden.get(name)
+    )
     return f"{cell.key.model} on {cell.key.data}, {cell.key.lang}{place}"
 
 

@@ -68,7 +68,6 @@ def compare(spec: CompareSpec) -> Result:
         str(side if isinstance(side, str) else run_folder(side, name)) for name, side in (("a", spec.a), ("b", spec.b))
     ]
     first, second = (comparison.open_side(name, spec.scorer) for name in names)
-    first = comparison.rename_questions(first, second)
     rows = comparison.compare(first, second, min_drop)
     gates = [] if margin is None else check_declines(rows, margin)
     if spec.junit is not None and margin is not None:
@@ -338,8 +337,7 @@ def _show_examples(found: Found, rows: Sequence[Mapping[str, Any]], most: int) -
                 question = case.question + ("" if case.arm == CLEAN else f" ({case.arm})")
                 expected = "a refusal" if case.expect == "refuse" else _show_answer(case)
                 response = shorten(one.said or "–", _LONGEST_RESPONSE)
-                text = f"  question: {question}\n  expected: {expected}\n  response: {response}\n"
-                texts.setdefault(case.item, text)
+                texts.setdefault(case.item, f"  question: {question}\n  expected: {expected}\n  response: {response}\n")
         yield "\n".join([f"{row['cause']}{place}: {row['meaning']}", *texts.values()])
 
 

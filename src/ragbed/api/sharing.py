@@ -192,9 +192,10 @@ def _import_traces(spec: ImportSpec, paths: Sequence[Path], folder: Path) -> Res
     _refuse(spec, ("data", *fields_of(LayoutOptions)), "traces contain their own questions and documents")
     source = open_traces(paths, spec.model or "production", None if spec.from_ == "traces" else spec.from_)
     settings = {"imported": spec.from_, "repeats": "1", "testbeds": TESTBED, "max_tokens": "unknown"}
-    again = f"ragbed judge {quoted(folder)} -m MODEL --criteria supported,sufficient,refusal"
-    advice = f"Next: {again}, or ragbed view {quoted(folder)}"
-    return _describe_import(asdict(import_answers([source], settings, folder)), folder, advice)
+    judge = f"ragbed judge {quoted(folder)} -m MODEL --criteria supported,sufficient,refusal"
+    return _describe_import(
+        asdict(import_answers([source], settings, folder)), folder, f"Next: {judge}, or ragbed view {quoted(folder)}"
+    )
 
 
 def _describe_import(counts: dict[str, Any], folder: Path, *advice: str) -> Result:

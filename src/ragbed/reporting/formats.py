@@ -5,6 +5,7 @@ To add a format, write a function that converts a `Report` to text, and register
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
@@ -104,20 +105,19 @@ def tabulate_causes(summaries: Iterable[CauseSummary], names: Mapping[str, str],
     """Return the number of each cause of wrong answers, also by variant of the corpus, and its share."""
     rows: list[dict[str, object]] = []
     shown: list[dict[str, Cell]] = []
-    heads = {name: words(f"error_table.{name}") for name in ("model", "data", "wrong", "share")}
-    for summary, cause in ((one, cause) for one in summaries for cause in one.causes):
-        place, meaning = {"model": summary.key.model, "data": summary.key.data}, words(f"causes.meaning.{cause.name}")
+    model, data, wrong, share = (words(f"error_table.{name}") for name in ("model", "data", "wrong", "share"))
+    for of, cause in ((one, cause) for one in summaries for cause in one.causes):
+        meaning, arms = words(f"causes.meaning.{cause.name}"), list(of.rates) if len(of.rates) > 1 else []
         bounds = {"share": cause.share.value, "low": cause.share.low, "high": cause.share.high}
-        counts = {"cause": cause.name, "errors": cause.number, "wrong": summary.wrong}
-        rows.append(place | counts | bounds | {"meaning": meaning})
-        cells: dict[str, Cell] = {"model": names.get(summary.key.model, summary.key.model), "data": summary.key.data}
-        cells |= {"wrong": f"{cause.number:,} / {summary.wrong:,}", "share": show_interval([*bounds.values()])}
-        shown.append({words("figures.errors.type"): cause.name})
-        shown[-1].update({heads[name]: cell for name, cell in cells.items()})
-        arms = [arm for (_, arm, _), name in summary.cause_of.items() if name == cause.name]
-        shown[-1] |= {arm: arms.count(arm) for arm in summary.rates} if len(summary.rates) > 1 else {}
-        shown[-1][words("method.definition")] = meaning.removeprefix("的")  # in a Chinese sentence, it follows a number
-    title, shown = compact(shown, (heads["model"], heads["data"]))
+        counts = {"cause": cause.name, "errors": cause.number, "wrong": of.wrong}
+        rows.append({"model": of.key.model, "data": of.key.data} | counts | bounds | {"meaning": meaning})
+        found = Counter(arm for (_, arm, _), name in of.cause_of.items() if name == cause.name)
+        cells: dict[str, Cell] = {model: names.get(of.key.model, of.key.model), data: of.key.data}
+        cells |= {words("figures.errors.type"): cause.name, wrong: f"{cause.number:,} / {of.wrong:,}"}
+        cells |= {share: show_interval([*bounds.values()])} | {arm: found[arm] for arm in arms}
+        # In a Chinese sentence, the meaning follows a number.
+        shown.append(cells | {words("method.definition"): meaning.removeprefix("的")})
+    title, shown = compact(shown, (model, data))
     return Table(rows, words("figures.errors.title", data="").rstrip("：: ") + title, shown)
 
 

@@ -116,7 +116,7 @@ def diagnose_run(folder: Path) -> Found:
     """
     found = Found()
     tally = found.tally
-    causes = {one.key[:2]: one.cause_of for one in read_causes(folder)}
+    causes = {(*one.key[:2], *trial): cause for one in read_causes(folder) for trial, cause in one.cause_of.items()}
     with TrialTable(folder, current=True) as table:
         known = _read_known(table)
         tally.known = len(known)
@@ -127,8 +127,8 @@ def diagnose_run(folder: Path) -> Found:
                 tally.skipped += 1
                 continue
             tally.asked += 1
-            named = causes.get((stored.model, case.data), {}) if case.testbed == OWN_RAG else {}
-            cause = named.get((case.item, case.arm, stored.repeat))
+            place = (stored.model, case.data, case.item, case.arm, stored.repeat)
+            cause = causes.get(place) if case.testbed == OWN_RAG else None
             diagnosis = diagnose_trial(stored, values, known.get(_key(stored)), cause)
             if diagnosis is None:
                 tally.right += 1

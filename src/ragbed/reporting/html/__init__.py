@@ -241,7 +241,8 @@ def _causes(report: Report, packed: Packed, words: Locale) -> Node:
             names = (index["models"][model], index["data"][index["questions"][question][0]])
             if len(found) < _EXAMPLES and any((*names, index["types"][one]) == wanted for one in types):
                 found.setdefault(question, at)
-        links = [el("div", el("a", _cut(index["questions"][one][3]), href=f"#case-{at}")) for one, at in found.items()]
+        texts = {at: index["questions"][question][3][:_LONGEST_QUESTION] for question, at in found.items()}
+        links = [el("div", el("a", text, href=f"#case-{at}")) for at, text in texts.items()]
         rows.append([*cells, el("div", links, class_="screen-only small")])
     return table_node([*table.headings, words("page.cases")], rows, table.title, class_="cards", is_captioned=True)
 
@@ -258,11 +259,11 @@ def _find_examples(packed: Packed, findings: Sequence[Finding]) -> list[tuple[in
             is_here = index["models"][model] == one.model and index["testbeds"][testbed] == one.testbed
             if is_here and index["verdicts"][verdict] in one.verdicts and len(chosen) < _EXAMPLES:
                 chosen.setdefault(question, at)
-    return [(at, _cut(index["questions"][question][3])) for question, at in chosen.items()]
-
-
-def _cut(question: str) -> str:
-    return question if len(question) <= _LONGEST_QUESTION else f"{question[:_LONGEST_QUESTION]}…"
+    texts = {question: index["questions"][question][3] for question in chosen}
+    return [
+        (at, text if len(text := texts[question]) <= _LONGEST_QUESTION else f"{text[:_LONGEST_QUESTION]}…")
+        for question, at in chosen.items()
+    ]
 
 
 def _figures(charts: Sequence[Chart], words: Locale) -> Node:
