@@ -110,10 +110,11 @@ def _body(report: Report, packed: Packed, words: Locale) -> list[Child]:
     standings = make_standings(report.shown, report.scorer)
     is_several = len({row.entrant.model for row in standings}) > 1
     charts = make_figures(report.shown, report.scorer, words)
-    notes, errors = [el("p", words(f"page.{name}")) for name in report.table_notes], _errors(report, packed, words)
+    errors = _errors(report, packed, words)
     metrics = {column.metric for one in report.tables for column in one.columns}
     metrics |= {column.metric for row in standings for column in COLUMNS if column.name in row.cells}
     found = {name for one in report.diagnoses for name in one.diagnosis.types}
+    notes = [el("p", words(f"page.{name}")) for name in report.table_notes]
     parts = {
         "summary": _summary(summarise(report.shown, report.scorer, words), packed, words),
         **({"errors": errors} if report.causes else {}),  # the most important section for an own RAG system
