@@ -84,11 +84,7 @@ def test_an_answer_is_verified_or_has_one_word_for_why_not(
 
 @pytest.mark.parametrize(
     ("verdict", "name", "outcome"),
-    [
-        ("VERDICT: yes", "the Cup of Velden", "other-answer"),
-        ("VERDICT: no", "the Cup of Velden", ""),
-        ("VERDICT: yes", "Norrland", ""),  # no passage is about the question's subject
-    ],
+    [("yes", "Velden", "other-answer"), ("no", "Velden", ""), ("yes", "Norrland", "")],  # no passage is about Norrland
 )
 def test_another_answer_in_another_passage_counts_if_the_passage_states_it(
     tmp_path: Path, verdict: str, name: str, outcome: str

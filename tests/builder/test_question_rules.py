@@ -15,12 +15,7 @@ EN = article(
     "The office manager, Ada Lund, assigns desks to new staff on Monday.",
     "Annual leave at Norrland Instruments",
 )
-ZH = article(
-    "z",
-    "北辰仪器的员工每年有27天年假，学徒30天。行政主管沈知远负责分配工位。",
-    "北辰仪器年休假规定",
-    "zh",
-)
+ZH = article("z", "北辰仪器的员工每年有27天年假，学徒30天。行政主管沈知远负责分配工位。", "年休假规定", "zh")
 LEAVE = {
     "sentence": "Staff at Norrland Instruments have 27 days of leave.",
     "answer": "27 days",
@@ -79,14 +74,7 @@ def test_an_english_question_passes_or_has_one_reason(changes: dict[str, str], r
         ({}, ""),
         ({"question": "该公司的员工每年有多少天年假？"}, "vague"),
         ({"question": "北辰仪器是否有27天年假？"}, "yes-no"),
-        (
-            {
-                "sentence": "北辰仪器的学徒每年有30天年假。",  # the clause, with the words that it leaves out
-                "answer": "30天",
-                "question": "北辰仪器的学徒每年有多少天年假？",
-            },
-            "",
-        ),
+        ({"sentence": "学徒每年有30天年假。", "answer": "30天", "question": "北辰仪器的学徒有多少天年假？"}, ""),
         ({"question": "北辰仪器的27天年假给谁？"}, "in-question"),
         ({"sentence": "行政主管沈知远负责分配工位。"}, "not-in-sentence"),
     ],

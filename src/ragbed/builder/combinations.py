@@ -144,8 +144,12 @@ def _join(build: Build, pairs: Sequence[tuple[Draft, Draft]]) -> Iterator[Combin
             yield reject(STEP, name, *problem)
             continue
         parts = tuple(draft.id for draft in pair)
-        digest = hashlib.sha256("\0".join(parts).encode()).hexdigest()[:12]
-        yield Combination(id=digest, question=question, lang=pair[0].lang, parts=parts)
+        yield Combination(
+            id=hashlib.sha256("\0".join(parts).encode()).hexdigest()[:12],
+            question=question,
+            lang=pair[0].lang,
+            parts=parts,
+        )
 
 
 def _check_question(question: str, pair: tuple[Draft, Draft]) -> Problem | None:

@@ -121,8 +121,8 @@ def make_answers(build: Build) -> Iterator[Pool | Reject]:
             if names_subject(passage.text, names[draft.id], draft.lang)
         ][:_SHOWN]
         if rivals:
-            reading = reader_case(draft, "\n\n".join(passage.text for passage in rivals))
-            complete.append(_Complete(draft, passages, rivals, reading))
+            documents = "\n\n".join(passage.text for passage in rivals)
+            complete.append(_Complete(draft, passages, rivals, reader_case(draft, documents)))
         else:
             yield Pool(question=draft.id, passages=passages)
     responses = ask_checker(build, "reader", unique_cases(one.case for one in complete))

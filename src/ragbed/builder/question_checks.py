@@ -77,9 +77,11 @@ def says_yes(reply: str) -> bool:
 def _make_cases(draft: Draft, text: str) -> dict[str, Case]:
     """Return the three calls about a question."""
     passage = f"{draft.context}\n\n{text[slice(*draft.section)].strip()}".strip()
-    clear = make_case("clear", draft.lang, write_prompt(draft.lang, "clear", {"QUERY": draft.question}))
-    states = states_case(draft, passage, spell(draft.answer))
-    return {"clear": clear, "reader": reader_case(draft, passage), "states": states}
+    return {
+        "clear": make_case("clear", draft.lang, write_prompt(draft.lang, "clear", {"QUERY": draft.question})),
+        "reader": reader_case(draft, passage),
+        "states": states_case(draft, passage, spell(draft.answer)),
+    }
 
 
 def find_failure(completion: Completion) -> Problem | None:
