@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
@@ -13,13 +13,13 @@ from msgspec import structs
 from ragbed.api.data_objects import read_data
 from ragbed.api.job_specs import ExportSpec, ImportSpec, MergeSpec
 from ragbed.api.layout import read_layout
-from ragbed.api.progress import Progress, open_progress
+from ragbed.api.progress import open_progress
 from ragbed.api.results import Run, only_path, run_folders, several
 from ragbed.api.spec import LayoutOptions
 from ragbed.api.specification import check_path, fields_of, takes
 from ragbed.errors import NoSuchFile, UnknownName, UsageError, option, refuse_unused
 from ragbed.reporting.table import Result, Table, compact
-from ragbed.text import counted
+from ragbed.text import counted, quoted
 
 if TYPE_CHECKING:
     from ragbed.data import Dataset
@@ -57,14 +57,14 @@ def export(spec: ExportSpec) -> Result:
     with open_progress(spec.progress) as shown:
         datasets = read_data(sources, spec.data_lang, spec.docs, shown.message)
         if spec.out is None and to == "jsonl":
-            return _count(count_cases(_read_cases(datasets, spec, shown)))
+            return _count(count_cases(choose_cases(datasets, spec, shown.message)))
         place = _need_place(spec)
         if is_item_format(to):
             given = [name for name in _given(spec, fields_of(LayoutOptions)) if name != "docs"]
             return _describe(spec, export_items(datasets, to, place, given))
         if to == "corpora":
             spec = replace(spec, corpus=spec.corpus or "clean,withheld", testbeds="own-rag")
-        return _describe(spec, export_cases(_read_cases(datasets, spec, shown), to, place))
+        return _describe(spec, export_cases(choose_cases(datasets, spec, shown.message), to, place))
 
 
 def _given(spec: LayoutOptions, names: Iterable[str]) -> list[str]:
@@ -141,7 +141,10 @@ def _describe(spec: ExportSpec, written: Written) -> Result:
     return Result([], [*lines, *written.notes], values, 3 if failed and written.leaves_out else 0)
 
 
-def _read_cases(datasets: Sequence[Dataset], spec: LayoutOptions, shown: Progress) -> Layout:
+def choose_cases(
+    datasets: Sequence[Dataset], spec: LayoutOptions, tell: Callable[[str], None] = lambda _: None
+) -> Layout:
+    """Return the datasets, testbeds and settings that the options select."""
     from ragbed.interop.exports.frozen import Layout
     from ragbed.testbeds import DEFAULT_TESTBEDS, TESTBEDS
     from ragbed.testbeds.selection import choose_testbeds
@@ -150,8 +153,8 @@ def _read_cases(datasets: Sequence[Dataset], spec: LayoutOptions, shown: Progres
     testbeds = choose_testbeds(names, settings)
     for name in DEFAULT_TESTBEDS if names is None else ():
         if TESTBEDS[name] not in testbeds:
-            shown.message(f"Skipped {name}, which has no cases for these noise ratios and distractor conditions.")
-    return Layout(datasets, testbeds, settings, named=names is not None, tell=shown.message)
+            tell(f"Skipped {name}, which has no cases for these noise ratios and distractor conditions.")
+    return Layout(datasets, testbeds, settings, named=names is not None, tell=tell)
 
 
 @takes(ImportSpec)
@@ -192,10 +195,13 @@ def _import_traces(spec: ImportSpec, paths: Sequence[Path], folder: Path) -> Res
     _refuse(spec, ("data", *fields_of(LayoutOptions)), "traces contain their own questions and documents")
     source = open_traces(paths, spec.model or "production", None if spec.from_ == "traces" else spec.from_)
     settings = {"imported": spec.from_, "repeats": "1", "testbeds": TESTBED, "max_tokens": "unknown"}
-    return _describe_import(asdict(import_answers([source], settings, folder)), folder)
+    judge = f"ragbed judge {quoted(folder)} -m MODEL --criteria supported,sufficient,refusal"
+    return _describe_import(
+        asdict(import_answers([source], settings, folder)), folder, f"Next: {judge}, or ragbed view {quoted(folder)}"
+    )
 
 
-def _describe_import(counts: dict[str, Any], folder: Path) -> Result:
+def _describe_import(counts: dict[str, Any], folder: Path, *advice: str) -> Result:
     """Return the counts of an import, and its problems."""
     problems = counts["problems"]
     lines = [f"No matching case: {problem}" for problem in problems[:_PROBLEMS]]
@@ -214,7 +220,7 @@ def _describe_import(counts: dict[str, Any], folder: Path) -> Result:
     same = counts["labels"] - counts["other_labels"]
     lines += [text.format(counts[name], same) for name, text in sentences.items() if counts[name]]
     is_incomplete = problems or counts["missing"] or counts["failed"] or counts["truncated"]
-    return Result([], lines, counts | {"output": str(folder)}, 3 if is_incomplete else 0)
+    return Result([], [*lines, *advice], counts | {"output": str(folder)}, 3 if is_incomplete else 0)
 
 
 def _import_archive(spec: ImportSpec, paths: Sequence[Path], folder: Path) -> Result:

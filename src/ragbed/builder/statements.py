@@ -72,6 +72,8 @@ _RANDOM = 0.1
 # passages that only mention the answer are below this minimum, as are 2 to 3% of the supporting passages in synthetic
 # news.
 _STATED: dict[Lang, float] = {"en": 0.5, "zh": 0.4}
+# Minimum share of a name's words that a text about its subject contains, e.g. of "the Lund & Ferri canteen".
+_NAME_SHARE = 0.5
 # Search engines put a page's date before its snippet. That date says nothing about the event.
 _DATELINE = re.compile(
     r"\s*(?:[A-Z][a-z]{2,8}\.? \d{1,2}, [12]\d{3}|[12]\d{3}(?:年\d{1,2}月\d{1,2}日|-\d{1,2}-\d{1,2}))"
@@ -95,7 +97,8 @@ def find_anchors(question: str, lang: Lang) -> frozenset[str]:
     if lang == "en":
         return frozenset(_stem(word) for word in _LATIN.findall(_STOP_EN.sub(" ", folded)))
     runs = [run for part in _STOP_ZH.split(folded) for run in _RUN.findall(part)]
-    return frozenset(term for run in runs for term in _bigrams(run))
+    whole = frozenset(run for run in runs if run.isascii() or len(run) == 1)
+    return whole | {run[at : at + 2] for run in runs if run not in whole for at in range(len(run) - 1)}
 
 
 def find_years(text: str) -> frozenset[str]:
@@ -113,13 +116,14 @@ def share_of(anchors: frozenset[str], text: str, lang: Lang) -> float:
     return len(shared_anchors(anchors, text, lang)) / len(anchors) if anchors else 1.0
 
 
+def names_subject(text: str, name: str, lang: Lang) -> bool:
+    """Check that a text contains most words of a name, perhaps in another order or without general words."""
+    return share_of(find_anchors(name, lang), fold(text, lang), lang) >= _NAME_SHARE
+
+
 @lru_cache(maxsize=_CACHED)
 def _stems(text: str) -> frozenset[str]:
     return frozenset(map(_stem, _LATIN.findall(text)))
-
-
-def _bigrams(run: str) -> list[str]:
-    return [run] if run.isascii() or len(run) == 1 else [run[at : at + 2] for at in range(len(run) - 1)]
 
 
 def _stem(word: str) -> str:

@@ -48,8 +48,8 @@ from ragbed.testbeds.settings import CLEAN, DEFAULT_DOCS, Settings, parse_ratio,
 from ragbed.text import mentions_answer, split_sentences, to_terms
 
 NAME = "own-rag"
-WITHHELD, NOISY, FALSE, INJECTED = "withheld", "noisy", "false", "injected"
-_KINDS = (CLEAN, WITHHELD, NOISY, FALSE, INJECTED)
+NOISY, FALSE, WITHHELD, INJECTED = "noisy", "false", "withheld", "injected"
+VARIANTS = (CLEAN, NOISY, FALSE, WITHHELD, INJECTED)
 _FOLDS = 5  # number of folders for `withheld`; a folder lacks about a fifth of the evidence
 _OVERLAP = 0.6  # minimum share of the words of the evidence's sentence in a text that contains the sentence
 _MAX_COPIES = 9  # maximum number of edited copies per document
@@ -87,8 +87,8 @@ def parse_corpus(text: str) -> CorpusCondition:
         UsageError: The name is unknown, or the share is 0 or not a ratio.
     """
     kind, equals, share = text.partition("=")
-    if kind not in _KINDS or (equals and kind != FALSE):
-        raise UnknownName("corpus", text, (*_KINDS, "false=SHARE"))
+    if kind not in VARIANTS or (equals and kind != FALSE):
+        raise UnknownName("corpus", text, (*VARIANTS, "false=SHARE"))
     if not equals:
         return CorpusCondition(kind)
     ratio = parse_ratio(share, "corpus")

@@ -11,6 +11,7 @@ from typing import Literal, NamedTuple, TypeAlias
 
 import msgspec
 
+from ragbed.analysis.causes import read_causes
 from ragbed.analysis.diagnosis.records import FILE, FOLDER, NAMES, Diagnosis, Source
 from ragbed.analysis.diagnosis.rules import find_evidence
 from ragbed.analysis.diagnosis.texts import parse_text
@@ -22,6 +23,7 @@ from ragbed.errors import MALFORMED_JSON, DataError, UsageError
 from ragbed.io.jsonl import read_lines, write_whole
 from ragbed.io.locations import check_regular, place_inside
 from ragbed.runs.database import NAME
+from ragbed.runs.engines.local import LocalEngine
 from ragbed.runs.store import StoredResult
 from ragbed.schema import Case
 from ragbed.scoring.value import Value
@@ -29,7 +31,10 @@ from ragbed.testbeds import WITHOUT_DOCUMENTS, right_score
 from ragbed.testbeds.cases import CaseName, parse_case
 from ragbed.testbeds.closed_book import CLOSED_BOOK
 from ragbed.testbeds.injection import INJECTION
+from ragbed.testbeds.own_rag import NAME as OWN_RAG
 from ragbed.testbeds.prompts.strategies import MARK
+
+_BATCH = 200  # number of wrong trials that are diagnosed in one job
 
 
 @dataclass
@@ -50,7 +55,10 @@ class DiagnosisCounts:
 
 
 def diagnose_trial(
-    stored: StoredResult, values: Mapping[str, Value] | None, closed_book: KnownAnswer | None = None
+    stored: StoredResult,
+    values: Mapping[str, Value] | None,
+    closed_book: KnownAnswer | None = None,
+    cause: str | None = None,
 ) -> Diagnosis | None:
     """Return the diagnosis of a trial, or None if it is right under the robust scorer and follows no instruction.
 
@@ -58,27 +66,35 @@ def diagnose_trial(
         stored: The trial.
         values: Its scores, or None if there is no response.
         closed_book: The closed-book response to the same item, if there is one.
+        cause: The cause of the wrong answer of an own RAG system, which replaces the error types.
     """
-    values = values if stored.completion.outcome == "ok" else None
-    right = right_score(stored.case.testbed, stored.case.arm, stored.case.expect)
-    if values is not None and values.get(right) is True and not values.get("attacked"):
+    if _is_right(stored, values):
         return None
-    trial = WrongTrial(stored, values, closed_book)
-    evidence = tuple(find_evidence(trial))
-    followed = [piece.document for piece in evidence if piece.type == "E13"]
-    source, document, said = _attribute_followed(stored.case, followed[0]) if followed else _attribute(trial)
+    trial = WrongTrial(stored, values if stored.completion.outcome == "ok" else None, closed_book)
+    evidence = tuple(find_evidence(trial)) if cause is None else ()
+    source, document, said = _attribute(trial) if cause is None else (None, None, stored.completion.reply)
+    for piece in evidence:
+        if piece.type == "E13":
+            source, document, said = _attribute_followed(stored.case, piece.document)
     return Diagnosis(
         case=stored.case.case,
         model=stored.model,
         repeat=stored.repeat,
         lang=stored.case.lang,
         event=stored.case.event,
-        types=tuple(name for name in NAMES if any(piece.type == name for piece in evidence)),
+        types=(cause,) if cause else tuple(name for name in NAMES if any(piece.type == name for piece in evidence)),
         evidence=evidence,
         source=source,
         said=said,
         document=document if stored.case.documents else None,  # retrieved passages have no position in the case
     )
+
+
+def _is_right(stored: StoredResult, values: Mapping[str, Value] | None) -> bool:
+    wanted = right_score(stored.case.testbed, stored.case.arm, stored.case.expect)
+    if stored.completion.outcome != "ok" or values is None or values.get(wanted) is not True:
+        return False
+    return not values.get("attacked") or stored.case.testbed == OWN_RAG  # only wrong answers of a system have a cause
 
 
 def _attribute(trial: WrongTrial) -> tuple[Source | None, int | None, str | None]:
@@ -117,37 +133,63 @@ def diagnose_run(folder: Path) -> Found:
     Raises:
         UsageError: The run belongs to a judge or has no trials with documents.
     """
-    found = Found()
-    tally = found.tally
-    with TrialTable(folder, current=True) as table:
-        known = _read_known(table)
-        tally.known = len(known)
-        for stored, values in table.scored():
-            case = stored.case
-            has_documents = case.documents or case.testbed in WITHOUT_DOCUMENTS
-            has_strategy = MARK in case.profile and case.testbed != INJECTION.name
-            if has_strategy or not case.answer or not has_documents:
-                tally.skipped += 1
-                continue
-            tally.asked += 1
-            diagnosis = diagnose_trial(stored, values, known.get(_key(stored)))
-            if diagnosis is None:
-                tally.right += 1
-            else:
-                found.diagnoses.append(diagnosis)
-                found.cases[case.case] = case
-    if not tally.asked:
-        raise UsageError(f"{folder} has no trials with documents and gold answers, so there is nothing to diagnose.")
+    found, engine = Found(), LocalEngine()
+    causes = {(*one.key[:2], *trial): cause for one in read_causes(folder) for trial, cause in one.cause_of.items()}
+    try:
+        with TrialTable(folder, current=True) as table:
+            for batch in engine.spread(_diagnose_batch, _read_wrong(table, found, causes)):
+                found.diagnoses.extend(batch)
+    finally:
+        engine.close()
+    if not found.tally.asked:
+        raise UsageError(
+            f"{folder} has no trials with documents and gold answers, so there is nothing to diagnose. "
+            "`ragbed judge` rates responses without gold answers."
+        )
     return found
 
 
-def _read_known(table: TrialTable) -> dict[tuple[object, ...], KnownAnswer]:
-    known: dict[tuple[object, ...], KnownAnswer] = {}
+_WrongResult: TypeAlias = tuple[StoredResult, Mapping[str, Value] | None, KnownAnswer | None, str | None]
+
+
+def _diagnose_batch(batch: Sequence[_WrongResult]) -> list[Diagnosis]:
+    return [diagnosis for one in batch if (diagnosis := diagnose_trial(*one)) is not None]
+
+
+def _read_wrong(
+    table: TrialTable, found: Found, causes: Mapping[tuple[str, str, str, str, int], str]
+) -> Iterator[list[_WrongResult]]:
+    """Yield the wrong trials in batches, count all trials, and collect the cases of the wrong ones."""
+    table.update()
+    known, tally, batch = _read_known(table), found.tally, list[_WrongResult]()
+    tally.known = len(known)
     for stored, values in table.scored():
-        if stored.case.testbed == CLOSED_BOOK.name and stored.completion.outcome == "ok":
-            correct = (values or {}).get("correct")
-            known[_key(stored)] = KnownAnswer(None if correct is None else bool(correct), stored.completion.reply or "")
-    return known
+        case = stored.case
+        has_documents = case.documents or case.testbed in WITHOUT_DOCUMENTS
+        has_strategy = MARK in case.profile and case.testbed != INJECTION.name
+        if has_strategy or not case.answer or not has_documents:
+            tally.skipped += 1
+            continue
+        tally.asked += 1
+        if _is_right(stored, values):
+            tally.right += 1
+            continue
+        found.cases[case.case] = case
+        place = (stored.model, case.data, case.item, case.arm, stored.repeat)
+        cause = causes.get(place) if case.testbed == OWN_RAG else None
+        batch.append((stored, values, known.get(_key(stored)), cause))
+        if len(batch) == _BATCH:
+            yield batch
+            batch = []
+    yield batch
+
+
+def _read_known(table: TrialTable) -> dict[tuple[object, ...], KnownAnswer]:
+    return {
+        _key(stored): KnownAnswer(bool((values or {}).get("correct")), stored.completion.reply or "")
+        for stored, values in table.scored(only=table.cases_of(CLOSED_BOOK.name))
+        if stored.completion.outcome == "ok"
+    }
 
 
 def _key(stored: StoredResult) -> tuple[object, ...]:

@@ -13,16 +13,6 @@ from ragbed.testbeds import headline_score
 from ragbed.testbeds.own_rag import INJECTED, NAME, WITHHELD
 from ragbed.testbeds.settings import CLEAN
 
-# Scores that are reported for the responses that have them, and the names of their rates.
-_RETRIEVAL = {
-    "retrieval_told": "retrieval_told",
-    "retrieval_recall": "retrieval_recall",
-    "reciprocal_rank": "mrr",
-    "retrieved_distracts": "retrieved_distracts",
-    "retrieved_contradicts": "retrieved_contradicts",
-    "cited_supports": "cited_supports",
-}
-
 
 def measure(builder: CellBuilder) -> Iterator[Cell]:
     """Yield the cells of the testbed for each variant of the corpus and number of documents."""
@@ -33,8 +23,7 @@ def measure(builder: CellBuilder) -> Iterator[Cell]:
             yield here.rate("accuracy", mask, here.score(headline_score(NAME, arm)))
             if arm != WITHHELD:
                 yield here.rate("false_refusal", mask, here.score("refused"))
-            for name, values in trials.present(_RETRIEVAL, mask):
-                yield here.rate(_RETRIEVAL[name], mask, values)
+            yield from here.rates(mask)
             if arm == INJECTED:
                 yield from measure_attacks(here, mask)
             clean = trials.of(NAME, CLEAN) & (trials.k == k)

@@ -13,7 +13,6 @@ import numpy as np
 from ragbed.analysis.metrics.cells import Cell, CellBuilder
 from ragbed.analysis.statistics.testing import Floats
 from ragbed.analysis.trials.columns import Mask, TrialColumns
-from ragbed.scoring.search import RATES
 from ragbed.testbeds import headline_score
 
 
@@ -40,8 +39,7 @@ def _measure_condition(builder: CellBuilder, mask: Mask, arm: str) -> Iterator[C
         yield builder.rate("attack_success", mask, trials.score("attacked", "robust"))
         yield from builder.difference("injection_change", trials.of("search", "complete"), mask, right)
         yield builder.rate("reported", mask, trials.score("reported", "robust"))
-    for name, values in trials.present(RATES, mask):
-        yield builder.rate(name, mask, values)
+    yield from builder.rates(mask)
     for _, calls in trials.present(["search_calls"], mask):
         yield builder.ratio("searches", mask, calls)
     costs = {"tokens_per_correct": trials.additional("search_tokens"), "dollars_per_correct": trials.dollars}
