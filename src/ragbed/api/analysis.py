@@ -243,7 +243,8 @@ def diagnose(spec: DiagnoseSpec) -> Result:
         right, wrong = counts.right, len(found.diagnoses)
         notes.append(f"{counted(counts.asked, 'trial')} with documents: {right:,} right and {wrong:,} wrong.")
         if counts.skipped:
-            notes.append(f"Not diagnosed: {counted(counts.skipped, 'trial')} without documents or with strategies.")
+            skipped = counted(counts.skipped, "trial")
+            notes.append(f"Not diagnosed: {skipped} without documents or gold answers, or with strategies.")
         if others and not counts.known:
             notes.append(
                 "There are no closed-book trials, so E8 and answers from memory cannot be detected. Add the testbed "

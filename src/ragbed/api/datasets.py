@@ -39,7 +39,7 @@ def cases(spec: CasesSpec) -> Iterator[Case]:
 
     names, settings = read_layout(spec)
     testbeds = choose_testbeds(names, settings)
-    datasets = read_data(spec.data, spec.data_lang, spec.docs)
+    datasets = read_data(spec.data, spec.data_lang, spec.docs, formats=spec.format)
     return generate_cases(datasets, testbeds, settings, named=names is not None)
 
 
@@ -58,7 +58,7 @@ def lint(spec: LintSpec) -> Result:
     questions: Questions = {}
     reports: list[DatasetCheck] = []
     with open_progress(spec.progress) as shown:
-        for dataset in read_data(spec.data):
+        for dataset in read_data(spec.data, formats=spec.format):
             check = DatasetCheck(dataset, rules, questions, _watch(shown, dataset))
             check.run(_FINDINGS_PER_RULE if spec.only is None else None)
             reports.append(check)

@@ -8,8 +8,9 @@ from ragbed.analysis.overview import ConditionRow
 from ragbed.reporting.numbers import FEW, show, show_interval
 from ragbed.reporting.table import Cell, Table, compact, group_by
 from ragbed.testbeds import WITHOUT_DOCUMENTS, headline_score
+from ragbed.testbeds.given import GIVEN
 
-_SCORES = {"correct": "accuracy", "refused": "refusal rate"}
+_SCORES = {"correct": "accuracy", "refused": "refusal rate", "expected": "as expected"}
 OTHER_SCORERS = ("code", "paper")
 
 
@@ -51,7 +52,9 @@ def _tabulate(title: str, rows: Sequence[ConditionRow], scorers: Sequence[str]) 
         if {row[name] for row in shown} <= {usual, None}:
             shown = [row | {name: None} for row in shown]
     common, shown = compact(
-        shown, ("lang", "corpus", "distractors", "docs", "true"), ("noise", "errors", "truncated", "filtered")
+        shown,
+        ("lang", "corpus", "expected", "distractors", "docs", "true"),
+        ("noise", "errors", "truncated", "filtered"),
     )
     return Table([row.as_json() for row in rows], title + common, shown)
 
@@ -63,6 +66,7 @@ def _cells(row: ConditionRow, scorers: Sequence[str], *, is_only: bool) -> Itera
     yield "testbed", at.testbed
     yield "lang", at.lang
     yield "corpus", at.arm if at.testbed in WITHOUT_DOCUMENTS else None
+    yield "expected", at.arm if at.testbed == GIVEN.name else None
     yield "distractors", at.arm if has_mix else None
     yield "docs", at.k if has_mix else None
     yield "true", f"{at.correct:.3g}" if has_mix and at.testbed in ("counterfactual", "conflict") else None

@@ -158,14 +158,16 @@ class Report:
         """Return notes on the whole report: causes of wrong answers, incomplete runs, cached and excluded responses."""
         notes = [f"{one.key.model}, {one.key.data}: {describe_causes(one, words.lang)}" for one in self.causes]
         notes += [words(key, **values) for key, values in self.messages]
-        if unscored := sum(cell.estimate.asked - cell.estimate.n for cell in self.cells if self._has_excluded(cell)):
-            notes.append(words("page.unscored", count=f"{unscored:,}"))
+        for key, metric in (("page.unscored", "accuracy"), ("page.undecided", "expected")):
+            excluded = [cell.estimate for cell in self.cells if self._has_excluded(cell, metric)]
+            if excluded:
+                notes.append(words(key, count=f"{sum(one.asked - one.n for one in excluded):,}"))
         return notes
 
-    def _has_excluded(self, cell: Cell) -> bool:
-        """Return whether a cell shows the accuracy under one condition and excludes responses that cannot be scored."""
-        is_condition = cell.table == "closed-book" or cell.place.get("noise") is not None
-        is_shown = (cell.scorer, cell.scope, cell.estimate.metric) == (self.scorer, "all", "accuracy")
+    def _has_excluded(self, cell: Cell, metric: str) -> bool:
+        """Return whether a cell shows a rate under one condition and excludes responses that cannot be scored."""
+        is_condition = cell.table in ("closed-book", "given") or cell.place.get("noise") is not None
+        is_shown = (cell.scorer, cell.scope, cell.estimate.metric) == (self.scorer, "all", metric)
         return is_shown and is_condition and cell.estimate.asked > cell.estimate.n
 
     def records(self) -> list[dict[str, object]]:
@@ -284,6 +286,7 @@ _LAYOUT: dict[str, tuple[TableColumn, ...]] = {
         *_columns("middle_loss"),
     ),
     "closed-book": _columns("accuracy refusal accuracy_instructed refusal_instructed"),
+    "given": _columns("expected accuracy false_refusal refusal_recall error_detection"),
     "remedies": (
         *_columns("noise_rate noise_gain rejection_rate rejection_gain integration_rate integration_gain"),
         *_columns("counterfactual_rate counterfactual_gain"),
