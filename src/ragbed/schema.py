@@ -233,7 +233,6 @@ class Case(Record, frozen=True, kw_only=True):
     twin: str | None = None  # ID of the unperturbed item of the pair
     rgb_answer: str | None = None  # the answer as JSON in RGB's notation, if the item comes from an RGB file
     tools: bool = False  # search: whether a request offers the search tool; always False in a stored case
-    other_lang: str | None = None  # the language of the question if the scorer is not validated for it, e.g. ja
 
 
 class Retrieved(Record, frozen=True, kw_only=True):

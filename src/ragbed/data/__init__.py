@@ -45,7 +45,8 @@ FORMATS: dict[str, Format] = {
     "native": native,
     "rgb": rgb,
 }
-UNVALIDATED = "scorer not validated for this language"  # part of the names of datasets in other languages
+# Part of the name of a dataset in another language, and so of its cases. Refusals in it are not scored by rules.
+UNVALIDATED = "scorer not validated for this language"
 _OBJECT = msgspec.json.Decoder(dict[str, msgspec.Raw])
 
 
@@ -77,8 +78,6 @@ class Dataset:
     # The documents that the questions are about; None if there are only the items' passages.
     folder: DocumentFolder | None = field(default=None, kw_only=True)
     format: str | None = field(default=None, kw_only=True)  # another benchmark's format; None to detect RGB's or ours
-    # The detected language of the questions, if `lang` is another one; refusals in it are not scored by rules.
-    other_lang: str | None = field(default=None, kw_only=True)
 
     def items(self) -> Iterator[Item]:
         """Yield the items in file order, and raise an error at the first line that is not a valid item."""
@@ -104,9 +103,8 @@ class Dataset:
     def in_language(self, lang: Lang) -> Dataset:
         """Return the dataset with a given language for its items; its name says if the language seems to be another."""
         detected = _detected(self.path, self.format)
-        other = None if detected == lang else detected
-        mark = f" ({other}, {UNVALIDATED})" if other else ""
-        return replace(self, name=f"{self.name}{mark}", lang=lang, other_lang=other)
+        mark = "" if detected in (None, lang) else f" ({detected}, {UNVALIDATED})"
+        return replace(self, name=f"{self.name}{mark}", lang=lang)
 
     def resolve_limit(self, limit: int | Fraction | None) -> int | None:
         """Convert a limit to a number of items, rounding up if the limit is a fraction; None means all items."""

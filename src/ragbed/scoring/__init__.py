@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeAlias
 
 from ragbed import plugins
+from ragbed.data import UNVALIDATED
 from ragbed.errors import PluginFailed
 from ragbed.plugins import find_part
 from ragbed.schema import Case, Completion
@@ -33,7 +34,7 @@ def score(case: Case, reply: str) -> dict[str, Value]:
     """
     scorers = SCORERS.values() if case.answer else (robust.score,)
     values = {name: value for scorer in scorers for name, value in scorer(case, reply).items()}
-    if case.other_lang is not None:
+    if UNVALIDATED in case.data:
         is_guess = values["verdict"] in ("refused", "flag-only")
         values |= {"refused": None, "flagged": None} | ({"verdict": "unsure", "unsure": True} if is_guess else {})
     return values | _score_expected(case, reply, values, ("", "code.", "paper."))

@@ -103,9 +103,7 @@ def generate_cases(
             used.add(case.testbed)
             question = squeezed(case.question) if repeated and case.event is None else ""
             # Items that ask the same question are not independent, so they are one cluster in all intervals.
-            event = f"question {question}" if question in repeated else case.event
-            is_changed = question in repeated or dataset.other_lang is not None
-            yield structs.replace(case, event=event, other_lang=dataset.other_lang) if is_changed else case
+            yield structs.replace(case, event=f"question {question}") if question in repeated else case
         unused.append((dataset, [testbed for testbed in testbeds if testbed.name not in used]))
         if not used:
             raise UsageError(_describe_lack([dataset], testbeds if named else (), settings))

@@ -27,7 +27,7 @@ from ragbed.data.readers.faitheval import (
 )
 from ragbed.data.readers.nomiracl import NomiraclRecord
 from ragbed.data.readers.ramdocs import RamdocsRecord
-from ragbed.errors import DataError, option
+from ragbed.errors import MALFORMED_JSON, DataError, option
 from ragbed.io.jsonl import read_lines
 from ragbed.io.locations import read_regular
 from ragbed.schema import Item, Lang
@@ -84,7 +84,7 @@ def suggest_format(record: bytes) -> str:
     """Return a hint that names the formats that a record fits, or an empty text if there are none."""
     fitting = []
     for name, reader in READERS.items():
-        with suppress(msgspec.MsgspecError, UnicodeDecodeError):
+        with suppress(*MALFORMED_JSON):
             reader.decoder.decode(record)
             fitting.append(option("format", name))
     return f". It looks like a record of another benchmark; set {' or '.join(fitting)}" if fitting else ""

@@ -8,7 +8,7 @@ from __future__ import annotations
 from msgspec import Struct
 
 from ragbed.data.readers.given_item import given_item
-from ragbed.schema import Item, Lang
+from ragbed.schema import Item, Lang, Stance
 
 
 class ConfiqaRecord(Struct):
@@ -25,4 +25,5 @@ class ConfiqaRecord(Struct):
 def to_item(record: ConfiqaRecord, name: str, lang: Lang) -> Item:
     """Return the item for a record."""
     answer, original = [record.cf_answer, *record.cf_alias], [record.orig_answer, *record.orig_alias]
-    return given_item(name, record.question, lang, "answer", [(record.cf_context, "supports")], [answer], original)
+    documents: list[tuple[str, Stance | None]] = [(record.cf_context, "supports")]
+    return given_item(name, record.question, lang, "answer", documents, answer=[answer], false=original)

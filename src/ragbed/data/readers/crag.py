@@ -34,4 +34,4 @@ def to_item(record: CragRecord, _: str, lang: Lang) -> Item:
     expect = _EXPECTED.get(record.answer.strip().lower(), "answer")
     answer = [[record.answer, *record.alt_ans]] if expect == "answer" else []
     documents = [(f"{page.page_name}\n{page.page_snippet or ''}".strip(), None) for page in record.search_results]
-    return given_item(record.interaction_id, record.query, lang, expect, documents, answer)
+    return given_item(record.interaction_id, record.query, lang, expect, documents, answer=answer)

@@ -52,7 +52,7 @@ def to_counterfactual(record: FaithevalChoice, _: str, lang: Lang) -> Item:
         raise DataError(record.id, f"{record.answer_key!r} is not a label of the choices", field="answerKey")
     question = "\n".join((record.question, *(f"{label}. {text}" for label, text in choices.items())))
     answer = [[choices[record.answer_key]]]
-    return given_item(record.id, question, lang, "answer", _split(record.context), answer)
+    return given_item(record.id, question, lang, "answer", _split(record.context), answer=answer)
 
 
 def _split(context: str) -> list[tuple[str, Stance | None]]:

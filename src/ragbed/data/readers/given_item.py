@@ -10,7 +10,7 @@ from ragbed.text import squeezed
 
 def given_item(  # noqa: PLR0913 - the fields of an item
     name: str, question: str, lang: Lang, expect: Expectation, documents: Iterable[tuple[str, Stance | None]],
-    answer: Iterable[Sequence[str]] = (), false: Sequence[str] = (),
+    *, answer: Iterable[Sequence[str]] = (), false: Sequence[str] = (),
 ) -> Item:  # fmt: skip
     """Return an item with given documents, each a text with its relevance label.
 

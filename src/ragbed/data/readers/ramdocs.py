@@ -33,4 +33,4 @@ def to_item(record: RamdocsRecord, name: str, lang: Lang) -> Item:
     """Return the item for a record."""
     documents = [(one.text, _STANCES[one.type]) for one in record.documents]
     answer = [[one] for one in dict.fromkeys(record.gold_answers)]
-    return given_item(name, record.question, lang, "answer", documents, answer, record.wrong_answers)
+    return given_item(name, record.question, lang, "answer", documents, answer=answer, false=record.wrong_answers)
