@@ -31,7 +31,8 @@ test: $(STAMP)  ## everything that CI runs; one thread for each of the workers
 	@$(MAKE) --no-print-directory -j 3 $(HF_STAMP) $(EXAMPLES_STAMP) $(PORTS_STAMP)
 	@$(MAKE) --no-print-directory -j 3 check compile test-hf test-examples test-ports
 	@sh scripts/get_browser
-	@$(ISOLATED) env OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -q -n $(WORKERS) --dist loadfile --durations 20 --durations-min 5
+	@$(ISOLATED) env OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -q -n $(WORKERS) --dist loadfile --no-loadscope-reorder \
+	  --durations 20 --durations-min 5
 
 compile: $(STAMP)  ## import all tests once, so that their compiled files are not written by every worker
 	@$(ISOLATED) $(BIN)/pytest -q --collect-only >/dev/null || true  # `make test` shows the errors

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser, Dialog, Page, Playwright
 
 _NAMES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")  # the first needs the least time
-_PATIENCE_MS = 20_000
+_PATIENCE_MS = 60_000
 """A busy machine may be slow; what never comes fails all the same."""
 CONTRAST = Path(__file__).with_name("contrast.js").read_text("utf-8")
 """Lists the texts that stand out from their ground by less than WCAG AA asks for."""

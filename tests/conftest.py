@@ -14,6 +14,25 @@ from tests.browser import browser
 __all__ = ["browser"]  # a fixture of all tests of pages
 
 _ROOT = Path(__file__).parent.parent
+_LONGEST = (
+    "docs/test_blocks.py",
+    "test_recordings.py",
+    "cli/test_build.py",
+    "models/local/test_llamacpp.py",
+    "reporting/html/test_page.py",
+    "ui/viewer/test_browser.py",
+    "scoring/robust/test_answer_formats.py",
+    "study/test_recordings.py",
+    "analysis/metrics/test_scripted.py",
+    "builder/web/test_extract.py",
+    "models/test_search_agents.py",
+    "ui/review/test_browser.py",
+    "docs/test_site.py",
+    "cli/test_surroundings.py",
+    "test_plugins.py",
+    "cli/test_synth.py",
+)
+"""The files that take longest. `make test` starts them first, so that no worker has one of them left at the end."""
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -28,6 +47,12 @@ def pytest_configure(config: pytest.Config) -> None:
         found = [str(path) for name in ("HOME", "TMPDIR") for path in Path(os.environ[name]).iterdir()]
         if found:
             raise pytest.UsageError(f"the tests must start without leftovers, but there is {', '.join(found)}")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Sort the files that take longest to the front."""
+    places = {_ROOT / "tests" / name: place for place, name in enumerate(_LONGEST)}
+    items.sort(key=lambda item: places.get(item.path, len(places)))
 
 
 def _find_rgb() -> Path:

@@ -81,7 +81,7 @@ class Served:
 
     def wait_for(self, trials: int) -> None:
         """Until a viewer has read this many results."""
-        for _ in range(600):
+        for _ in range(2_400):
             if sum(run["indexed"] for run in self.get("/api/progress")["runs"]) >= trials:
                 return
             time.sleep(0.05)

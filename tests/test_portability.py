@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.runs.harness import replies_so_far
 from tests.servers.mock_model import Behaviour, mock_model
 
 HIDING = Path(__file__).parents[1] / "scripts" / "without_posix"
@@ -50,10 +51,8 @@ def test_ctrl_c_ends_a_run_that_can_be_resumed(tmp_path: Path) -> None:
         options = ("--out", "run", "--cache", "off", "--max-connections", "2")
         words = [*RAGBED, "run", "-m", "openai-api/test/m", *DATA, *options]
         with subprocess.Popen(words, cwd=tmp_path, env=environ, stderr=subprocess.PIPE, text=True) as run:
-            deadline = time.monotonic() + 60
-            while not (tmp_path / "run" / "run.sqlite-wal").exists() and time.monotonic() < deadline:
+            while not replies_so_far(tmp_path / "run") and run.poll() is None:
                 time.sleep(0.05)
-            time.sleep(1)
             run.send_signal(signal.SIGINT)
             _, err = run.communicate(timeout=60)
         assert run.returncode == 130, err

@@ -45,6 +45,13 @@ def test_items_in_memory_may_have_a_given_language_and_documents(tmp_path: Path)
         assert case.question == "Who won?"
 
 
+def test_items_in_memory_are_exported(tmp_path: Path) -> None:
+    item = {"id": "1", "query": "Who won?", "answer": "Ann", "positive": ["Ann won."], "negative": ["Bo lost."]}
+    exported = ragbed.export({"mine": [item]}, "native", tmp_path / "mine.jsonl")
+    assert exported["items"] == 1
+    assert "Who won?" in (tmp_path / "mine.jsonl").read_text("utf-8")
+
+
 def test_lint_keeps_the_first_findings_or_all(tmp_path: Path) -> None:
     path = tmp_path / "mine.json"
     bad = {"query": "Who won?", "answer": "Ann Lee", "positive": ["Ann Lee"], "negative": ["Ann Lee"]}

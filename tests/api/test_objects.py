@@ -79,7 +79,7 @@ def test_sync_functions_run_concurrently_in_threads(tmp_path: Path) -> None:
     together = threading.Barrier(5)
 
     def answer(prompt: str) -> str:
-        together.wait(timeout=20)
+        together.wait(timeout=60)
         return "Paris"
 
     assert _evaluate(answer, tmp_path, max_connections=5).outcomes == {"ok": 5}

@@ -66,15 +66,6 @@ def test_tables_are_numbers_text_and_html(tmp_path: Path) -> None:
     assert "&lt;script&gt;alert(1)" in hostile
 
 
-def test_metrics_have_value_interval_n_and_errors(tmp_path: Path) -> None:
-    rows = [row for row in _run(tmp_path).metrics() if (row["table"], row["metric"]) == ("noise", "accuracy")]
-    assert [(row["noise"], row["value"], row["n"], row["errors"]) for row in rows] == [
-        (0.0, 1.0, 8, 0),
-        (0.8, 1.0, 8, 0),
-    ]
-    assert all(0.6 < row["low"] < row["high"] == 1.0 for row in rows)
-
-
 def test_a_table_of_many_rows_is_shortened_when_printed() -> None:
     records = ragbed.Table([{"n": number, "text": "x" * 100} for number in range(100)])
     assert "… 40 more rows" in repr(records)
@@ -86,6 +77,20 @@ def test_a_table_of_many_rows_is_shortened_when_printed() -> None:
 def test_a_table_without_rows_says_so() -> None:
     assert repr(ragbed.Table([], "Findings")) == "Findings\nNo rows"
     assert "No rows" in ragbed.Table([], "Findings")._repr_html_()
+
+
+def test_a_report_is_text_files_and_cells(tmp_path: Path) -> None:
+    run = _run(tmp_path, testbeds="noise", noise=[0, 0.4])
+    markdown = ragbed.report(run, format="md", out=tmp_path / "report.md")
+    assert markdown["text"] == (tmp_path / "report.md").read_text("utf-8")
+    assert [
+        row["value"] for row in markdown.records() if row["metric"] == "accuracy" and row["scorer"] == "robust"
+    ] == [1.0, 1.0]
+    page = ragbed.report([run], format="html", out=tmp_path / "report.html", locale="zh")
+    assert page["paths"] == [tmp_path / "report.html"]
+    figures = ragbed.report(run, format="svg", out=tmp_path / "figures")
+    assert figures["paths"]
+    assert all(path.read_text("utf-8").startswith("<svg") for path in figures["paths"])
 
 
 def test_figures_are_shown_by_a_notebook(tmp_path: Path) -> None:
@@ -181,14 +186,6 @@ def test_the_table_of_strategies_has_a_row_per_strategy_and_a_gain_per_testbed(t
     assert [row["data"] for row in table] == [f"{DATA}, robust", f"{DATA}, robust+quote"]
     assert {"noise: gain in accuracy", "rejection: gain in refusal rate"} < set(table.columns)
     assert "robust+quote" in repr(table)
-
-
-def test_infeasible_cases_are_reported(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    _run(tmp_path, testbeds="noise", noise=[0, 0.5], num_docs=8, limit=4)
-    (record,) = caplog.records
-    assert record.getMessage() == (
-        "4 infeasible cases were not run. `ragbed export DATA --to jsonl` with the same options lists the reasons."
-    )
 
 
 def test_a_forecast_stores_nothing(tmp_path: Path) -> None:

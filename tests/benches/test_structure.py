@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 
-from benches import ROOT
-from benches.structure import count_structure, find_excesses, find_shared_classes, lower, read_budgets
+from benches.structure import count_structure, find_excesses, find_shared_classes, lower
 
 _FILES = {
     "src/ragbed/__init__.py": '"""Docstring."""\n',
@@ -58,19 +55,3 @@ def test_budgets_are_lowered_and_never_raised() -> None:
         "runs": {"lines": 10, "files": 1},
         "new": {"lines": 1},
     }
-
-
-def test_the_code_is_within_its_budgets() -> None:
-    assert find_excesses(count_structure(ROOT), read_budgets()) == []
-
-
-def test_the_trace_leads_from_the_command_to_the_socket_and_from_the_response_to_the_table() -> None:
-    command = [sys.executable, "-m", "benches", "structure", "--trace"]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=True)
-    request, response = done.stdout.split("From the response to the printed table: ")
-    steps = [line.split()[-1] for line in request.splitlines()[1:]]
-    assert steps[0] == "main"
-    assert "run" in steps
-    assert any(step.endswith("_work") for step in steps)
-    assert "parse_chat" in response
-    assert "clustered_wilson" in response

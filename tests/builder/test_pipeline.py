@@ -18,13 +18,12 @@ from ragbed.api.spec import RunSpec
 from ragbed.builder.build_context import Build
 from ragbed.builder.funnel import compare_delivery
 from ragbed.builder.model_calls import Request
-from ragbed.builder.pipeline import STEPS, State, run_steps
+from ragbed.builder.pipeline import State, run_steps
 from ragbed.builder.recipe import read_recipe
 from ragbed.builder.run_build import write_files
 from ragbed.builder.search import ENGINES, Query
 from ragbed.builder.web.client import AddressFilter, FetchLimits
 from ragbed.data import Dataset
-from ragbed.errors import UnknownName
 from ragbed.runs.engines.local import LocalEngine
 from ragbed.schema import Completion, Hit, Item, Reject
 from ragbed.testbeds.prompts import Instructions
@@ -250,8 +249,3 @@ def test_an_edited_document_of_a_local_source_is_read_again(make_build: Make, tm
     (tmp_path / "docs" / "a.md").write_text("The harbour was closed in 1932 and the town shrank. " * 9, "utf-8")
     assert _run_again(build)[0] == "articles"
     assert "closed in 1932" in build.file_of("articles").read_text("utf-8")
-
-
-def test_an_unknown_step_is_named_with_those_that_there_are(make_build: Make) -> None:
-    with pytest.raises(UnknownName, match=f"unknown step 'rankings'. Did you mean 'ranking'.*{', '.join(STEPS)}"):
-        run(make_build(), "rankings")

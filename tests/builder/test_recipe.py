@@ -67,12 +67,6 @@ def test_what_is_wrong_with_a_recipe_is_said(tmp_path: Path, text: str, said: st
     assert said in str(caught.value)
 
 
-@pytest.mark.parametrize("named", ["none.toml", "."])
-def test_a_recipe_that_is_not_there_says_how_to_get_one(tmp_path: Path, named: str) -> None:
-    with pytest.raises(RagbedError, match="ragbed build init"):
-        read_recipe(tmp_path / named)
-
-
 def test_the_shipped_recipe_asks_for_the_papers_sizes() -> None:
     recipe = read_recipe(Path(__file__).parents[2] / "recipes" / "rgb.toml")
     assert (recipe.langs, recipe.wanted) == (("en", "zh"), RecipeCounts(base=300, integration=100, counterfactual=100))

@@ -70,7 +70,6 @@ def test_the_summary_counts_per_condition_with_reasons(data: str) -> None:
     ("options", "message"),
     [
         (["--noise", "nan"], "is not a ratio"),
-        (["--limit", "1.5"], "--limit '1.5' is neither a positive number of items nor a fraction"),
         (["--testbeds", "rejection", "--noise", "0.5"], "rejection accepts only the ratio 1"),
         (["--testbeds", "closed-book", "--noise", "0.5"], "--testbeds closed-book does not use --noise."),
         (["--testbeds", "own-rag", "--noise", "0.5"], "--testbeds own-rag does not use --noise."),

@@ -71,7 +71,6 @@ def test_several_datasets_are_reported_one_by_one(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("--skip", "nonsense"), "unknown rule 'nonsense'"),
         (("--skip", "record"), "cannot be skipped"),
         (("--only", "near-duplicate,,edge-mark"), "contains an empty value"),
     ],

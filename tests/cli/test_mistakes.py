@@ -141,6 +141,7 @@ RUN --preset vicuna => unknown preset 'vicuna'. Did you mean 'vicuna-7b-v1.3'? K
 RUN --engine slurm => --engine 'slurm' is not one of local, ray.
 RUN --cluster head:6379 => --cluster head:6379 requires a Ray cluster. Add --engine ray, or remove --cluster.
 RUN --shard 3/2 => --shard '3/2' does not have the form I/N with I from 1 to N, e.g. 2/8.
+RUN --shard a/b => --shard 'a/b' does not have the form I/N with I from 1 to N, e.g. 2/8.
 RUN --fail-under noise => --fail-under noise: use TESTBED.METRIC[@CONDITION][:LANG]=SHARE, e.g.
     noise.accuracy@0.8:en=0.6, or for your own RAG system accuracy=0.7, accuracy@noisy=0.6, refusal=0.8 or recall=0.9.
 RUN --fail-under noise.acc=0.5 => unknown metric 'acc'. Did you mean 'accuracy'? Known: accuracy, <any>

@@ -6,7 +6,6 @@ import csv
 import json
 import re
 import sys
-import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -338,21 +337,6 @@ def test_a_factory_that_raises_stops_the_run_with_its_traceback() -> None:
         "factory/small_rag:fails could not build a system for the corpus clean (docs): LookupError: no index"
         in done.err
     )
-
-
-def test_a_function_that_hangs_or_returns_something_else_loses_only_its_cases(here: Path) -> None:
-    def make(folder: Path) -> Any:
-        def answer(question: str) -> object:
-            if "hotels" in question:
-                time.sleep(9)
-            return 42 if "office" in question else "28 days"
-
-        return answer
-
-    model = ragbed.system(factory=make)
-    run = ragbed.run(model, "qa.csv", docs="docs", corpus="clean", timeout=0.2, out="r", progress=False)
-    assert run.outcomes == {"ok": 2, "error": 2}
-    assert sorted(error["kind"] for error in run.errors) == ["exception", "timeout"]
 
 
 def test_a_dataset_without_a_folder_has_its_passages_as_documents(tmp_path: Path) -> None:

@@ -7,7 +7,6 @@ import re
 import shutil
 import subprocess
 import sys
-import time
 from importlib.metadata import packages_distributions
 from pathlib import Path
 
@@ -15,6 +14,7 @@ import pytest
 
 from ragbed.cli import COMMANDS
 from tests.cli.typed import type_command
+from tests.served import Served
 
 _RUN = ("run", "-m", "scripted/oracle", "-d", "figure1", "--num-docs", "2", "--out", "r")
 _RECIPE = """
@@ -104,7 +104,13 @@ def _serve(folder: Path, words: list[str]) -> tuple[int, str]:
     with subprocess.Popen(command, cwd=folder, env=_environment(folder), stdout=subprocess.PIPE) as server:
         assert server.stdout is not None
         told = server.stdout.readline().decode()
-        time.sleep(1.5)  # the child process of the viewer imports what it needs
+        if told.startswith("http"):
+            served = Served(told.strip(), server.pid)
+            served.enter()
+            if words[0] == "view":
+                served.wait_for(1)  # then its child process has imported what it needs
+            else:
+                served.get("/api/standing")
         server.terminate()
     return 0 if told.startswith("http") else 1, told
 

@@ -61,8 +61,6 @@ def test_decisions_on_items_that_changed_are_told(folder: Path, tmp_path: Path) 
 @pytest.mark.parametrize(
     ("words", "code", "problem"),
     [
-        (["none"], 2, "none does not exist. Choose a build folder or a dataset"),
-        (["."], 2, "contains no dataset"),
         (["data", "--target", "0"], 2, "Use a number from 0.001 to 0.999"),
         (["data", "--target", "x"], 2, "Use a number from 0.001 to 0.999"),
         (["broken"], 1, "broken/x.jsonl:1"),

@@ -150,10 +150,10 @@ def test_a_response_that_never_ends_is_a_timeout(fault: Fault) -> None:
 
 
 def test_silence_in_a_response_ends_before_the_attempt_and_is_reported_with_its_own_time_limit() -> None:
-    done, _ = ask(hang_in_body, well, patience=replace(QUICK, silence_s=0.05))
+    done, _ = ask(hang_in_body, well, patience=replace(QUICK, silence_s=0.3))
     assert (done.outcome, done.attempts) == ("ok", 2)
-    done, _ = ask(hang_in_body, patience=replace(QUICK, silence_s=0.05, attempts=1))
-    assert done.error == "timeout: the server sent no data for 0.05 s"
+    done, _ = ask(hang_in_body, patience=replace(QUICK, silence_s=0.3, attempts=1))
+    assert done.error == "timeout: the server sent no data for 0.3 s"
 
 
 def test_a_case_ends_at_its_time_limit() -> None:
@@ -195,9 +195,8 @@ def test_a_decompression_bomb_does_not_fill_the_memory() -> None:
 )
 def test_no_retry_is_sent_before_the_time_that_the_server_sets(header: dict[str, str], asked_s: float) -> None:
     done, server = ask(status(429, **header), well)
-    waited = server.seen[1].at - server.seen[0].at
     assert done.outcome == "ok"
-    assert asked_s <= waited < asked_s + 0.5
+    assert server.seen[1].at - server.seen[0].at >= asked_s
 
 
 def test_a_wait_beyond_the_time_limit_is_explained() -> None:

@@ -145,11 +145,6 @@ def test_a_function_that_cannot_be_loaded_is_named_before_the_first_call(spec: s
         open_model(f"python/{spec}", lambda name: ModelConfig(name, {}))
 
 
-def test_a_url_without_a_provider_is_refused_with_the_correct_form() -> None:
-    with pytest.raises(UsageError, match=r"use the provider `http`: http/localhost:8917/ask$"):
-        open_model("http://localhost:8917/ask", lambda name: ModelConfig(name, {}))
-
-
 def test_the_example_is_run_as_a_function_and_never_from_the_cache(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (here / "plain_rag.py").write_text((EXAMPLES / "plain_rag.py").read_text("utf-8"))
     asked = ("run", "-m", "python/plain_rag:answer", "-d", "ragbed-mini-zh_base", "--testbeds", "noise,rejection")

@@ -118,11 +118,6 @@ def test_only_complete_results_on_the_papers_file_and_setting_are_comparable(
     assert "(paper)" not in FORMATS["md"](report)
 
 
-def test_a_dataset_that_only_has_the_name_of_a_file_is_not_comparable() -> None:
-    report = _report(TrialGroup("m", "en", "en", "code-2023"), scorer="code")
-    assert not any(row.comparable or row.printed for table in report.tables for row in table.rows)
-
-
 def test_comparable_rows_show_the_totals_of_the_original_code_beside_the_papers_values() -> None:
     """The paper's Rej was in the column of the refusals, although it also counts correct answers."""
     report = _paper_report(TrialGroup("m", "mine", "en", "code-2023"))
@@ -329,11 +324,6 @@ def test_the_papers_values_stand_below_comparable_rows() -> None:
     assert (chatgpt.key.model, chatgpt.key.lang, chatgpt.counts.least) == ("ChatGPT (paper)", "zh", 300)
     assert [one.value for one in chatgpt.cells if one is not None] == pytest.approx([0.9567])
     assert {row.key.lang for row in printed} == {"zh"}
-
-
-def test_other_data_is_not_compared_with_the_paper() -> None:
-    report = _report(TrialGroup("m", "ragbed-mini-en_base", "en", "robust"))
-    assert not any(row.printed for table in report.tables for row in table.rows)
 
 
 def test_filtered_and_truncated_responses_are_not_reported_as_failed(tmp_path: Path) -> None:

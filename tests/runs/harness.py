@@ -29,6 +29,8 @@ from tests.servers.function_model import Respond, function_model
 from tests.servers.mock_model import Behaviour, mock_model
 
 SLOTS = 16
+PATIENCE_S = 120
+"""A busy machine may be slow; a process that never ends fails all the same."""
 WORDS = ("-d", "ragbed-mini-en_base", "--testbeds", "noise", "--noise", "0", "--cache", "off")
 RUN = ("run", "-m", "openai-api/t/m", *WORDS)
 """A command that calls a server once per item."""
@@ -148,7 +150,7 @@ def _fill(path: Path, worker: int, entries: int, gate: Barrier) -> None:
 
 CONTEXT = multiprocessing.get_context("forkserver")
 CONTEXT.set_forkserver_preload(
-    ["tests.runs.killed_turns", "ragbed.models.providers.openai", "ragbed.ui.viewer.app", "ragbed.ui.review.app"]
+    ["tests.runs.harness", "ragbed.models.providers.openai", "ragbed.ui.viewer.app", "ragbed.ui.review.app"]
 )
 
 
@@ -202,6 +204,14 @@ def replies(folder: Path) -> dict[str, str | None]:
         return {result.case.case: result.completion.reply for result in store.results()}
 
 
+def replies_so_far(folder: Path) -> dict[str, str | None]:
+    """Return the stored results by case; none if the run is not planned yet."""
+    try:
+        return replies(folder)
+    except RagbedError:
+        return {}
+
+
 def fill_together(path: Path, processes: int, entries: int) -> list[int | None]:
     """Let several processes open and write one cache at the same time; return their exit codes."""
     gate = CONTEXT.Barrier(processes)
@@ -209,5 +219,5 @@ def fill_together(path: Path, processes: int, entries: int) -> list[int | None]:
     for worker in workers:
         worker.start()
     for worker in workers:
-        worker.join(30)
+        worker.join(PATIENCE_S)
     return [worker.exitcode for worker in workers]

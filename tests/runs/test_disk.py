@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 
 import pytest
 
-from ragbed.errors import RagbedError
-from tests.runs.harness import SLOTS, canonical, replies, serve, start
+from tests.runs.harness import PATIENCE_S, SLOTS, canonical, replies, replies_so_far, serve, start
 
 _CASES = 400
 
@@ -18,22 +16,14 @@ def test_no_call_is_made_whose_response_cannot_be_stored(largest: int, tmp_path:
     folder = tmp_path / "run"
     with serve(tmp_path / "calls", latency_s=0.002) as endpoint:
         process = start(folder, _CASES, endpoint, largest)
-        process.join(20)
+        process.join(PATIENCE_S)
         assert process.exitcode == 1
-        time.sleep(0.05)
         asked = len(endpoint.calls())
-        kept = len(_kept(folder))
+        kept = len(replies_so_far(folder))
         assert asked - kept <= SLOTS
         process = start(folder, _CASES, endpoint)
-        process.join(20)
+        process.join(PATIENCE_S)
         assert process.exitcode == 0
         assert len(endpoint.calls()) - _CASES <= SLOTS
     assert len(replies(folder)) == _CASES
     assert canonical(folder).count(b"\n") == _CASES
-
-
-def _kept(folder: Path) -> dict[str, str | None]:
-    try:
-        return replies(folder)
-    except RagbedError:
-        return {}

@@ -106,12 +106,6 @@ def test_only_errors_are_repeated(tmp_path: Path) -> None:
     assert (read_status(tmp_path).models[0].ok, read_status(tmp_path).models[0].error) == (9, 0)
 
 
-def test_other_settings_are_refused_by_name(tmp_path: Path) -> None:
-    run(make_job(tmp_path, 2, TalkingModel(agree), settings={"seed": "0", "docs": "5"}), ask_nobody)
-    with pytest.raises(UsageError, match="created with num_docs=5, but this command uses num_docs=10"):
-        run(make_job(tmp_path, 2, TalkingModel(agree), settings={"seed": "0", "docs": "10"}), ask_nobody)
-
-
 def test_a_changed_model_is_refused_before_the_first_call(tmp_path: Path) -> None:
     run(make_job(tmp_path, 2, TalkingModel(agree, identity="old")), ask_nobody)
     changed = TalkingModel(agree, identity="new")

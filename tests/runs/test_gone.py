@@ -11,6 +11,7 @@ from ragbed.errors import RagbedError
 from ragbed.runs.execution import run
 from ragbed.schema import Case, Completion
 from tests.runs.harness import (
+    PATIENCE_S,
     TalkingModel,
     agree,
     ask_nobody,
@@ -53,6 +54,6 @@ def test_a_run_that_was_killed_is_resumed_without_its_lock(tmp_path: Path) -> No
         process.join()
         (folder / "lock").unlink()
         process = start(folder, _CASES, endpoint)
-        process.join(20)
+        process.join(PATIENCE_S)
         assert process.exitcode == 0
     assert canonical(folder).count(b"\n") == _CASES

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import time
+import threading
 from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
@@ -23,7 +23,7 @@ from ragbed.runs.status import read_status
 from ragbed.runs.store import NOTE, open_store
 from ragbed.schema import Case, Completion, Served
 from tests.cli.typed import type_command
-from tests.runs.harness import TalkingModel, agree, ask_nobody, make_case, make_job, run_on
+from tests.runs.harness import PATIENCE_S, TalkingModel, agree, ask_nobody, make_case, make_job, run_on
 from tests.servers.function_model import ModelRequest
 
 
@@ -200,10 +200,13 @@ def test_a_dry_run_reports_parameters_that_the_server_does_not_accept() -> None:
 
 
 def test_rejections_that_arrive_before_the_first_response_do_not_stop_a_run(tmp_path: Path) -> None:
+    rejections = threading.Semaphore(0)
+
     def respond(request: ModelRequest) -> str | tuple[int, object]:
         if "Juno kitchen robot" in request.turns[-1].splitlines()[-1]:  # the first question
-            time.sleep(0.5)
+            assert all(rejections.acquire(timeout=PATIENCE_S) for _ in range(11))
             return "Paris"
+        rejections.release()
         return 400, {"error": {"message": "Blocked", "type": "invalid_request_error"}}
 
     done = run_on(respond, "--limit", "12", "--max-connections", "12", "--out", str(tmp_path / "run"))

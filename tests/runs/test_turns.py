@@ -16,6 +16,7 @@ from ragbed.runs.budget import Budget, BudgetSpent
 from ragbed.runs.execution import run
 from ragbed.runs.forecast import forecast
 from ragbed.runs.status import read_status
+from ragbed.runs.store import open_store
 from ragbed.schema import Case, Completion, Document
 from tests.runs.harness import TalkingModel, ask_nobody, completions, make_case, make_job
 
@@ -107,6 +108,21 @@ def test_a_run_that_ends_between_calls_continues_with_the_call_in_flight(cache: 
     assert len(first.sent) + len(again.sent) == 3 * _CALLS
     assert not set(first.sent) & set(again.sent)
     assert [(done.outcome, done.usage) for done in completions(folder)] == [("ok", {"in": 40, "out": 4})] * 3
+
+
+@pytest.mark.parametrize("cache", [None, "cache"])
+def test_each_response_is_in_the_file_before_the_next_request_is_sent(cache: str | None, tmp_path: Path) -> None:
+    """So a killed run loses only the calls in flight; before, answered calls were sent again after a kill."""
+    stored: list[int] = []
+
+    class Watched(_Reader):
+        async def complete(self, case: Case, repeat: int = 0) -> Completion:
+            with open_store(tmp_path / "run", create=False) as store:
+                stored.append(len(store.turns(1).get((1, 0), ())))
+            return await super().complete(case, repeat)
+
+    _ask(tmp_path / "run", Watched(), 1, cache=None if cache is None else tmp_path / cache)
+    assert stored == [0, 1, 2, 3]
 
 
 def test_what_was_paid_for_a_case_that_was_ended_half_way_counts_in_the_budget(tmp_path: Path) -> None:

@@ -74,7 +74,7 @@ def test_any_failure_reaches_all_futures_and_ends_writing(bad: tuple[object, ...
             await writer.close()
 
     connection = _open(tmp_path)
-    asyncio.run(asyncio.wait_for(put(), 5))
+    asyncio.run(asyncio.wait_for(put(), 60))
     assert _rows(connection) == [1]
     connection.close()
 

@@ -106,7 +106,7 @@ def synthetic(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 def test_scores_of_long_contexts_follow_from_the_responses(synthetic: Path) -> None:
     recording = read_recording(_SMALL.with_name(f"{MODELS[0]}.long-32.recording"))
-    part = replace(recording, trials=recording.trials[:100])
+    part = replace(recording, trials=recording.trials[:20])
     scored = score_recording(part, synthetic.parent / "long")
     assert count_differences(part, scored) == 0, "run `python -m study score`"
 

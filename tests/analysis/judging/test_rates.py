@@ -83,14 +83,6 @@ def test_a_rate_is_over_all_attempted_and_corrections_over_detected(run: Path) -
     assert ("judge made/shy", "flag_then_correct") not in cells
 
 
-def test_truncated_and_filtered_responses_are_not_counted_as_errors(tmp_path: Path) -> None:
-    replies = [said("Wrong documents."), Completion(outcome="truncated", reply="Wrong"), Completion(outcome="filtered")]
-    write_run(tmp_path / "run", [_case(number) for number in range(3)], {"made/up": replies})
-    judge(tmp_path / "run", lambda _: "VERDICT: yes")
-    found = read_judged_cells([tmp_path / "run"])[0].estimate
-    assert (found.n, found.errors, found.truncated, found.filtered) == (3, 0, 1, 1)
-
-
 def test_the_report_and_the_command_have_the_same_rates(run: Path) -> None:
     judge(run, lambda reply: "VERDICT: no" if reply == "gold-3" else "I would rather not.")
     judge(run, lambda _: "I would rather not.", "made/shy")

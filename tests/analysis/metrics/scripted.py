@@ -17,6 +17,7 @@ from ragbed.testbeds.settings import Settings
 from tests.items import untwinned
 
 SHARES = (0, 0.2, 0.4, 0.6, 0.8, 1)
+_ITEMS = 20  # each of five slots, and each of two, is used equally often
 _CORRECT = tuple(Fraction(fifths, 5) for fifths in range(6))
 
 
@@ -29,9 +30,10 @@ def lay_out(lang: str, profile: str, rotate: bool = False) -> tuple[Case, ...]:
         distractors=("related", "random", "fixed") if ours and not rotate else ("related",),
         correct=_CORRECT if ours and not rotate else (Fraction(0),),
         all_positions=rotate,
+        limit=_ITEMS + 10,
     )
     datasets = open_data([f"ragbed-mini-{lang}_{kind}" for kind in ("base", "int", "fact")])
-    kept = {item.id for data in datasets for item in untwinned(data.items())}
+    kept = {item.id for data in datasets for item in untwinned(data.items(), _ITEMS)}
     testbeds = [TESTBEDS[name] for name in DEFAULT_TESTBEDS]
     cases = (case for data in datasets for testbed in testbeds for case in testbed.cases(data, settings))
     return tuple(case for case in cases if case.item in kept)

@@ -215,36 +215,6 @@ def test_the_gain_by_documents_is_the_net_change_on_shared_questions() -> None:
     assert [(cell.value, cell.n) for cell in found.values()] == [(0.25, 4), (1.0, 2)]
 
 
-def test_a_cell_as_json_has_its_complete_key() -> None:
-    cell = next(iter(measure(group_rows([_trial("a", "noise", 0.2, correct=True)]))))
-    assert cell.as_json() == {
-        "table": "noise",
-        "model": "m",
-        "data": "d",
-        "lang": "en",
-        "profile": "robust",
-        "scorer": "robust",
-        "scope": "all",
-        "noise": 0.2,
-        "k": 5,
-        "arm": "related",
-        "correct": None,
-        "slot": None,
-        "metric": "accuracy",
-        "value": 1.0,
-        "low": pytest.approx(0.0062, abs=1e-4),
-        "high": 1.0,
-        "n": 1,
-        "questions": 1,
-        "asked": 1,
-        "errors": 0,
-        "infeasible": 0,
-        "truncated": 0,
-        "filtered": 0,
-        "unsure": 0,
-    }
-
-
 def test_the_largest_planned_cluster_of_a_cell_counts_all_its_conditions() -> None:
     trials = [_trial("a", "noise", ratio, correct=True) for ratio in (0.0, 0.4)]
     (columns,) = group_rows(trials, largest=5)

@@ -145,11 +145,6 @@ def test_graded_scores_get_a_narrower_interval_than_verdicts() -> None:
     assert nearly.high - nearly.low == pytest.approx(still.high - still.low, rel=0.35)
 
 
-def test_the_interval_has_a_width_without_changes() -> None:
-    assert paired_difference([0] * 50).low < -0.03
-    assert paired_difference([0] * 50).high > 0.03
-
-
 @pytest.mark.parametrize("n", [30, 100, 300])
 def test_the_interval_of_a_difference_has_its_nominal_coverage(n: int) -> None:
     """The coverage is computed from all outcomes with a probability above 1e-8.

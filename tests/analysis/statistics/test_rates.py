@@ -129,11 +129,6 @@ def test_very_few_clusters_have_a_wide_interval_inside_the_range(hits: list[int]
     assert high - low > 0.5
 
 
-def test_weights_of_zero_are_not_a_rate() -> None:
-    with pytest.raises(ValueError, match="is not a valid rate"):
-        clustered_wilson([0.0, 0.0], [0.0, 0.0])
-
-
 def test_copies_of_a_question_do_not_narrow_the_interval() -> None:
     once = clustered_wilson([1] * 30 + [0] * 70, [1] * 100)
     copied = clustered_wilson([5] * 30 + [0] * 70, [5] * 100)

@@ -30,15 +30,6 @@ def test_large_drops_are_found_with_a_fraction_of_the_calls() -> None:
         assert saved >= least
 
 
-def test_an_ordinary_interval_misses_far_more_often_when_it_is_checked_after_every_question() -> None:
-    rng, missed = np.random.default_rng(0), 0
-    for _ in range(100):
-        hits = np.cumsum(rng.random(300) < 0.5)
-        bounds = [wilson(int(hits[n - 1]), n) for n in range(10, 301, 5)]
-        missed += any(not interval.low <= 0.5 <= interval.high for interval in bounds)
-    assert missed > 15
-
-
 def test_the_interval_shrinks_around_the_rate_and_is_wider_than_an_ordinary_one() -> None:
     widths = []
     for n in (10, 100, 1_000, 10_000):

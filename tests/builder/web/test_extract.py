@@ -178,26 +178,31 @@ def test_a_page_without_the_tags_that_may_be_left_out_is_read() -> None:
     assert (chinese.outcome, chinese.lang, "步行桥于周二" in chinese.text) == ("ok", "zh", True)
 
 
-NAMED = {
-    "a kind that nobody reads": (ReadJob(kind="image/gif", body=b"GIF89a"), "type"),
-    "50 MB": (ReadJob(kind=HTML, body=bytes(50 << 20)), "size"),
-    "no words": (ReadJob(kind=HTML, body=html("<img src=a.png><hr>")), "empty"),
-    "white space": (ReadJob(kind=TEXT, body=b" \n\x00\x01 "), "empty"),
-    "noise": (ReadJob(kind=TEXT, body=bytes(range(128, 256)) * 99), "charset"),
-    "no PDF": (ReadJob(kind=PDF, body=b"%PDF-1.4 nothing"), "broken"),
-    "a PDF with a password": (ReadJob(kind=PDF, body=make_pdf("x", password="p")), "encrypted"),
-    "a PDF without text": (ReadJob(kind=PDF, body=make_pdf("")), "empty"),
-    "no DOCX": (ReadJob(kind=DOCX, body=b"PK\x03\x04 nothing"), "broken"),
-    "a DOCX that is another archive": (ReadJob(kind=DOCX, body=make_docx()[:0] + b"PK\x05\x06" + bytes(18)), "broken"),
-    "a DOCX that unpacks to 600 MB": (ReadJob(kind=DOCX, body=make_bomb()), "memory"),
-}
+def make_unreadable() -> dict[str, tuple[ReadJob, str]]:
+    """Documents that cannot be read, with their outcomes."""
+    return {
+        "a kind that nobody reads": (ReadJob(kind="image/gif", body=b"GIF89a"), "type"),
+        "50 MB": (ReadJob(kind=HTML, body=bytes(50 << 20)), "size"),
+        "no words": (ReadJob(kind=HTML, body=html("<img src=a.png><hr>")), "empty"),
+        "white space": (ReadJob(kind=TEXT, body=b" \n\x00\x01 "), "empty"),
+        "noise": (ReadJob(kind=TEXT, body=bytes(range(128, 256)) * 99), "charset"),
+        "no PDF": (ReadJob(kind=PDF, body=b"%PDF-1.4 nothing"), "broken"),
+        "a PDF with a password": (ReadJob(kind=PDF, body=make_pdf("x", password="p")), "encrypted"),
+        "a PDF without text": (ReadJob(kind=PDF, body=make_pdf("")), "empty"),
+        "no DOCX": (ReadJob(kind=DOCX, body=b"PK\x03\x04 nothing"), "broken"),
+        "a DOCX that is another archive": (
+            ReadJob(kind=DOCX, body=make_docx()[:0] + b"PK\x05\x06" + bytes(18)),
+            "broken",
+        ),
+        "a DOCX that unpacks to 600 MB": (ReadJob(kind=DOCX, body=make_bomb()), "memory"),
+    }
 
 
 def test_what_cannot_be_read_has_a_named_outcome_and_harms_nobody() -> None:
-    jobs = [job for job, _ in NAMED.values()]
-    found = read_all([*jobs, GOOD])
-    assert dict(zip(NAMED, (one.outcome for one in found), strict=False)) == {
-        name: outcome for name, (_, outcome) in NAMED.items()
+    unreadable = make_unreadable()
+    found = read_all([*(job for job, _ in unreadable.values()), GOOD])
+    assert dict(zip(unreadable, (one.outcome for one in found), strict=False)) == {
+        name: outcome for name, (_, outcome) in unreadable.items()
     }
     assert all(one.reason for one in found[:-1])
     assert found[-1].outcome == "ok"

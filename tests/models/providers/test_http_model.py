@@ -124,23 +124,6 @@ def test_the_servers_of_the_user_are_part_of_the_cache_key_and_those_of_a_provid
     assert servers("anthropic/m", ANTHROPIC_BASE_URL="http://a") == "http://a"
 
 
-def test_the_sampling_parameters_of_the_user_are_part_of_the_cache_key() -> None:
-    config = ModelConfig("m", {"VLLM_BASE_URL": "http://a/v1"}, fixed=frozenset({"top_p", "temperature"}))
-    assert open_model("vllm/m", lambda _: config).cache_scope == "http://a/v1 temperature top_p"  # type: ignore[attr-defined]
-
-
-def test_the_headers_of_the_user_are_part_of_the_cache_key_unless_they_are_named_like_secrets() -> None:
-    def scope(**headers: str) -> str:
-        config = ModelConfig("m", {}, headers={name.replace("_", "-"): value for name, value in headers.items()})
-        return open_model("vllm/m", lambda _: config).cache_scope  # type: ignore[attr-defined, no-any-return]
-
-    assert scope() == scope(X_Api_Token="a") == ""
-    assert scope(X_Tenant="acme-corp").startswith("headers:")
-    assert "acme-corp" not in scope(X_Tenant="acme-corp")
-    assert scope(X_Tenant="a", X_Team="b") == scope(x_team="b", x_tenant="a", X_Api_Token="c")
-    assert len({scope(), scope(X_Tenant="a"), scope(X_Tenant="b"), scope(X_Team="a")}) == 4
-
-
 def test_a_missing_key_is_reported_with_the_model_string_and_all_variables() -> None:
     reason = "^zhipu/m requires .* variable ZHIPU_API_KEY or ZHIPUAI_API_KEY or ZAI_API_KEY is not set"
     with pytest.raises(UsageError, match=reason):

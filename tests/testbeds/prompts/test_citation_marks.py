@@ -68,5 +68,5 @@ def test_round_brackets_are_citations_only_without_square_ones() -> None:
 
 
 def test_a_long_response_is_read_in_linear_time() -> None:
-    assert len(parse_citations("Ann won [1]. " * 80_000)) == 80_000
+    assert len(parse_citations("Ann won [1]. " * 20_000)) == 20_000
     assert parse_citations("[1" * 300_000 + "[" * 300_000)[0].numbers == ()

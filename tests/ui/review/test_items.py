@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from ragbed.errors import DataError, UsageError
+from ragbed.errors import UsageError
 from ragbed.schema import Item
 from ragbed.ui.review.items import ReviewItem, check_decisions, find_datasets, flag_item, points_of, read_items
 from ragbed.ui.review.log import PointDecision
@@ -124,9 +124,3 @@ def test_a_file_is_reviewed_beside_itself(tmp_path: Path) -> None:
     datasets, folder = find_datasets(tmp_path / "en_base.jsonl")
     assert [dataset.name for dataset in datasets] == ["en_base"]
     assert folder == tmp_path / "en_base.review"
-
-
-def test_a_file_that_is_no_dataset_is_reported(tmp_path: Path) -> None:
-    (tmp_path / "runs.jsonl").write_text('{"reply": "x"}\n')
-    with pytest.raises(DataError, match="unknown record format"):
-        items_in(tmp_path)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from ragbed.errors import DataError, UsageError
+from ragbed.errors import DataError
 from ragbed.ui.review.log import Decided, Log, PointDecision
 
 
@@ -32,17 +32,6 @@ def test_a_file_of_something_else_stays_as_it_is(tmp_path: Path, content: bytes)
     with pytest.raises(DataError, match=r"log\.jsonl:1: this is not a valid line of a review"):
         Log(path)
     assert path.read_bytes() == content
-
-
-def test_a_link_is_not_followed(tmp_path: Path) -> None:
-    path, elsewhere = tmp_path / "log.jsonl", tmp_path / "elsewhere"
-    path.symlink_to(elsewhere)
-    for content in (None, b"no line end"):
-        if content is not None:
-            elsewhere.write_bytes(content)
-        with pytest.raises(UsageError, match="is a symbolic link, not a regular file"):
-            Log(path)
-        assert (elsewhere.read_bytes() if elsewhere.exists() else None) == content
 
 
 def test_a_decision_that_does_not_fit_on_the_disk_is_reported_and_leaves_no_part(tmp_path: Path) -> None:

@@ -68,10 +68,3 @@ def test_decisions_about_changed_items_do_not_count_and_are_reported(folder: Pat
     assert again.items[KEY].state == "open"
     assert again.items["a/en-base-1"].state == "accepted"
     assert again.undo() == "a/en-base-1"
-
-
-def test_a_review_has_one_rater(folder: Path) -> None:
-    session = open_session(folder)
-    session.decide(KEY, accepted(session, KEY))
-    with pytest.raises(UsageError, match=r"rater=bo: .* has the decisions of ada, and a review has one rater"):
-        open_session(folder, rater="bo")

@@ -2,10 +2,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
-from ragbed.errors import UsageError
-from ragbed.ui.viewer.find_runs import find_runs, need_runs
+from ragbed.ui.viewer.find_runs import find_runs
 from tests.ui.viewer.runs import CASES, REPLIES, write_run
 
 
@@ -23,11 +20,3 @@ def test_two_runs_with_one_name_get_unique_names_and_keep_them(tmp_path: Path) -
     assert find_runs(paths) == {"run": tmp_path / "a" / "run", "run (2)": tmp_path / "b" / "run"}
     known = find_runs([tmp_path / "b"])
     assert find_runs(paths, known) == {"run": tmp_path / "b" / "run", "run (2)": tmp_path / "a" / "run"}
-
-
-def test_a_path_without_a_run_is_reported(tmp_path: Path) -> None:
-    assert find_runs([tmp_path]) == {}
-    with pytest.raises(UsageError, match="contains no run; choose a run"):
-        need_runs([tmp_path])
-    with pytest.raises(UsageError, match="is not a folder; choose a run"):
-        need_runs([tmp_path / "nothing"])

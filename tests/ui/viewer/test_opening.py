@@ -7,12 +7,6 @@ from tests.cli.typed import type_command
 from tests.ui.viewer.runs import CASES, REPLIES, write_run
 
 
-def test_a_path_that_is_not_a_folder_is_reported(tmp_path: Path) -> None:
-    done = type_command("view", str(tmp_path / "nothing"))
-    assert (done.code, done.out) == (2, "")
-    assert "is not a folder; choose a run" in done.err
-
-
 def test_a_port_in_use_is_reported(tmp_path: Path) -> None:
     write_run(tmp_path / "run", CASES, REPLIES)
     with socket.socket() as taken:

@@ -63,13 +63,6 @@ def test_a_recreated_run_is_indexed_again(run: Path, tmp_path: Path) -> None:
     assert verdicts(run) == ["correct"]
 
 
-@pytest.mark.parametrize("damage", [b"", b"no database at all", b"SQLite format 3\x00" + b"\xff" * 5000])
-def test_a_damaged_table_is_made_again(run: Path, damage: bytes) -> None:
-    (run / "scores.sqlite").write_bytes(damage)
-    bring_up(run)
-    assert len(verdicts(run)) == 9
-
-
 def test_diagnosed_types_are_updated_and_invalid_lines_skipped(run: Path) -> None:
     bring_up(run)
     path = run / "diagnose" / "errors.jsonl"
