@@ -166,7 +166,7 @@ def test_refusals_in_other_languages_are_left_to_a_judge(tmp_path: Path) -> None
     assert {case.data for case in cases} == {f"ja (ja, {UNVALIDATED})"}
     for case in cases:
         scores = score(case, REFUSAL["en"])
-        assert [scores[name] for name in ("refused", "flagged", "expected", "unsure")] == [None, None, None, False]
+        assert [scores.get(name) for name in ("refused", "flagged", "expected", "unsure")] == [None, None, None, False]
         assert CRITERIA["refusal"].applies(case)
     with_gold = structs.replace(cases[0], answer=(("1788",),))
     assert (score(with_gold, "1788")["expected"], score(with_gold, REFUSAL["en"])["verdict"]) == (True, "unsure")

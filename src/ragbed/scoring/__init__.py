@@ -40,25 +40,17 @@ def score(case: Case, reply: str) -> dict[str, Value]:
     return values | _score_expected(case, reply, values, ("", "code.", "paper."))
 
 
-def _score_expected(
-    case: Case, reply: str, values: Mapping[str, Value], prefixes: Iterable[str]
-) -> dict[str, bool | None]:
-    """Return for each scorer whether a response to given documents is as expected; None if this is undecided."""
+def _score_expected(case: Case, reply: str, values: Mapping[str, Value], prefixes: Iterable[str]) -> dict[str, bool]:
+    """Return for each scorer whether a response to given documents is as expected, if its scores decide this."""
     found = {}
     for prefix in prefixes if case.testbed == GIVEN.name else ():
-        if f"{prefix}correct" not in values:
-            continue
         correct, refused, flagged = (values.get(f"{prefix}{name}") for name in ("correct", "refused", "flagged"))
         if not case.answer:  # all that can be scored is whether there is an answer
             correct = None if refused is None else not refused and bool(reply.strip())
-        needed = {
-            "answer": [correct],
-            "refuse": [refused],
-            "correct": [flagged, correct] if case.answer else [flagged],
-            "any": [correct, refused],
-        }[case.expect]
-        is_expected = any(needed) if case.expect == "any" else all(needed)
-        found[f"{prefix}expected"] = None if None in needed else is_expected
+        corrected = [flagged, correct] if case.answer else [flagged]
+        needed = {"answer": [correct], "refuse": [refused], "any": [correct, refused]}.get(case.expect, corrected)
+        if None not in needed:
+            found[f"{prefix}expected"] = any(needed) if case.expect == "any" else all(needed)
     return found
 
 

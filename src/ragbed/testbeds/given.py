@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from ragbed.data import Dataset
-from ragbed.schema import Case, Document, Item, Kind, ScoreName
+from ragbed.schema import Case, Document, Kind, ScoreName
 from ragbed.testbeds.cases import make_case, selected_items
 from ragbed.testbeds.settings import Settings
 
@@ -27,26 +27,23 @@ class Given(Struct, frozen=True):
     def cases(self, dataset: Dataset, settings: Settings) -> Iterator[Case]:
         """Yield one case for every item with given documents."""
         for item in selected_items(dataset, settings, given=True):
-            yield self._make_case(dataset.name, item, settings)
-
-    def _make_case(self, data: str, item: Item, settings: Settings) -> Case:
-        documents = tuple(
-            Document(text=one.text, stance=one.stance, kind="related", source=number)
-            for number, one in enumerate(item.documents)
-        )
-        texts = [document.text for document in documents]
-        return make_case(
-            data,
-            item,
-            settings,
-            self.name,
-            "",
-            settings.instructions.messages(item.lang, item.question, texts),
-            arm=item.expect,
-            documents=documents,
-            slots=tuple(number for number, one in enumerate(documents) if one.stance == "supports"),
-            expect=item.expect,
-        )
+            documents = tuple(
+                Document(text=one.text, stance=one.stance, kind="related", source=number)
+                for number, one in enumerate(item.documents)
+            )
+            texts = [document.text for document in documents]
+            yield make_case(
+                dataset.name,
+                item,
+                settings,
+                self.name,
+                "",
+                settings.instructions.messages(item.lang, item.question, texts),
+                arm=item.expect,
+                documents=documents,
+                slots=tuple(number for number, one in enumerate(documents) if one.stance == "supports"),
+                expect=item.expect,
+            )
 
 
 GIVEN = Given()
