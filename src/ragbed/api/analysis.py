@@ -378,7 +378,8 @@ def tabulate_rates(
     """
     shown: list[dict[str, Cell]] = []
     for row in rows:
-        arm = "" if row["arm"] == "related" else f" ({row['arm']}, {row['k']} documents)"
+        documents = f", {row['k']} documents" if row["k"] else ""
+        arm = "" if row["arm"] == "related" else f" ({row['arm']}{documents})"
         true = f", {row['correct']:.3g} true" if row["correct"] else ""
         then = row["then"] / row["yes"] if row["then"] is not None and row["yes"] else None
         shown.append(

@@ -467,7 +467,12 @@ def _tabulate_conditions(name: str, columns: Iterable[TableColumn], cells: Seque
     """Tabulate the metrics of judges or of a user's scorer: one row per condition and judge, one column per metric."""
     judges = short_names(cell.scorer.removeprefix(JUDGED) for cell in cells if cell.scorer.startswith(JUDGED))
     located: list[_Located] = [
-        ((cell.key, cell.place.get("k"), _condition_of(cell, judges)), cell.estimate.metric, None, cell.estimate)
+        (
+            (cell.key, cell.place.get("k") or None, _condition_of(cell, judges)),
+            cell.estimate.metric,
+            None,
+            cell.estimate,
+        )
         for cell in cells
     ]
     table = _arrange(name, columns, located)
@@ -488,6 +493,6 @@ def _condition_of(cell: Cell, judges: Mapping[str, str]) -> _Condition:
     noise, true, arm = cell.place.get("noise"), cell.place.get("correct"), cell.place.get("arm")
     shown = [] if noise is None else [("noise", f"{noise:.3g}")]
     shown += [("true", f"{true:.3g}")] if true else []
-    shown += [("distractors", arm)] if arm else []
+    shown += [("expected" if cell.table == "given" else "distractors", arm)] if arm else []
     shown += [] if cell.is_own else [("judge", judges[judge])]
     return testbed, *shown, *([("only", "unsure")] if cell.scope == "unsure" else [])
