@@ -415,7 +415,7 @@ def test_a_trial_on_a_few_documents_estimates_the_number_of_items(
     assert "The step `questions` rejects most" in done.err
     written = tomllib.loads(recipe.read_text())
     assert written["wanted"]["base"] == max(1, round(int(estimate[1]) / 2))
-    done = type_command(*words[:4], "scripted/echo", "-o", str(tmp_path / "none.toml"))
+    done = type_command(*words[:4], "scripted/echo", "-o", str(tmp_path / "none.toml"), "--trial", "2")
     assert "Estimate for all documents: about 0 items" in done.err
     assert "use a larger model as the generator" in done.err
 

@@ -13,7 +13,7 @@ from ragbed import __version__
 from ragbed.cli.renames import REMOVED_COMMANDS
 from tests.cli.typed import type_command
 
-_HEAVY = ("aiohttp", "rich", "asyncio", "ragbed.testbeds", "ragbed.analysis.linting", "ragbed.builder.web")
+_HEAVY = ("aiohttp", "rich", "numpy", "asyncio", "ragbed.testbeds", "ragbed.analysis.linting", "ragbed.builder.web")
 
 
 @pytest.mark.parametrize("command", ["demo", "data get"])

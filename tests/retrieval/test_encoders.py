@@ -9,13 +9,6 @@ import pytest
 
 from ragbed.errors import UnknownName, UsageError
 from ragbed.retrieval import open_encoder
-from ragbed.retrieval.base import Encoder
-
-
-def test_an_encoder_has_its_name() -> None:
-    encoder = open_encoder("e5")
-    assert encoder.name == "e5"
-    assert isinstance(encoder, Encoder)
 
 
 @pytest.mark.parametrize(
@@ -59,9 +52,3 @@ except UsageError as error:
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     return done.stdout.strip()
-
-
-def test_the_command_line_starts_without_numpy() -> None:
-    program = "import sys, ragbed.cli, ragbed.retrieval; print('numpy' in sys.modules)"
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "False"

@@ -16,12 +16,11 @@ import pytest
 import ragbed
 from ragbed.analysis.trials.columns import Trial
 from ragbed.errors import DataError, UsageError
-from ragbed.schema import Estimate
 from study import MODELS, RESULTS
 from study.cases import open_data
 from study.comparisons import Trials, _matching, _models
 from study.copies import find_data
-from study.outcomes import Match, count_outcomes, read_outcomes
+from study.outcomes import count_outcomes, read_outcomes
 from study.recordings import Recording, read_recording, recording_paths, write_recording
 from study.results import render
 from study.score import count_differences, score_recording, slim_run
@@ -165,21 +164,6 @@ def test_published_comparisons_follow_from_the_recordings() -> None:
 def test_published_results_follow_from_the_recordings() -> None:
     for path, content in render(read_outcomes()):
         assert path.read_bytes() == content, f"{path.name} is out of date; run `make results`"
-
-
-def test_models_have_the_same_order_only_without_ties() -> None:
-    def same(synthetic: list[float], rgb: list[float]) -> bool:
-        return Match("", *([_estimate(value) for value in side] for side in (synthetic, rgb))).is_same_order
-
-    assert same([0.1, 0.2, 0.3], [0.5, 0.6, 0.9])
-    assert not same([0.1, 0.2, 0.3], [0.6, 0.5, 0.9])
-    assert not same([0.1, 0.1, 0.3], [0.5, 0.6, 0.9])
-
-
-def _estimate(value: float) -> Estimate:
-    return Estimate(
-        metric="accuracy", value=value, low=None, high=None, n=1, questions=1, asked=1, errors=0, infeasible=0
-    )
 
 
 def test_substring_matching_is_measured_on_complete_responses() -> None:

@@ -21,20 +21,6 @@ def _item(name: str, *texts: str, event: str | None = None, lang: Lang = "en") -
     return Item(id=name, question="Who?", lang=lang, answer=(("Nobody",),), passages=passages, event=event)
 
 
-def test_overlap_is_the_share_of_the_shorter_document() -> None:
-    longer, shorter, other = " ".join(_WORDS), " ".join([*_WORDS[:17], "x", "y", "z"]), " ".join(_WORDS[::-1])
-    overlap = measure_overlap([_item("a", longer), _item("b", shorter), _item("c", other)])
-    assert overlap.documents == 3
-    assert [(round(share, 3), one, two) for share, one, two in overlap.pairs] == [(round(10 / 13, 3), shorter, longer)]
-
-
-def test_items_of_a_minimal_pair_may_be_similar() -> None:
-    text = " ".join(f"w{n}" for n in range(30))
-    assert measure_overlap([_item("a", text, event="e"), _item("b", text, event="e")]).pairs == ()
-    assert len(measure_overlap([_item("a", text, text, event="e")]).pairs) == 1
-    assert len(measure_overlap([_item("a", text, event="e"), _item("b", text, event="f")]).pairs) == 1
-
-
 @pytest.mark.parametrize(("lang", "between", "terms"), [("en", " ", _WORDS), ("zh", "", _SIGNS)])
 def test_an_item_is_varied_unless_a_document_contains_most_of_another(
     lang: Lang, between: str, terms: list[str]
