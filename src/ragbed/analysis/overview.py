@@ -21,9 +21,8 @@ if TYPE_CHECKING:
     from ragbed.analysis.trials.table import TrialTable
 
 _SCORES = ("correct", "refused", "flagged")
-_PREFIXES = ("paper.", "code.", "")
-SCORES = (*(f"{prefix}{name}" for prefix in _PREFIXES for name in _SCORES), "misled", "unsure")
-_EXPECTED = tuple(f"{prefix}expected" for prefix in _PREFIXES)  # scores of the responses to given documents
+SCORES = (*(f"{scorer}{name}" for scorer in ("paper.", "code.", "") for name in _SCORES), "misled", "unsure")
+_EXPECTED = ("paper.expected", "code.expected", "expected")  # scores of the responses to given documents
 _EARLY = 20_000  # maximum number of results to score during the run; the others are scored in parallel afterwards
 _READ = 256  # number of results to read at a time
 

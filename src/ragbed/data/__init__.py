@@ -135,7 +135,7 @@ def read_file(path: Path, lang: Lang | None = None, form: str | None = None) -> 
     seen: set[str] = set()
     number = 0
     try:
-        for number, line in _read_records(path, form):
+        for number, line in (read_records if form else read_lines)(path):
             try:
                 spelling = spelling or _detect_format(path, number, line)
                 lang = lang or _need_language(path, number, form)
@@ -163,15 +163,11 @@ def read_file(path: Path, lang: Lang | None = None, form: str | None = None) -> 
             yield Line(1, DataError(path, "is empty; expected one JSON object per line"), 0, spelling)
 
 
-def _read_records(path: Path, form: str | None) -> Iterator[tuple[int, bytes]]:
-    return read_lines(path) if form is None else read_records(path)
-
-
 def _detected(path: Path, form: str | None) -> str | None:
     """Return the language of a file's questions, or None if its items have languages of their own or are invalid."""
     questions = []
     try:
-        for _, line in islice(_read_records(path, form), SAMPLE):
+        for _, line in islice((read_records if form else read_lines)(path), SAMPLE):
             record = _QUESTION.decode(line)
             if question := record.query or (record.question if form else None):
                 questions.append(question)

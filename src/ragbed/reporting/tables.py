@@ -468,7 +468,7 @@ def _tabulate_conditions(name: str, columns: Iterable[TableColumn], cells: Seque
     judges = short_names(cell.scorer.removeprefix(JUDGED) for cell in cells if cell.scorer.startswith(JUDGED))
     located: list[_Located] = [
         (
-            (cell.key, cell.place.get("k") or None, _condition_of(cell, judges)),
+            (cell.key, cell.place.get("k"), _condition_of(cell, judges)),
             cell.estimate.metric,
             None,
             cell.estimate,
