@@ -5,7 +5,7 @@ Of Table 4 the paper shows no documents; what its text says of them is put into 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from ragbed.analysis.diagnosis.records import Diagnosis
 from ragbed.analysis.diagnosis.summary import diagnose_trial
@@ -25,8 +25,15 @@ class Printed:
     answer: Answer
     reply: str
     types: tuple[str, ...]
-    documents: tuple[tuple[Stance, str], ...] = field(default=())
+    supports: str = ""
+    distracts: str = ""
     expect: Expectation = "answer"
+
+    @property
+    def documents(self) -> tuple[tuple[Stance, str], ...]:
+        """The documents that the paper shows."""
+        shown: tuple[tuple[Stance, str], ...] = (("supports", self.supports), ("distracts", self.distracts))
+        return tuple((stance, text) for stance, text in shown if text)
 
     def stored(self) -> StoredResult:
         """As a run would hold it."""
@@ -92,13 +99,8 @@ ENGLISH = (
         (("Anett Kontaveit",),),
         "Iga Swiatek defeated Ons Jabeur in the second round of the Qatar Open 2022 to win the tournament.",
         ("E1",),
-        (
-            (
-                "supports",
-                "In February, Swiatek entered into the Qatar Open ... In the final, she won ... Anett Kontaveit ...",
-            ),
-            ("distracts", "This time, she defeated Ons Jabeur 6-2, 7-6(5) to win the 2022 US Open, ..."),
-        ),
+        supports="In February, Swiatek entered into the Qatar Open ... In the final, she won ... Anett Kontaveit ...",
+        distracts="This time, she defeated Ons Jabeur 6-2, 7-6(5) to win the 2022 US Open, ...",
     ),
     Printed(
         "headset",
@@ -107,13 +109,8 @@ ENGLISH = (
         (("Vision Pro",),),
         "According to the document, the name of Apple’s headset is Apple Reality Pro.",
         ("E2",),
-        (
-            (
-                "supports",
-                "Apple (AAPL.O) on Monday unveiled a costly augmented-reality headset called the Vision Pro ...",
-            ),
-            ("distracts", "... is what Gurman believes will be called Apple Reality Pro. ..."),
-        ),
+        supports="Apple (AAPL.O) on Monday unveiled a costly augmented-reality headset called the Vision Pro ...",
+        distracts="... is what Gurman believes will be called Apple Reality Pro. ...",
     ),
     Printed(
         "tesla",
@@ -122,13 +119,8 @@ ENGLISH = (
         (("18.76 billion",),),
         "According to the financial results provided in the article, Tesla’s revenue in Q1 2022 was $16.86 billion.",
         ("E3",),
-        (
-            (
-                "supports",
-                "Tesla, Inc. (TSLA) reported Q1 FY 2022 earnings results ... detailed revenues of $ 18.76 billion ...",
-            ),
-            ("distracts", "...first-quarter earnings for 2022 ... ...Automotive revenue reached $16.86 billion..."),
-        ),
+        supports="Tesla, Inc. (TSLA) reported Q1 FY 2022 earnings results ... detailed revenues of $ 18.76 billion ...",
+        distracts="...first-quarter earnings for 2022 ... ...Automotive revenue reached $16.86 billion...",
     ),
     Printed(
         "irredeemable",
@@ -138,13 +130,8 @@ ENGLISH = (
         "The information provided in the document is that Fox has attached ”The Big Short” writer-director Adam McKay "
         "to its movie adaptation of ”Irredeemable” from Boom! Comics. Therefore, the answer is Adam McKay.",
         ("E2",),
-        (
-            (
-                "distracts",
-                "Fox has attached The Big Short writer-director Adam McKay to its movie adaptation of Irredeemable.",
-            ),
-        ),
-        "refuse",
+        distracts="Fox has attached The Big Short writer-director Adam McKay to its movie adaptation of Irredeemable.",
+        expect="refuse",
     ),
     Printed(
         "medals",
@@ -155,8 +142,8 @@ ENGLISH = (
         "Olympics is Germany. Germany has won a total of 31 medals, including 14 gold medals, 14 bronze medals, and 31 "
         "silver medals.",
         ("E3",),
-        (("distracts", "At the 2018 Winter Olympics Germany won 31 medals, 14 of them gold."),),
-        "refuse",
+        distracts="At the 2018 Winter Olympics Germany won 31 medals, 14 of them gold.",
+        expect="refuse",
     ),
     Printed(
         "groups",
@@ -192,10 +179,8 @@ CHINESE = (
         (("科塔维特", "安内特·科塔维特"),),
         "伊加·斯瓦泰克在2022年卡塔尔公开赛决赛中击败了贾巴尔。",
         ("E1",),
-        (
-            ("supports", "今年二月，斯瓦泰克出战卡塔尔公开赛……决赛中，她以两个6比2、6比0战胜了科塔维特。"),
-            ("distracts", "这一次，她以6比2、7比6击败贾巴尔，捧起2022年美国公开赛的奖杯。"),
-        ),
+        supports="今年二月，斯瓦泰克出战卡塔尔公开赛……决赛中，她以两个6比2、6比0战胜了科塔维特。",
+        distracts="这一次，她以6比2、7比6击败贾巴尔，捧起2022年美国公开赛的奖杯。",
     ),
     Printed(
         "头显",
@@ -204,10 +189,8 @@ CHINESE = (
         (("Vision Pro",),),
         "根据文档，苹果公司的头显名为Reality Pro。",
         ("E2",),
-        (
-            ("supports", "苹果公司周一发布了一款售价不菲的增强现实头显，名为Vision Pro。"),
-            ("distracts", "古尔曼爆料，苹果公司的头显或将命名为Reality Pro。"),
-        ),
+        supports="苹果公司周一发布了一款售价不菲的增强现实头显，名为Vision Pro。",
+        distracts="古尔曼爆料，苹果公司的头显或将命名为Reality Pro。",
     ),
     Printed(
         "导演",
@@ -216,8 +199,8 @@ CHINESE = (
         (("杰梅斯·塞缪尔",),),
         "文档提到福克斯正与亚当·麦凯接触，洽谈改编《无可救药》，因此答案是亚当·麦凯。",
         ("E2",),
-        (("distracts", "福克斯正与亚当·麦凯接触，洽谈由他改编漫画《无可救药》。"),),
-        "refuse",
+        distracts="福克斯正与亚当·麦凯接触，洽谈由他改编漫画《无可救药》。",
+        expect="refuse",
     ),
     Printed(
         "奖牌",
@@ -226,8 +209,8 @@ CHINESE = (
         (("挪威",),),
         "根据文档，2022年冬奥会上获得奖牌最多的国家是德国，德国共获得31枚奖牌。",
         ("E3",),
-        (("distracts", "2018年冬奥会上，德国获得31枚奖牌，其中14枚金牌。"),),
-        "refuse",
+        distracts="2018年冬奥会上，德国获得31枚奖牌，其中14枚金牌。",
+        expect="refuse",
     ),
     Printed(
         "小组",
