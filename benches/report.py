@@ -1,9 +1,8 @@
-"""Measure the HTML report of 10,000 trials: its size, and the time until it is usable in Chromium.
+"""Measure how fast reports and diagnoses are written, and how fast an HTML report is usable in Chromium.
 
-Evaluates models without weights on synthetic news in both languages, or on the named datasets, writes the report with
-`ragbed report -f html`, and opens it in a headless browser. Prints sizes and times (the median of five openings), and
-exits with 1 if a limit is exceeded: 10 MB, or 1 s until the page responds. Work is the CPU time of the page's thread,
-which depends less on the load of the machine.
+Writes runs of 50,000 and a million trials, scores them, and measures COMMANDS, which start from the table of scores.
+Then it evaluates models without weights on synthetic news, or on the named datasets, and opens an HTML report of 10,000
+trials in a headless browser. Exits with 1 if a limit is exceeded. Work is the CPU time of the page's thread.
 """
 
 from __future__ import annotations
@@ -14,17 +13,25 @@ import statistics
 import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
 from typing import NamedTuple
 
 from playwright.sync_api import Browser, sync_playwright
 
+from benches import check_figure, measure_command
+from benches.score import write_run
+from ragbed.analysis.trials.table import TrialTable
+from ragbed.runs.store import open_scored
 from tests.browser import start_chromium
 
 TRIALS, MEGABYTES, SECONDS = 10_000, 10.0, 1.0
 OPENINGS = 5
 MODELS = ("baseline/lexical", "scripted/last-doc")
+# By number of trials, the commands with their maximum time in seconds.
+COMMANDS = {
+    50_000: {"report {run}": 5, "report {run} -f html -o {run}/page.html": 10, "diagnose {run}": 15},
+    1_000_000: {"report {run}": 10},
+}
 
 
 class Opening(NamedTuple):
@@ -42,41 +49,48 @@ def main() -> None:
     parser.add_argument("data", nargs="*", help="Datasets to use instead of synthetic news.")
     data = parser.parse_args().data
     with tempfile.TemporaryDirectory() as folder:
+        is_fast = _measure_commands(Path(folder))
         report = Path(folder) / "report.html"
         trials = _evaluate(Path(folder), data)
-        started = time.perf_counter()
         _run("report", str(Path(folder) / "run"), "-f", "html", "-o", str(report))
-        seconds, megabytes = time.perf_counter() - started, report.stat().st_size / 1e6
+        megabytes = report.stat().st_size / 1e6
         openings = _open(report)
     middle = Opening(*(statistics.median(column) for column in zip(*openings, strict=True)))
-    print(f"{trials:,} trials: {megabytes:.1f} MB (limit {MEGABYTES:.0f}), written in {seconds:.0f} s")
+    print(f"{trials:,} trials: {megabytes:.1f} MB (limit {MEGABYTES:.0f})")
     print(f"ready after {middle.ready:.2f} s (limit {SECONDS:.0f}), CPU time of the page {middle.work:.2f} s")
     print(f"a filter {1000 * middle.filtered:.0f} ms, a case {1000 * middle.opened:.0f} ms")
     print(f"load of the machine at the end: {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
-    sys.exit(not (megabytes <= MEGABYTES and middle.ready <= SECONDS))
+    sys.exit(not (is_fast and megabytes <= MEGABYTES and middle.ready <= SECONDS))
 
 
-def _run(*words: str) -> str:
-    command = [sys.executable, "-m", "ragbed", *words]
-    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+def _measure_commands(folder: Path) -> bool:
+    """Print the times and the peak memory of the commands, and return whether all are within their limits."""
+    passed = []
+    for trials, limits in COMMANDS.items():
+        run = folder / str(trials)
+        write_run(run, trials)
+        with TrialTable(run) as table:
+            table.update()
+        for command, limit in limits.items():
+            title, words = f"{trials:,} trials, {command}", command.format(run=run).split()
+            seconds, megabytes = measure_command([sys.executable, "-m", "ragbed", *words])
+            passed += [check_figure(title, seconds, limit, "s"), check_figure(title, megabytes, 500, "MB")]
+    return all(passed)
+
+
+def _run(*words: str) -> None:
+    subprocess.run([sys.executable, "-m", "ragbed", *words], check=True, capture_output=True)
 
 
 def _evaluate(folder: Path, data: list[str]) -> int:
     """Create the run, and return its number of trials, about 10,000."""
-    named = data
-    if not named:
+    if not data:
         _run("synth", "--items", "284", "--lang", "en,zh", "-o", str(folder / "world"))
-        named = [str(path) for path in sorted((folder / "world").glob("*.jsonl"))]
-    words = ["run", "--cache", "off", "--out", str(folder / "run")]
-    for model in MODELS:
-        words += ["-m", model]
-    for one in named:
-        words += ["-d", one]
-    _run(*words)
-    lines = folder / "trials.jsonl"
-    _run("export", str(folder / "run"), "--to", "jsonl", "-o", str(lines))
-    with lines.open("rb") as trials:
-        return sum(1 for _ in trials)
+        data = [str(path) for path in sorted((folder / "world").glob("*.jsonl"))]
+    named = [*(f"--model={model}" for model in MODELS), *(f"--data={one}" for one in data)]
+    _run("run", "--cache", "off", "--out", str(folder / "run"), *named)
+    with open_scored(folder / "run") as store:
+        return store.result_count()
 
 
 def _open(report: Path) -> list[Opening]:

@@ -1,10 +1,8 @@
-"""Measure how fast a million stored trials are scored by all scorers, and how fast reports on them are written.
+"""Measure how fast a million stored trials are scored by all scorers.
 
 Writes a run of a million trials with responses of 200 characters in both languages (answers, wrong answers, refusals,
-error flags), scores and tabulates it, and prints the time and the peak memory of all processes. Then it writes a
-report from the table of scores. Exit code 1 if scoring takes more than 180 s on two cores or 400 MB, or the report more
-than 10 s or 500 MB. `--trials N` measures fewer trials without these limits. The report is repeated, and the fastest
-time counts, because the machine may be busy.
+error flags), scores and tabulates it, and prints the time and the peak memory of all processes. Exit code 1 if scoring
+takes more than 180 s on two cores or 400 MB. `--trials N` measures fewer trials without these limits.
 """
 
 from __future__ import annotations
@@ -21,7 +19,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import ragbed
-from benches import measure_command
 from ragbed.data import Dataset
 from ragbed.runs.store import RECORD, CallRequest, RunStore, open_store
 from ragbed.schema import Case, Completion
@@ -30,7 +27,6 @@ from ragbed.testbeds.prompts import FLAG, REFUSAL
 from ragbed.testbeds.settings import Settings
 
 SECONDS, MEGABYTES, CORES = 180, 400, 2
-REPORT_SECONDS, REPORT_MEGABYTES, TIMES = 10, 500, 3
 LENGTH = 200
 BUNDLED = Path(ragbed.__file__).parent / "data" / "bundled"
 
@@ -48,7 +44,6 @@ def main() -> None:
         program += "; print(*tabulate_run(Path(sys.argv[1])), sep='\\n')"
         done = subprocess.run([sys.executable, "-c", program, str(run)], check=True, capture_output=True, text=True)
         seconds = time.perf_counter() - started
-        report = _measure_report(run, trials)
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     cores, cpu = os.cpu_count() or 1, used.ru_utime + used.ru_stime
     # This is an upper bound: all processes are assumed to be as large as the largest.
@@ -57,17 +52,7 @@ def main() -> None:
     print(f"{trials:,} trials of {LENGTH} characters, all scorers: {seconds:.1f} s on {cores} cores")
     print(f"({1e6 * cpu / trials:.0f} µs of CPU per trial), at most {megabytes:.0f} MB in all processes")
     print(f"load average at the end: {os.getloadavg()[0]:.1f}")
-    is_fast = seconds <= SECONDS and megabytes <= MEGABYTES
-    is_fast &= report[0] <= REPORT_SECONDS and report[1] <= REPORT_MEGABYTES
-    sys.exit(trials >= 1_000_000 and not is_fast)
-
-
-def _measure_report(run: Path, trials: int) -> tuple[float, float]:
-    """Print and return the time and peak memory of the text report."""
-    measured = [measure_command([sys.executable, "-m", "ragbed", "report", str(run)]) for _ in range(TIMES)]
-    seconds, megabytes = min(each for each, _ in measured), max(each for _, each in measured)
-    print(f"text report of {trials:,} trials: {seconds:.1f} s, {megabytes:.0f} MB in the main process")
-    return seconds, megabytes
+    sys.exit(trials >= 1_000_000 and not (seconds <= SECONDS and megabytes <= MEGABYTES))
 
 
 def write_run(folder: Path, trials: int, models: int = 1) -> None:

@@ -61,7 +61,7 @@ def _write_metrics(lang: Lang) -> str:
     for table in dict.fromkeys(metric.table for metric in metrics):
         rows = [
             f"| `{one.name}` | {one.heading[lang].format(noise='…')} | "
-            f"{one.definition[lang]}{lower if one.better == 'lower' else ''} |"
+            f"{one.definition[lang]}{lower if one.is_lower_better else ''} |"
             for one in metrics
             if one.table == table
         ]

@@ -187,17 +187,8 @@ def test_a_damaged_or_deleted_table_is_made_again(tmp_path: Path) -> None:
 
 def test_merged_shards_archives_exports_and_the_viewer_show_the_same_numbers(tmp_path: Path) -> None:
     def evaluate(name: str, *options: str) -> None:
-        words = (
-            "-m",
-            "scripted/last-doc",
-            "-d",
-            "ragbed-mini-en_base",
-            "--testbeds",
-            "noise,rejection",
-            "--limit",
-            "9",
-        )
-        type_command("run", *words, *options, "--cache", "off", "-o", str(tmp_path / name))
+        plan = "-m scripted/last-doc -d ragbed-mini-en_base --testbeds noise,rejection --limit 9"
+        type_command("run", *plan.split(), *options, "--cache", "off", "-o", str(tmp_path / name))
 
     def metrics(name: str) -> list[dict[str, Any]]:
         return [dict(cell) for cell in open_run(tmp_path / name).metrics() if cell["metric"] != "seconds"]
@@ -217,6 +208,11 @@ def test_merged_shards_archives_exports_and_the_viewer_show_the_same_numbers(tmp
         if cell["metric"] == "accuracy" and cell["scope"] == "all"
     }
     assert means == pytest.approx(accuracy)
+    tabulated = {row.condition.noise: row.rate("correct") for row in tabulate_run(tmp_path / "whole")}  # by `run`
+    assert {noise: tabulated[noise] for noise in accuracy} == pytest.approx(accuracy)
+    cells = json.loads(type_command("report", str(tmp_path / "whole"), "-f", "json").out)
+    robust = [cell for cell in cells if cell["scorer"] == "robust" and cell["metric"] != "seconds"]
+    assert robust == metrics("whole")
     csv = DictReader(type_command("report", str(tmp_path / "whole"), "-f", "csv").out.splitlines())
     written = {
         float(row["noise"]): float(row["value"])

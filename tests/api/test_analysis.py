@@ -60,7 +60,7 @@ def test_a_function_can_judge_and_a_rag_system_cannot(runs: dict[str, ragbed.Run
 
     rows = ragbed.judge(runs["refuser"], says_yes, criteria="correct", testbeds="noise").records()
     assert [(row["judge"], row["yes"], row["rate"]) for row in rows] == [("function/says_yes", 8, 1.0)]
-    with pytest.raises(ragbed.UsageError, match="is a RAG system and does not accept prompts"):
+    with pytest.raises(ragbed.UsageError, match="is a RAG system, which builds its own prompts"):
         ragbed.judge(runs["refuser"], ragbed.system(lambda case: "?", name="mine"))
 
 

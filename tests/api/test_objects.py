@@ -130,7 +130,7 @@ def test_what_a_function_raises_is_an_error_of_that_case_with_its_traceback(tmp_
 @pytest.mark.parametrize(
     ("value", "message"),
     [
-        (None, "an answer must be a string or an object with a string field 'answer', not NoneType 'None'"),
+        (None, "an answer must be a string or an object with a string field 'answer', not None"),
         (b"Paris", "an answer must be a string or an object with a string field 'answer', not bytes"),
         ({"contexts": []}, "an answer must be a string or an object with a string field 'answer'"),
         ({"answer": "x", "contexts": "a text"}, "'contexts' must be a list of passages, not"),

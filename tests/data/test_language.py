@@ -98,4 +98,4 @@ def test_the_language_of_an_item_takes_precedence(tmp_path: Path) -> None:
     dataset = Dataset("native", path).in_language("zh")
     assert (dataset.name, [item.lang for item in dataset.items()]) == ("native", ["en"])
     done = type_command("run", "-m", "scripted/oracle", "-d", str(path), "--data-lang", "de")
-    assert (done.code, "unknown language 'de'." in done.err) == (2, True)
+    assert (done.code, "--data-lang 'de' is not one of en, zh." in done.err) == (2, True)

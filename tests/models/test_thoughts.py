@@ -11,35 +11,29 @@ from ragbed.models.thoughts import split_response
 _HARMONY = "<|channel|>analysis<|message|>{0}<|end|><|start|>assistant<|channel|>final<|message|>{1}<|return|>"
 PAIRED = {
     "think": "<think>{0}</think>{1}",
-    "reflection": "<reflection>{0}</reflection>{1}",
-    "attributes": '<think type="deep">{0}</think>{1}',
+    "thought": "<thought>\n{0}\n</thought>\n\n{1}",
+    "reasoning": "<reasoning>{0}</reasoning>{1}",
     "seed": "<seed:think>{0}</seed:think>{1}",
     "brackets": "[THINK]{0}[/THINK]{1}",
     "triangles": "◁think▷{0}◁/think▷{1}",
-    "bars": "<|thinking|>{0}<|/thinking|>{1}",
     "begin and end": "<|begin_of_thought|>\n\n{0}\n\n<|end_of_thought|>\n\n{1}",
     "a solution": "<|begin_of_thought|>{0}<|end_of_thought|><|begin_of_solution|>{1}<|end_of_solution|>",
     "start and end": "<|START_THINKING|>{0}<|END_THINKING|><|START_RESPONSE|>{1}<|END_RESPONSE|>",
-    "working out": "<start_working_out>{0}<end_working_out><SOLUTION>{1}</SOLUTION>",
     "unused tokens": "<unused94>thought\n{0}<unused95>{1}",
     "a channel of Gemma": "<|channel>thought\n{0}<channel|>{1}",
     "an answer tag": "<think>{0}</think>\n<answer>{1}</answer>",
+    "a response tag": "<think>{0}</think><response>{1}</response>",
     "an answer tag without an end": "<think>{0}</think><answer>{1}",
     "harmony": _HARMONY,
     "harmony with a start": "<|start|>assistant" + _HARMONY,
     "harmony commentary": "<|channel|>commentary<|message|>{0}<|end|><|start|>assistant<|channel|>final<|message|>{1}",
     "a closing tag alone": "{0}</think>{1}",
     "a preface": "\n\n<think>{0}</think>\n\n{1}",
-    "Chinese tags": "<思考>{0}</思考>{1}",
-    "Chinese brackets": "【思考】{0}【/思考】{1}",
-    "full-width tags": "＜think＞{0}＜／think＞{1}",
-    "a Chinese answer tag": "<think>{0}</think><回答>{1}</回答>",
     # Tokens and characters that some servers put before the response.
     "after a start token": "<s><think>{0}</think>{1}",
     "after the start tokens of GLM": "[gMASK]<sop>\n<think>{0}</think>{1}",
     "after a start token of DeepSeek": "<｜begin▁of▁sentence｜><think>{0}</think>{1}",
     "after a byte order mark": "\ufeff<think>{0}</think>{1}",
-    "a chain of thought": "<chain_of_thought>{0}</chain_of_thought>{1}",
 }
 TEXTS = {
     "en": ("The question is where.\nDocument 2 says Paris.", "It is Paris, 75000 (France)."),
@@ -56,11 +50,8 @@ def test_a_layout_is_split_exactly(name: str, lang: str) -> None:
 
 OPEN = {
     "an opening tag alone": "<think>{0}",
-    "an opening tag on a line": "<think>\n{0}",
     "an opening bracket alone": "[THINK]{0}",
     "an open channel": "<|channel|>analysis<|message|>{0}",
-    "an open Chinese tag": "<思考>\n{0}",
-    "an open begin": "<|begin_of_thought|>{0}",
     "a space at the end": "<think>\n{0} \n",
 }
 
@@ -70,13 +61,6 @@ OPEN = {
 def test_a_thought_without_an_end_is_not_an_answer(name: str, lang: str) -> None:
     thought, _ = TEXTS[lang]
     assert split_response(OPEN[name].format(thought)) == (thought, "", False)
-
-
-@pytest.mark.parametrize("text", ["[Reasoning] Document 2 says Paris.", "【推理】文档2说是巴黎。", "[Analysis]\nParis"])
-def test_a_heading_of_a_response_that_ended_is_part_of_the_answer(text: str) -> None:
-    assert split_response(text, has_ended=True) == (None, text, True)
-    thought, answer, is_complete = split_response(text)
-    assert (bool(thought), answer, is_complete) == (True, "", False)
 
 
 @pytest.mark.parametrize("tag", ["<think>", "<think>\n", "[THINK]"])
@@ -91,6 +75,8 @@ def test_an_opening_tag_at_the_end_is_an_incomplete_response(tag: str) -> None:
         "It is <b>Paris</b>.",
         "The list [1, 2] and [THINKING] are names.",
         "Analysis: it is Paris.",
+        "[Reasoning] Document 2 says Paris.",
+        "【推理】文档2说是巴黎。",
         "analysis of the documents gives Paris",
         "【巴黎】",
         "  \n",

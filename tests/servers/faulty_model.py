@@ -120,7 +120,7 @@ well = reply(chat())
 
 
 def status(code: int, text: str = "no", **headers: str) -> Fault:
-    return reply(json.dumps({"error": {"message": text}}).encode(), code, **headers)
+    return reply(json.dumps({"error": {"message": text, "code": text}}).encode(), code, **headers)
 
 
 async def hang(exchange: Exchange) -> None:

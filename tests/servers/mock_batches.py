@@ -88,7 +88,8 @@ def mock_batches(behaviour: BatchBehaviour) -> Iterator[str]:
 
 
 def _rejection(message: str, param: str | None) -> tuple[int, dict[str, Any]]:
-    return 400, {"error": {"message": message, "type": "invalid_request_error", "param": param}}
+    code = None if param is None else "unsupported_parameter"
+    return 400, {"error": {"message": message, "type": "invalid_request_error", "param": param, "code": code}}
 
 
 def _message(text: str, thought: str | None, out: int, *, anthropic: bool, is_truncated: bool) -> dict[str, Any]:

@@ -149,11 +149,10 @@ def cost_cells(groups: Sequence[TrialColumns], scorers: Sequence[str]) -> Iterat
                 values = {
                     "cost": total,
                     "cost_per_case": total / int(priced.sum()),
-                    "cost_per_correct": total / correct if correct else None,
+                    "cost_per_correct": total / correct if correct else math.nan,
                 }
                 n, unpriced = int(priced.sum()), int(trials.is_unpriced.sum())
                 for metric, value in values.items():
-                    number = math.nan if value is None else value
-                    cell = CellBuilder(TABLE, trials, scorer).number(metric, number, trials.asked, n)
+                    cell = CellBuilder(TABLE, trials, scorer).number(metric, value, trials.asked, n)
                     estimate = structs.replace(cell.estimate, questions=n, truncated=0, unsure=unpriced)
                     yield replace(cell, estimate=estimate)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -11,14 +11,13 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from ragbed.api.objects import ModelLike, ModelSource, System, is_model, read_models
 from ragbed.api.progress import Progress
-from ragbed.api.request_options import read_headers
 from ragbed.api.spec import CallOptions, RunSpec
 from ragbed.environment import cache_file, data_dir, variables
 from ragbed.errors import DataError, RagbedError, UsageError, option
 from ragbed.models import ModelConfig
-from ragbed.models.base import MODEL_ATTRIBUTES, Model, is_system, lacks_language
+from ragbed.models.base import Model, is_system, lacks_language
 from ragbed.models.code_identity import identify
-from ragbed.models.plugin_guard import open_contained
+from ragbed.models.plugin_guard import contain
 from ragbed.models.secrets import without_credentials
 from ragbed.models.systems import DEFAULT_CALLS, FunctionSystem, describe_exception
 from ragbed.schema import Case
@@ -70,6 +69,7 @@ def open_model(
     """
     if source.value is not None:
         return _open_object(source, spec.max_connections or DEFAULT_CALLS, spec.timeout, corpora)
+    from ragbed.interop.replay import ReplayModel
     from ragbed.io.retry import RetryPolicy
     from ragbed.models.presets import PRESETS
 
@@ -85,18 +85,12 @@ def open_model(
         None if run is None or run.preset is None else PRESETS[run.preset],
         run is not None and run.trust_remote_code,
         corpora=corpora,
-        headers=read_headers(spec.header),
+        headers=cast("Mapping[str, str]", spec.header),
         context_length=None if run is None else run.context_length,
         fixed=frozenset(name for name in ("temperature", "top_p") if isinstance(getattr(spec, name, None), float)),
-        open_replay=_open_replay,
+        open_replay=ReplayModel,
     )
     return engine.open_model(source.name, config)
-
-
-def _open_replay(spec: str) -> Model:
-    from ragbed.interop.replay import ReplayModel
-
-    return ReplayModel(spec)
 
 
 def check_request_options(sources: Sequence[ModelSource], spec: RunSpec) -> None:
@@ -164,7 +158,7 @@ def check_reader(name: str) -> None:
 
 
 def _refuse_system(model: Model) -> None:
-    if getattr(model, "answers_afresh", False):
+    if is_system(model):
         raise UsageError(f"{model.name} is a RAG system, which builds its own prompts. Use a language model instead.")
 
 
@@ -207,8 +201,7 @@ def read_budget(models: Iterable[str], spec: CallOptions) -> Budget | None:
 def _open_object(source: ModelSource, calls: int, timeout: float, corpora: Corpora) -> Model:
     value = source.value
     if not isinstance(value, System) and is_model(value):
-        provider, _, rest = value.name.partition("/")
-        return open_contained(lambda _: _share(value), ModelConfig(rest, {}), provider, describe_exception)
+        return contain(value, value.name.partition("/")[0], describe_exception)
     function, only, is_factory = cast("Callable[..., Any]", value), "prompt", False
     if isinstance(value, System):
         function, only, is_factory = value.function, "case", value.is_factory
@@ -221,24 +214,6 @@ def identify_functions(models: ModelLike) -> str:
     """Return the code versions of the models that are functions, or an empty string if there are none."""
     values = [source.value for source in read_models(models)]
     return "".join(f" {identify(value)}" for value in values if callable(value) and not is_model(value))
-
-
-def _share(model: Model) -> Model:
-    """Return an object that shares a model's state, but whose methods can be replaced."""
-    attributes: dict[str, Any] = {name: _Forwarded(model, name) for name in {*dir(model), *MODEL_ATTRIBUTES}}
-    kept = {name: attribute for name, attribute in attributes.items() if not name.startswith("__")}
-    kept["__setattr__"] = lambda _, name, value: setattr(model, name, value)
-    return cast("Model", type(type(model).__name__, (), kept)())
-
-
-class _Forwarded:
-    """An attribute of a model object. Its value is read from the object each time, because it may change in a run."""
-
-    def __init__(self, model: Model, name: str) -> None:
-        self._model, self._name = model, name
-
-    def __get__(self, *_: object) -> object:
-        return getattr(self._model, self._name)
 
 
 def execute(job: Job, watch: Callable[[str, CallProgress], None]) -> None:
@@ -351,13 +326,8 @@ class ModelCaller:
         return job
 
     def _open(self, source: ModelSource, sampling: Sampling) -> Model:
-        if isinstance(source.value, System):
-            raise UsageError(
-                f"{source.name} is a RAG system and does not accept prompts. Use a language model instead."
-            )
         model = open_model(source, sampling, self.options, self.engine, {})
-        if source.value is None:
-            _refuse_system(model)
+        _refuse_system(model)
         if (negotiation := getattr(model, "negotiation", None)) is not None:
             negotiation.learned = self._learned.setdefault(model.name, negotiation.learned)
         return model

@@ -10,18 +10,19 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, cast, get_args
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, get_args
 
 import msgspec
 
 from ragbed.api.job_specs import BuildQaSpec
-from ragbed.api.objects import brief, labelled
+from ragbed.api.objects import labelled
 from ragbed.api.progress import open_progress
 from ragbed.api.specification import takes
 from ragbed.data import Dataset, Line, native, without_false
 from ragbed.data.language import SAMPLE, detect_language
 from ragbed.errors import DataError, UnknownName, UsageError, option
 from ragbed.io.jsonl import write_file
+from ragbed.models.systems import brief
 from ragbed.reporting.table import Result, write_csv
 from ragbed.schema import Item, Lang
 from ragbed.text import counted, quoted
@@ -62,11 +63,11 @@ def _read_rows(source: str | Path | Iterable[Mapping[str, Any]], name: str = "da
     return parse_rows(f"data={name!r}", enumerate(source, 1))
 
 
-def _locate(rows: Sequence[QuestionRow], folder: DocumentFolder, lang: str | None) -> tuple[list[Item], list[NotFound]]:
+def _locate(
+    rows: Sequence[QuestionRow], folder: DocumentFolder, lang: Lang | None
+) -> tuple[list[Item], list[NotFound]]:
     from ragbed.retrieval.evidence import find_evidence
 
-    if lang is not None and lang not in get_args(Lang):
-        raise UnknownName("language", lang, get_args(Lang))
     if lang is None and len(rows) >= _MIN_QUESTIONS:
         detected = detect_language([row.question for row in rows[:SAMPLE]])
         if detected not in get_args(Lang):
@@ -74,7 +75,7 @@ def _locate(rows: Sequence[QuestionRow], folder: DocumentFolder, lang: str | Non
                 f"the questions are in {detected}, but prompts and validated scoring exist only for en and zh. To use "
                 f"those of en or zh anyway, set {option('data_lang')}."
             )
-    return find_evidence(rows, folder.documents, cast("Lang | None", lang))
+    return find_evidence(rows, folder.documents, lang)
 
 
 @takes(BuildQaSpec)
@@ -141,7 +142,7 @@ DataLike: TypeAlias = DataObject | Sequence[DataObject] | Mapping[str, DataObjec
 
 def read_data(
     data: DataLike,
-    lang: str | None = None,
+    lang: Lang | None = None,
     docs: str | Path | None = None,
     tell: Callable[[str], None] = lambda _: None,
     formats: Sequence[str] = (),
@@ -156,13 +157,11 @@ def read_data(
         formats: The formats of other benchmarks' files, as `FORMAT` or `DATA=FORMAT`.
 
     Raises:
-        UsageError: A name, language or format is unknown, a file does not exist, or an object is not a dataset.
+        UsageError: A name or a format is unknown, a file does not exist, or an object is not a dataset.
     """
     from ragbed.data.catalog import open_data
     from ragbed.data.questions_file import is_question_row, is_questions_file
 
-    if lang is not None and lang not in get_args(Lang):
-        raise UnknownName("language", lang, get_args(Lang))
     given: Any = data
     if isinstance(data, Mapping) and {"question", "query"} & data.keys():
         raise UsageError("`data` is a single item, but a list of items is expected: data=[{…}, …].")
@@ -224,7 +223,7 @@ def _read_formats(formats: Sequence[str]) -> dict[str, str]:
 
 
 def _open_questions(
-    name: str, source: Path | list[dict[str, Any]], docs: DocumentFolder | None, lang: str | None,
+    name: str, source: Path | list[dict[str, Any]], docs: DocumentFolder | None, lang: Lang | None,
     tell: Callable[[str], None],
 ) -> Dataset:  # fmt: skip
     """Find the evidence for questions, and return them as a dataset."""
@@ -244,7 +243,7 @@ def _open_questions(
 
 
 def _keep(
-    kind: type[Dataset], name: str, lines: Iterable[bytes], docs: DocumentFolder | None, lang: str | None
+    kind: type[Dataset], name: str, lines: Iterable[bytes], docs: DocumentFolder | None, lang: Lang | None
 ) -> Dataset:
     """Return items as a dataset, in a temporary file that is deleted along with the object."""
     content, place = b"".join(lines), Path(tempfile.mkdtemp(prefix="ragbed-"))
@@ -254,11 +253,11 @@ def _keep(
     return dataset
 
 
-def _complete(dataset: Dataset, docs: DocumentFolder | None, lang: str | None) -> Dataset:
+def _complete(dataset: Dataset, docs: DocumentFolder | None, lang: Lang | None) -> Dataset:
     """Return a dataset with the documents that its questions are about, or with the language of its items."""
     if docs is not None:
         return replace(dataset, folder=docs)
-    return dataset if lang is None else dataset.in_language(cast("Lang", lang))
+    return dataset if lang is None else dataset.in_language(lang)
 
 
 class _GivenItems(Dataset):

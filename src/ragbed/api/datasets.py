@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ragbed.api.data_objects import read_data
 from ragbed.api.job_specs import CasesSpec, DatasetsSpec, DownloadSpec, LintSpec, SynthesisSpec
-from ragbed.api.layout import read_langs, read_layout, split
+from ragbed.api.layout import read_langs, split
 from ragbed.api.progress import Progress, open_progress
 from ragbed.api.specification import takes
 from ragbed.data.catalog import CATALOG, CatalogEntry, dataset_names, files_here, folder_of
@@ -35,12 +35,9 @@ def cases(spec: CasesSpec) -> Iterator[Case]:
         >>> len(cases), len(cases[0].documents)
         (10, 5)
     """
-    from ragbed.testbeds.selection import choose_testbeds, generate_cases
+    from ragbed.api.sharing import choose_cases
 
-    names, settings = read_layout(spec)
-    testbeds = choose_testbeds(names, settings)
-    datasets = read_data(spec.data, spec.data_lang, spec.docs, formats=spec.format)
-    return generate_cases(datasets, testbeds, settings, named=names is not None)
+    return choose_cases(read_data(spec.data, spec.data_lang, spec.docs, formats=spec.format), spec).all_cases()
 
 
 @takes(LintSpec)

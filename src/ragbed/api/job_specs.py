@@ -475,7 +475,7 @@ class BuildQaSpec(Spec, function="data_objects.build_qa"):
     )
     docs: LocalFile = opt("Folder with the documents.", "DIR")
     out: LocalFile = opt("New folder for the dataset.", "DIR", short="-o")
-    data_lang: str | None = opt("Language of the questions: en or zh.", "LANG", shown="detected", default=None)
+    data_lang: Literal["en", "zh"] | None = opt("Language of the questions.", shown="detected", default=None)
     progress: bool | Progress = True
 
 

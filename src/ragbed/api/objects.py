@@ -162,8 +162,3 @@ def _name_of(function: object) -> str:
         function = function.func
     name = str(getattr(function, "__qualname__", type(function).__qualname__)).rpartition("<locals>.")[2]
     return re.sub(r"[^\w.-]+", "", name) or "function"
-
-
-def brief(value: object) -> str:
-    """Return a value's type and the beginning of its text representation, for use in messages."""
-    return "None" if value is None else f"{type(value).__name__} {str(value)[:60]!r}"

@@ -25,15 +25,16 @@ from ragbed.api.calling import (
 )
 from ragbed.api.data_objects import read_data
 from ragbed.api.layout import read_layout, read_strategies, split
-from ragbed.api.objects import ModelSource, System, brief, read_models
+from ragbed.api.objects import ModelSource, System, read_models
 from ragbed.api.request_options import AUTO, NONE, apply_options, with_limit
 from ragbed.api.spec import RunSpec
 from ragbed.environment import cache_file
 from ragbed.errors import UnknownName, UsageError, option, refuse_unused
-from ragbed.models.base import Batching, Sampling
+from ragbed.models.base import Sampling
 from ragbed.models.code_identity import identify
 from ragbed.models.presets import PRESETS
 from ragbed.models.secrets import without_credentials
+from ragbed.models.systems import brief
 from ragbed.plugins import FUNCTION, load_function
 from ragbed.schema import Lang
 from ragbed.testbeds.own_rag import CLEAN, NAME, WITHHELD, open_corpora
@@ -164,7 +165,7 @@ def _check_batch(spec: RunSpec, models: Sequence[Model]) -> None:
     if spec.until:
         raise UsageError("`batch` sends all cases at once, so `until` cannot stop early. Omit one of these options.")
     for model in models:
-        if not isinstance(model, Batching):
+        if not hasattr(model, "open_batches"):
             raise UsageError(
                 f"{option('batch')}: {model.name} does not support batches. Batches require "
                 f"{option('engine', 'local')} and a model "

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -64,12 +64,6 @@ def check_effort(name: str, value: object) -> str:
     return value
 
 
-def check_header(_: str, value: object) -> object:
-    """Check additional headers."""
-    read_headers(value)
-    return value
-
-
 def read_extra_body(_: str, value: object) -> dict[str, Any]:
     """Read extra request fields from a dictionary or from JSON.
 
@@ -93,13 +87,14 @@ def read_extra_body(_: str, value: object) -> dict[str, Any]:
     return fields
 
 
-def read_headers(value: object) -> dict[str, str]:
-    """Parse headers of the form `Name: value`.
+def read_headers(_: str, value: object) -> dict[str, str]:
+    """Read headers from a dictionary or from texts of the form `Name: value`.
 
     Raises:
         UsageError: A header is malformed, or contains a line break or a non-ASCII character.
     """
     headers: dict[str, str] = {}
+    value = [f"{name}: {text}" for name, text in value.items()] if isinstance(value, Mapping) else value
     for text in [value] if isinstance(value, str) else value if isinstance(value, Iterable) else [value]:
         match = _HEADER.fullmatch(text) if isinstance(text, str) else None
         if match is None:

@@ -22,6 +22,7 @@ from ragbed.data import UNVALIDATED
 from ragbed.errors import Stopped, UsageError, option
 from ragbed.io.jsonl import write_file
 from ragbed.reporting.table import Result, Table
+from ragbed.runs.status import read_status
 from ragbed.text import quoted
 
 if TYPE_CHECKING:
@@ -49,11 +50,6 @@ def check_gates(spec: RunSpec, folder: Path) -> list[GateResult]:
     return checked
 
 
-def read_decisions(job: Job) -> list[Decision]:
-    """Return the results of the `until` conditions after a job has run."""
-    return [] if job.rule is None else cast("MonitoringRule", job.rule).decisions()
-
-
 @takes(RunSpec)
 def run(spec: RunSpec) -> Run:
     """Evaluate one or more models on one or more datasets. If `out` contains an interrupted run, resume it.
@@ -77,10 +73,10 @@ def run(spec: RunSpec) -> Run:
     """
     with open_progress(spec.progress) as shown, closing(plan_run(spec, shown.message)) as job:
         execute(job, shown.calls)
-        for line in _describe_infeasible(job.folder):
+        for line in _describe_infeasible(read_status(job.folder).infeasible):
             shown.message(line)
     gates = [gate._asdict() for gate in check_gates(spec, job.folder)]
-    conditions = [decision._asdict() for decision in read_decisions(job)]
+    conditions = [decision._asdict() for decision in _decide(job)]
     return Run(job.folder, Table(gates, "Gates"), Table(conditions, "Conditions"))
 
 
@@ -116,19 +112,16 @@ def forecast(spec: RunSpec) -> Table:
         return _forecast(job).records()
 
 
-def _describe_infeasible(folder: Path) -> list[str]:
+def _describe_infeasible(count: int) -> list[str]:
     """Return a sentence on the infeasible cases of a run, if there are any."""
-    from ragbed.runs.store import open_store
+    cases = "case was" if count == 1 else "cases were"
+    more = "`ragbed export DATA --to jsonl` with the same options lists the reasons."
+    return [f"{count:,} infeasible {cases} not run. {more}"] if count else []
 
-    with open_store(folder, create=False) as store:
-        infeasible = store.infeasible()
-    if not infeasible:
-        return []
-    cases = "case was" if infeasible == 1 else "cases were"
-    return [
-        f"{infeasible:,} infeasible {cases} not run. `ragbed export DATA --to jsonl` with the same options lists the "
-        "reasons."
-    ]
+
+def _decide(job: Job) -> list[Decision]:
+    """Return the results of the `until` conditions after a job has run."""
+    return [] if job.rule is None else cast("MonitoringRule", job.rule).decisions()
 
 
 _UNCHECKED = "The gates were not checked, because some cases have no result."
@@ -169,7 +162,6 @@ def _describe(spec: RunCommandSpec, job: Job, cells: Sequence[ConditionRow]) -> 
     """Return the tables of a run, what to know about its responses, and the results of its gates."""
     from ragbed.analysis.causes import describe_run, read_causes
     from ragbed.api.analysis import describe_gates
-    from ragbed.runs.status import read_status
 
     found = read_status(job.folder)
     parts, notes = describe_cells(cells, job.folder, split(spec.scorer, "scorer"))
@@ -177,17 +169,17 @@ def _describe(spec: RunCommandSpec, job: Job, cells: Sequence[ConditionRow]) -> 
         parts = ["\n".join(describe_run(read_causes(job.folder))) + "\n", *parts]
     more, explanations = _describe_other_tables(job)
     notes = [*describe_responses(found), *notes, *explanations, f"The run is stored in {job.folder}"]
-    notes += _describe_infeasible(job.folder)
+    notes += _describe_infeasible(found.infeasible)
     if not cells and spec.shard is not None:
         notes.append(f"Shard {spec.shard} contains no questions, so no case was run.")
-    decisions = read_decisions(job)
+    values = {"run": str(job.folder), "cells": [cell.as_json() for cell in cells]}
     if job.rule is not None:
         notes.append(
             f"Intervals are valid at any stopping time ({option('until')}), so they are wider than ordinary intervals."
         )
-    notes += [f"until {decision.state}: {decision.name}: {decision.message}" for decision in decisions]
-    values = {"run": str(job.folder), "cells": [cell.as_json() for cell in cells]}
-    values |= {} if job.rule is None else {"until": [decision._asdict() for decision in decisions]}
+        decisions = _decide(job)
+        notes += [f"until {decision.state}: {decision.name}: {decision.message}" for decision in decisions]
+        values["until"] = [decision._asdict() for decision in decisions]
     notes += describe_incomplete(found, f"Rerun the command with {option('out', quoted(job.folder))} to resume.")
     if job.rule is None and any(model.pending for model in found.models):
         return Result([*parts, *more], [*notes, *([_UNCHECKED] if spec.fail_under else [])], values, 3)

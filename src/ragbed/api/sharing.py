@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
@@ -13,7 +13,7 @@ from msgspec import structs
 from ragbed.api.data_objects import read_data
 from ragbed.api.job_specs import ExportSpec, ImportSpec, MergeSpec
 from ragbed.api.layout import read_layout
-from ragbed.api.progress import Progress, open_progress
+from ragbed.api.progress import open_progress
 from ragbed.api.results import Run, only_path, run_folders, several
 from ragbed.api.spec import LayoutOptions
 from ragbed.api.specification import check_path, fields_of, takes
@@ -58,14 +58,14 @@ def export(spec: ExportSpec) -> Result:
     with open_progress(spec.progress) as shown:
         datasets = read_data(sources, spec.data_lang, spec.docs, shown.message, spec.format)
         if spec.out is None and to == "jsonl":
-            return _count(count_cases(_read_cases(datasets, spec, shown)))
+            return _count(count_cases(choose_cases(datasets, spec, shown.message)))
         place = _need_place(spec)
         if is_item_format(to):
             given = [name for name in _given(spec, fields_of(LayoutOptions)) if name not in _READING]
             return _describe(spec, export_items(datasets, to, place, given))
         if to == "corpora":
             spec = replace(spec, corpus=spec.corpus or "clean,withheld", testbeds="own-rag")
-        return _describe(spec, export_cases(_read_cases(datasets, spec, shown), to, place))
+        return _describe(spec, export_cases(choose_cases(datasets, spec, shown.message), to, place))
 
 
 def _given(spec: LayoutOptions, names: Iterable[str]) -> list[str]:
@@ -142,7 +142,10 @@ def _describe(spec: ExportSpec, written: Written) -> Result:
     return Result([], [*lines, *written.notes], values, 3 if failed and written.leaves_out else 0)
 
 
-def _read_cases(datasets: Sequence[Dataset], spec: LayoutOptions, shown: Progress) -> Layout:
+def choose_cases(
+    datasets: Sequence[Dataset], spec: LayoutOptions, tell: Callable[[str], None] = lambda _: None
+) -> Layout:
+    """Return the datasets, testbeds and settings that the options select."""
     from ragbed.interop.exports.frozen import Layout
     from ragbed.testbeds import DEFAULT_TESTBEDS, TESTBEDS
     from ragbed.testbeds.selection import choose_testbeds
@@ -151,8 +154,8 @@ def _read_cases(datasets: Sequence[Dataset], spec: LayoutOptions, shown: Progres
     testbeds = choose_testbeds(names, settings)
     for name in DEFAULT_TESTBEDS if names is None else ():
         if TESTBEDS[name] not in testbeds:
-            shown.message(f"Skipped {name}, which has no cases for these noise ratios and distractor conditions.")
-    return Layout(datasets, testbeds, settings, named=names is not None, tell=shown.message)
+            tell(f"Skipped {name}, which has no cases for these noise ratios and distractor conditions.")
+    return Layout(datasets, testbeds, settings, named=names is not None, tell=tell)
 
 
 @takes(ImportSpec)

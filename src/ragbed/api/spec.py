@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from ragbed.api.request_options import (
     check_effort,
-    check_header,
     check_max_tokens,
     check_temperature,
     check_thinking,
     read_extra_body,
+    read_headers,
 )
 from ragbed.api.specification import (
     Data,
@@ -85,8 +85,8 @@ class LayoutOptions(Spec):
     limit: str | float | None = what(
         "Number or fraction of items to use from the start of each dataset.", "N|0.x", default=None
     )
-    data_lang: str | None = what(
-        "Language of items that do not state theirs: en or zh.", "LANG", shown="detected", is_rare=True, default=None
+    data_lang: Literal["en", "zh"] | None = what(
+        "Language of items that do not state theirs.", shown="detected", is_rare=True, default=None
     )
     format: Texts = what(FORMAT_HELP, "[DATA=]FORMAT", is_rare=True, default=())
     profile: str | None = what(
@@ -170,7 +170,14 @@ class CallOptions(Spec):
         is_rare=True,
         default=None,
     )
-    header: Texts = sampling("Additional request header.", "NAME:VALUE", read=check_header, is_rare=True, default=())
+    header: Texts | Mapping[str, str] = sampling(
+        "Additional request header.",
+        "NAME:VALUE",
+        in_python="Also a dictionary.",
+        read=read_headers,
+        is_rare=True,
+        default=(),
+    )
     seed_model: int | None = sampling("Sampling seed to send to the model.", is_rare=True, default=None)
     replicas: int | None = distributed(
         "Number of replicas of each model on the cluster.", low=1, shown="1", is_rare=True, default=None

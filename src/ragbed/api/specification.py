@@ -122,11 +122,6 @@ class Option(NamedTuple):
         return any(get_origin(kind) is Sequence for kind in self.kinds)
 
     @property
-    def is_data(self) -> bool:
-        """Whether the value names a dataset."""
-        return Data in self.kinds
-
-    @property
     def is_place(self) -> bool:
         """Whether the value names a file, a folder, a run or a dataset, which the shell completes."""
         return not {Path, Place, Data}.isdisjoint(self.kinds)

@@ -53,6 +53,8 @@ _HELP = {
     """,
 }
 """The help of groups of commands."""
+# Messages of other exceptions that Python and NumPy raise if there is not enough memory.
+_NO_MEMORY = ("can't start new thread", "failed to map segment", "cannot allocate memory")
 COMMANDS = {name: spec for specs in GROUPS.values() for name, spec in specs.items()}
 
 
@@ -137,6 +139,11 @@ def main() -> None:
         sys.exit(130)
     except BrokenPipeError:  # the program reading the pipe, e.g. `head`, has exited
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(1)
+    except (MemoryError, RuntimeError, ImportError) as error:
+        if not isinstance(error, MemoryError) and not any(text in str(error) for text in _NO_MEMORY):
+            raise
+        say(f"ragbed: there is not enough memory ({error}). Close other programs, then rerun the same command.")
         sys.exit(1)
     except OSError as error:  # an error that no command handles, e.g. a full disk when output is redirected to a file
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

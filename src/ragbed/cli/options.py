@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 import click
 from click.core import ParameterSource
 
-from ragbed.api.specification import GROUPS, OUTPUT, Option, Spec, fields_of
+from ragbed.api.specification import GROUPS, OUTPUT, Data, Option, Spec, fields_of
 from ragbed.cli.console import say
 from ragbed.errors import INTERFACE, Interface, Stopped, UsageError, did_you_mean
 
@@ -71,7 +71,7 @@ class _Text(click.types.StringParamType):
 
         from ragbed.data.catalog import dataset_names
 
-        names = dataset_names() if self._field.is_data and incomplete else ()
+        names = dataset_names() if Data in self._field.kinds and incomplete else ()
         found = [CompletionItem(name) for name in (*names, *self._field.choices) if name.startswith(incomplete)]
         return found or ([CompletionItem(incomplete, type="file")] if self._field.is_place else [])
 

@@ -245,7 +245,7 @@ def completed(
         thought: The reasoning, if the server reports it in a separate field; empty if the server hides its text.
         served: Information that the server reports about the call.
     """
-    inline, answer, is_complete = split_response(text, has_ended=None if finish is None else finish not in ENDED_EARLY)
+    inline, answer, is_complete = split_response(text)
     if thought and inline and thought.strip() == inline.strip():  # some servers send a thought twice
         inline = None
     return Completion(

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
 
@@ -22,57 +22,60 @@ def _describe(error: Exception) -> Completion:
     return failed(Failure("server", f"{type(error).__name__}: {error}"))
 
 
-def open_contained(
-    open_provider: Callable[[ModelConfig], Model],
-    config: ModelConfig,
-    provider: str,
-    describe: Callable[[Exception], Completion] = _describe,
-) -> Model:
-    """Open a model of a plug-in or of the caller; an exception in `complete` becomes the outcome of that case.
-
-    An exception in `request` or `identity` stops the run, because its responses could not be attributed to the model.
+def open_contained(open_provider: Callable[[ModelConfig], Model], config: ModelConfig, provider: str) -> Model:
+    """Open a model of a plug-in, and contain it.
 
     Raises:
         PluginFailed: The model cannot be opened, lacks a method, or has another provider's name.
     """
     with _reporting(f"provider {provider!r} failed to open {config.model!r}"):
         model = open_provider(config)
+    return contain(model, provider)
+
+
+def contain(model: Model, provider: str, describe: Callable[[Exception], Completion] = _describe) -> Model:
+    """Contain a model of a plug-in or of the caller: an exception in `complete` becomes the outcome of that case.
+
+    An exception in `request` or `identity` stops the run, because its responses could not be attributed to the model.
+
+    Raises:
+        PluginFailed: The model lacks a method, or has another provider's name.
+    """
     _check(model, provider)
-    inner_request, inner_identity = model.request, model.identity
-
-    def request(case: Case) -> bytes:
-        with _reporting(f"provider {provider!r} failed in request() on {case.case}"):
-            return bytes(memoryview(inner_request(case)))
-
-    async def identity() -> str:
-        with _reporting(f"provider {provider!r} failed in identity()"):
-            return str(await inner_identity())
-
-    # The methods are replaced on the object itself, because a model may have additional methods.
-    methods = {"request": request, "identity": identity, "complete": _contained(model.complete, describe)}
-    for name, method in methods.items():
-        object.__setattr__(model, name, method)
-    return model
+    return cast("Model", _ContainedModel(model, provider, describe))
 
 
-def _contained(
-    call: Callable[..., Awaitable[object]], describe: Callable[[Exception], Completion]
-) -> Callable[..., Awaitable[Completion]]:
-    """Return a method that calls a model and returns an outcome even if the plug-in's own method fails."""
+class _ContainedModel:
+    """A contained model. Its other attributes are those of the model, where they may change during a run."""
 
-    async def contained(*arguments: object) -> Completion:
+    def __init__(self, model: Model, provider: str, describe: Callable[[Exception], Completion]) -> None:
+        self.__dict__.update(_model=model, _provider=f"provider {provider!r} failed in", _describe=describe)
+
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - any attribute of the model
+        return getattr(self.__dict__["_model"], name)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        setattr(self._model, name, value)
+
+    def request(self, case: Case) -> bytes:
+        with _reporting(f"{self._provider} request() on {case.case}"):
+            return bytes(memoryview(self._model.request(case)))
+
+    async def identity(self) -> str:
+        with _reporting(f"{self._provider} identity()"):
+            return str(await self._model.identity())
+
+    async def complete(self, *arguments: object) -> Completion:
         try:
-            completion = await call(*arguments)
+            completion = await self._model.complete(*arguments)
         except (RagbedError, WorkerLost):
             raise
         except Exception as error:  # a plug-in may raise anything
-            return describe(error)
+            return cast("Completion", self._describe(error))
         try:  # a struct does not check its fields when it is created, and a run with an invalid one cannot be read
             return msgspec.convert(msgspec.to_builtins(completion, enc_hook=_to_plain), Completion)
         except (TypeError, msgspec.ValidationError) as error:
             return failed(Failure("protocol", f"complete() returned an invalid Completion: {error}"))
-
-    return contained
 
 
 @contextmanager

@@ -186,7 +186,7 @@ def read_answer(value: object, case: Case, corpora: Corpora) -> Completion:
     """
     answer = value if isinstance(value, str) else _field(value, "answer")
     if not isinstance(answer, str):
-        problem = f"an answer must be a string or an object with a string field 'answer', not {_brief(value)}"
+        problem = f"an answer must be a string or an object with a string field 'answer', not {brief(value)}"
         raise Failure("protocol", problem, again=True)
     completion = Completion(outcome="ok", reply=storable(answer), finish="stop")
     if isinstance(value, str) or case.testbed == "search":
@@ -208,7 +208,7 @@ def _read_passages(
     if passages is None:
         return None
     if isinstance(passages, str | bytes | Mapping) or not hasattr(passages, "__iter__"):
-        raise Failure("protocol", f"{name!r} must be a list of passages, not {_brief(passages)}", again=True)
+        raise Failure("protocol", f"{name!r} must be a list of passages, not {brief(passages)}", again=True)
     passages = list(passages)
     if len(passages) > _MAX_PASSAGES:
         raise Failure("protocol", f"{name!r} contains {len(passages):,} passages, but the maximum is {_MAX_PASSAGES:,}")
@@ -229,7 +229,7 @@ def _read_passage(field: str, passage: object) -> Named:
     name = _field(_field(passage, "metadata"), "source") if name is None else name
     if not all(part is None or isinstance(part, str) for part in (name, text)) or (name is None and text is None):
         expected = "an id, a text, or an object with 'id' or 'text'"
-        raise Failure("protocol", f"a passage in {field!r} must be {expected}, not {_brief(passage)}", again=True)
+        raise Failure("protocol", f"a passage in {field!r} must be {expected}, not {brief(passage)}", again=True)
     return Named(None if name is None else storable(name), None if text is None else storable(text))
 
 
@@ -237,8 +237,9 @@ def _field(value: object, name: str) -> Any:  # noqa: ANN401 - a system may retu
     return value.get(name) if isinstance(value, Mapping) else getattr(value, name, None)
 
 
-def _brief(value: object) -> str:
-    return f"{type(value).__name__} {str(value)[:60]!r}"
+def brief(value: object) -> str:
+    """Return a value's type and the beginning of its text representation, for use in messages."""
+    return "None" if value is None else f"{type(value).__name__} {str(value)[:60]!r}"
 
 
 class HttpSystem(HttpModel):
@@ -367,7 +368,7 @@ class FunctionSystem(StatelessModel):
                 f"{text.removeprefix('exception: ')}"
             ) from None
         if not callable(made):
-            raise RagbedError(f"{self.name} must return a function, but returned {_brief(made)}. {_CORRECT_FACTORY}")
+            raise RagbedError(f"{self.name} must return a function, but returned {brief(made)}. {_CORRECT_FACTORY}")
         call = FunctionCall(made, f"the function that {self.name} returns", only="question")
         call.check("corpus")
         return call

@@ -1,18 +1,18 @@
-"""Separate thoughts from answers in the response formats that reasoning models and servers use.
+"""Separate thoughts from answers in the response formats of models whose servers do not do it.
 
 | Format | Models |
 |---|---|
-| `<think>…</think>`, also with other names, brackets or attributes | DeepSeek, Qwen, GLM, MiniMax, Seed, LongCat |
+| `<think>…</think>`, also with a prefix as in `<seed:think>` | DeepSeek-R1, Qwen3, MiniMax, Seed-OSS, LongCat |
+| `<thought>…</thought>`, `<reasoning>…</reasoning>` | EXAONE Deep, gpt-oss on Bedrock |
 | `[THINK]…[/THINK]`, `◁think▷…◁/think▷` | Magistral, Kimi-VL |
 | `<|begin_of_thought|>…<|end_of_thought|>`, `<|START_THINKING|>…` | Sky-T1, Command A |
 | `<unused94>…<unused95>`, `<|channel>thought…<channel|>` | MedGemma, Gemma 4 |
-| `<思考>…</思考>`, `【推理】…` | prompts in Chinese |
 | a closing tag alone, because the chat template puts the opening one into the prompt | DeepSeek-R1, QwQ |
 | an opening tag alone, because the response ended while the model was thinking | all of these |
 | `<|channel|>analysis<|message|>…<|channel|>final<|message|>…` (harmony) | gpt-oss |
 
-Brackets such as `[Analysis]` may be a heading in an answer, so without a closing tag, they open a thought only if the
-model did not end the response itself.
+After a thought, tags around the answer are removed: `<answer>` (Hunyuan-A13B), `<response>` (Granite 3.2),
+`<|begin_of_solution|>` (Sky-T1) and `<|START_RESPONSE|>` (Command A).
 
 A tag inside a sentence of an answer is plain text, so a pair of tags counts only at the start of the response, after
 another thought, or at the start of a line. Any other closing tag ends a thought, as in the parsers of vLLM and SGLang.
@@ -34,26 +34,15 @@ class SplitResponse(NamedTuple):
     is_complete: bool
 
 
-_WORD = (
-    r"think(?:ing)?|(?:chain_of_)?thoughts?|reason(?:ing)?|reflection|reflect|scratchpad|inner_monologue"
-    r"|thought_process|analysis"
-)
-_WORD_ZH = r"思考|思考过程|思考過程|推理|推理过程|推理過程|思维链|思維鏈|想法"
-_NAME = rf"(?:(?!no[:_-])[a-z]+[:_-])?(?:{_WORD})|{_WORD_ZH}"
-_LEFT, _RIGHT = r"[<\[【＜◁〈]\|?", r"\|?[>\]】＞▷〉]"
+_NAME = r"(?:(?!no[:_-])[a-z]+[:_-])?(?:think(?:ing)?|thought|reasoning)"
 _OPEN = (
-    rf"(?P<left>{_LEFT})(?P<name>{_NAME})(?:\s[^<>\[\]\n]{{0,80}}(?<!/))?{_RIGHT}"
-    rf"|[<\[]\|?(?:begin|start)[_ ](?:of[_ ])?(?:{_WORD}|working_out)\|?[>\]]|<unused94>(?:thought\n)?"
+    rf"<(?P<name>{_NAME})>|\[THINK\]|◁think▷|<\|begin_of_thought\|>|<\|START_THINKING\|>|<unused94>(?:thought\n)?"
     r"|<\|channel>thought\b"
 )
-_CLOSE = (
-    rf"{_LEFT}[/／](?:{_NAME})\s{{0,9}}{_RIGHT}|[<\[]\|?end[_ ](?:of[_ ])?(?:{_WORD}|working_out)\|?[>\]]"
-    r"|<unused95>|<channel\|>"
-)
+_CLOSE = rf"</(?:{_NAME})\s{{0,9}}>|\[/THINK\]|◁/think▷|<\|end_of_thought\|>|<\|END_THINKING\|>|<unused95>|<channel\|>"
 # Tags around the answer. They are removed only after a thought, because otherwise they may be part of the answer.
-_ANSWER_WORD = r"answer|response|final|final_answer|solution|output|(?:最终|正式)?(?:回答|答案|答复)"
-_ANSWER_TAG = rf"(?:{_LEFT}(?:{_ANSWER_WORD}){_RIGHT}|[<\[]\|?(?:begin|start)[_ ](?:of[_ ])?(?:{_ANSWER_WORD})\|?[>\]])"
-_ANSWER_CLOSE = rf"{_LEFT}[/／](?:{_ANSWER_WORD}){_RIGHT}|[<\[]\|?end[_ ](?:of[_ ])?(?:{_ANSWER_WORD})\|?[>\]]"
+_ANSWER_TAG = r"(?:<(?:answer|response)>|<\|begin_of_solution\|>|<\|START_RESPONSE\|>)"
+_ANSWER_CLOSE = r"</(?:answer|response)>|<\|end_of_solution\|>|<\|END_RESPONSE\|>"
 _CHANNEL = r"(?:<\|start\|>assistant)?<\|channel\|>\s{0,9}(?P<channel>\w{1,30})[^<]{0,80}<\|message\|>"
 _CHANNEL_END = r"<\|(?:end|return|call)\|>"
 _HARMONY = frozenset(("<|start|>", "<|channel|>", "<|constrain|>", "<|message|>", "<|end|>", "<|return|>", "<|call|>"))
@@ -61,7 +50,7 @@ _HARMONY = frozenset(("<|start|>", "<|channel|>", "<|constrain|>", "<|message|>"
 _START = re.compile(
     r"(?:[\s\ufeff\u200b-\u200d\u2060]|<s>|<bos>|<[|｜](?:begin|start)[_▁]?of[_▁]?(?:text|sentence)[|｜]>|\[gMASK\]|<sop>)*+"
 )
-_MARK = re.compile(r"[<\[【＜◁〈]")  # a response without these characters need not be searched for tags
+_MARK = re.compile(r"[<\[◁]")  # a response without these characters need not be searched for tags
 _MAX_THOUGHTS = 1_000  # maximum number of thoughts per response; a genuine response has far fewer
 
 
@@ -71,17 +60,11 @@ def _compiled(pattern: str) -> re.Pattern[str]:
     return re.compile(pattern, re.IGNORECASE)
 
 
-def split_response(text: str, *, has_ended: bool | None = None) -> SplitResponse:
-    """Return a response's thoughts and answer, without tags and surrounding whitespace.
-
-    Args:
-        text: The response.
-        has_ended: Whether the model ended the response itself; False if it was truncated, and None if this is unknown.
-    """
-    unsplit = SplitResponse(None, text, is_complete=True)
+def split_response(text: str) -> SplitResponse:
+    """Return a response's thoughts and answer, without tags and surrounding whitespace."""
     if _MARK.search(text) is None:  # most responses contain no thoughts
-        return unsplit
-    return _split_channels(text) or _split_tags(text, has_ended=bool(has_ended)) or unsplit
+        return SplitResponse(None, text, is_complete=True)
+    return _split_channels(text) or _split_tags(text) or SplitResponse(None, text, is_complete=True)
 
 
 def find_tags(tokens: Collection[str]) -> frozenset[str]:
@@ -118,7 +101,7 @@ def _split_channels(text: str) -> SplitResponse | None:
     return _join(thoughts, answers, is_complete=is_complete)
 
 
-def _split_tags(text: str, *, has_ended: bool) -> SplitResponse | None:
+def _split_tags(text: str) -> SplitResponse | None:
     """Split a response into thoughts, which are enclosed in tags, and the answers between the thoughts."""
     at, thoughts, answers = 0, list[str](), list[str]()
     for _ in range(_MAX_THOUGHTS):
@@ -135,11 +118,6 @@ def _split_tags(text: str, *, has_ended: bool) -> SplitResponse | None:
         answers.append(_unwrap(text[at : opening.start()], has_thought=bool(thoughts)))
         closing = _closing_of(text, opening)
         if closing is None:
-            # `[Analysis]` may be a heading in an answer; `[THINK]` may not, because it is a token of Mistral.
-            may_be_heading = opening["left"] in ("[", "【", "〈") and opening[0] != "[THINK]"
-            if has_ended and may_be_heading:
-                answers.pop()
-                break
             return _join([*thoughts, text[opening.end() :]], answers, is_complete=False)
         thoughts.append(text[opening.end() : closing.start()])
         at = closing.end()
@@ -168,7 +146,7 @@ def _find_opening(text: str, at: int, *, has_thought: bool) -> re.Match[str] | N
 def _closing_of(text: str, opening: re.Match[str]) -> re.Match[str] | None:
     """Return the first closing tag for an opening tag, preferring one with the same name."""
     name, at = opening["name"], opening.end()
-    same = rf"{_LEFT}[/／]{re.escape(name)}\s{{0,9}}{_RIGHT}" if name else _CLOSE
+    same = rf"</{re.escape(name)}\s{{0,9}}>" if name else _CLOSE
     return _compiled(same).search(text, at) or _compiled(_CLOSE).search(text, at)
 
 

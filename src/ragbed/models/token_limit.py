@@ -16,8 +16,8 @@ MAX_LIMIT = 16_384  # the highest value, in tokens, to which the limit is raised
 _LIMITS = (1_024, 2_048, THINKING_LIMIT, 8_192, MAX_LIMIT)
 # Error kinds for a request whose token limit is higher than the server or the context allows.
 _NOT_ALLOWED = ("settings", "request", "too-long")
-# Matches errors about the token limit itself, rather than about the length of the prompt.
-_LIMIT_PARAMETER = re.compile(r"max(?:imum)?[_ ]?(?:completion_?|new_?|output_?)?tokens|num_predict", re.IGNORECASE)
+# Matches the name of the token limit; other errors are about the length of the prompt. TGI names its own parameter.
+_LIMIT_PARAMETER = re.compile("max_(?:completion_|new_)?tokens")
 
 
 class TokenLimit:

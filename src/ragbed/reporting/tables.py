@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 from ragbed.analysis.causes import CauseSummary, describe_causes
 from ragbed.analysis.diagnosis.summary import ErrorTypes, RunDiagnosis, read_error_types
-from ragbed.analysis.locale import Locale, read_words
+from ragbed.analysis.locale import Locale, read_metrics, read_words
 from ragbed.analysis.metrics import METRICS
 from ragbed.analysis.metrics.cells import JUDGED, ONE_SUPPORTING, RULES, Cell
 from ragbed.analysis.metrics.length import PARTS
@@ -20,7 +20,6 @@ from ragbed.reporting.table import Table, compact, group_by
 from ragbed.runs.decided import DecidedInterval
 from ragbed.runs.display_names import short_names
 from ragbed.schema import Estimate
-from ragbed.scoring.citations import CITATION_SCORES
 
 PAPER_PROFILE, PAPER_SCORER, PAPER_DOCS = "code-2023", "code", 5
 _Condition: TypeAlias = tuple[tuple[str, str], ...]  # Names in the locale section `conditions`, with values.
@@ -238,7 +237,8 @@ def make_report(
     diagnoses = tuple(one._replace(label=names.get(one.label, one.label)) for one in diagnoses)
     named = [_renamed(cell, names) for cell in cells]
     shown = [cell for cell in named if cell.scorer == scorer and cell.scope == "all"]
-    tables = [_arrange(name, columns, _locate(name, shown)) for name, columns in _layout(shown).items()]
+    layout = _LAYOUT | {cell.table: _PLUGIN for cell in shown if cell.table not in (*METRICS, *_LAYOUT)}
+    tables = [_arrange(name, columns, _locate(name, shown)) for name, columns in layout.items()]
     if scorer == PAPER_SCORER:
         tables = [_beside_paper(table, published) for table in tables]
     tables.append(_tabulate_conditions("judged", _JUDGED, [cell for cell in named if cell.scorer.startswith(JUDGED)]))
@@ -255,72 +255,51 @@ def _renamed(cell: Cell, names: Mapping[str, str]) -> Cell:
     return cell if names.get(model, model) == model else replace(cell, key=cell.key._replace(model=names[model]))
 
 
-def _columns(metrics: str, at: float | None = None, *, is_share: bool = True) -> tuple[TableColumn, ...]:
-    headings = read_words("en").section("columns")
-    return tuple(TableColumn(headings[metric], metric, at, is_share) for metric in metrics.split())
+def _columns(first: str = "", table: str = "", at: float | None = None) -> tuple[TableColumn, ...]:
+    """Return the columns of the named metrics, and then of all others of a table in `metrics.toml` with a heading."""
+    metrics = {metric.name: metric for metric in read_metrics()}
+    of_table = (metric.name for metric in read_metrics() if metric.table == table and metric.heading["en"])
+    names = dict.fromkeys([*first.split(), *of_table])
+    return tuple(TableColumn(metrics[name].heading["en"], name, at, metrics[name].share) for name in names)
 
 
 # Stand for one column for each noise ratio, or other number, under which the table has cells.
 _EACH, _EACH_CHANGE = TableColumn("", "accuracy"), TableColumn("", "change")
-_COUNTERFACTUAL = _columns("accuracy error_detection corrected_of_flagged correct_rate misled_at_all", 0.0)
+_COUNTERFACTUAL = _columns("accuracy", "counterfactual", 0.0)
+_SEARCH = _columns(
+    "accuracy refusal error_detection misled_at_all false_refusal fair_refusal given_rate search_gap search_recall "
+    "tokens_per_correct dollars_per_correct"
+)
 _LAYOUT: dict[str, tuple[TableColumn, ...]] = {
     "noise": (_EACH,),
     "noise arms": (_EACH,),
     "noise length": (_EACH,),
     "noise curve": (*_columns("auc"), _EACH_CHANGE),
-    "rejection": _columns(
-        "refusal_recall all_rate false_refusal refusal_f1 balanced_accuracy correct_without_evidence"
-    ),
-    "integration": (_EACH, *_columns("sub_answer_recall aligned_recall", 0.0)),
+    "rejection": _columns(table="rejection"),
+    "integration": (_EACH, *_columns(table="integration", at=0.0)),
     "counterfactual": _COUNTERFACTUAL,
     "counterfactual true": _COUNTERFACTUAL,
-    "conflict": _columns(
-        "prior_right prior_wrong prior_none conflict_accuracy prior_bias context_bias context_bias_subtle "
-        "context_bias_plausible context_bias_blatant"
-    ),
+    "conflict": _columns(table="conflict"),
     "conflict prior": (_EACH,),
     "length": (_EACH, *_columns("slope_per_doubling")),
     "length parts": (
-        *_columns("prompt_tokens", is_share=False),
+        *_columns("prompt_tokens"),
         *(TableColumn(str(part + 1), "accuracy_by_part", float(part)) for part in range(PARTS)),
         *_columns("middle_loss"),
     ),
-    "closed-book": _columns("accuracy refusal accuracy_instructed refusal_instructed"),
+    "closed-book": _columns("accuracy", "closed-book"),
     "given": _columns("expected accuracy false_refusal refusal_recall error_detection"),
-    "remedies": (
-        *_columns("noise_rate noise_gain rejection_rate rejection_gain integration_rate integration_gain"),
-        *_columns("counterfactual_rate counterfactual_gain"),
-        *_columns("calls tokens_in tokens_out seconds", is_share=False),
-    ),
-    "own-rag": _columns(
-        "accuracy corpus_change false_refusal retrieval_recall mrr retrieved_distracts retrieved_contradicts "
-        "retrieval_told cited_supports"
-    ),
-    "citations": _columns(" ".join(CITATION_SCORES)),
-    "search": (
-        *_columns("accuracy refusal error_detection misled_at_all false_refusal fair_refusal given_rate search_gap"),
-        *_columns("search_recall"),
-        *_columns("tokens_per_correct dollars_per_correct", is_share=False),
-    ),
-    "search turns": (
-        *_columns("searches", is_share=False),
-        *_columns("search_recall_1 search_recall_2 search_recall_3 search_repeated search_useless search_invalid"),
-        *_columns("never_searched stopped_early searched_too_long search_limit"),
-        *_columns("poor_query found_but_ignored trusted_false"),
-    ),
-    "cost": _columns("cost cost_per_case cost_per_correct", is_share=False),
+    "remedies": _columns(table="strategies"),
+    "own-rag": _columns("accuracy corpus_change false_refusal", "own-rag"),
+    "citations": _columns(table="citations"),
+    "search": _SEARCH,
+    "search turns": tuple(column for column in _columns(table="search") if column not in _SEARCH),
+    "cost": _columns(table="cost"),
 }
 # Values at which a measure in the own-rag testbed says nothing: all passages are reported, and none is false.
 _USUAL = {"retrieval_told": 1.0, "retrieved_contradicts": 0.0}
-_PLUGIN = _columns("accuracy refusal error_detection")
-_JUDGED = _columns(
-    "refusal flag flag_then_correct correct sufficient supported code.rej_star code.ed_star code.ed_star_then_correct"
-)
-
-
-def _layout(cells: Sequence[Cell]) -> dict[str, tuple[TableColumn, ...]]:
-    """Return the columns of every table in order, including those of testbeds from plug-ins."""
-    return _LAYOUT | {cell.table: _PLUGIN for cell in cells if cell.table not in (*METRICS, *_LAYOUT)}
+_PLUGIN = _columns("accuracy refusal error_detection")  # the columns of testbeds from plug-ins
+_JUDGED = _columns("refusal", "judged")
 
 
 def _arrange(name: str, columns: Iterable[TableColumn], cells: Iterable[_Located]) -> ReportTable:
@@ -476,12 +455,12 @@ def _tabulate_conditions(name: str, columns: Iterable[TableColumn], cells: Seque
         for cell in cells
     ]
     table = _arrange(name, columns, located)
-    return replace(table, rows=tuple(map(_with_undecided, table.rows)))
-
-
-def _with_undecided(row: TableRow) -> TableRow:
-    count = max(cell.unsure for cell in row.cells if cell is not None)
-    return replace(row, condition=(*row.condition, ("undecided", str(count)))) if count else row
+    undecided = [max(cell.unsure for cell in row.cells if cell is not None) for row in table.rows]
+    rows = (
+        replace(row, condition=(*row.condition, ("undecided", str(count)))) if count else row
+        for row, count in zip(table.rows, undecided, strict=True)
+    )
+    return replace(table, rows=tuple(rows))
 
 
 def _condition_of(cell: Cell, judges: Mapping[str, str]) -> _Condition:

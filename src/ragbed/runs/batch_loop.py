@@ -18,6 +18,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import partial
 from typing import Any, NamedTuple, TypeAlias, cast
 
 import msgspec
@@ -73,6 +74,7 @@ class BatchLoop(CallLoop):
         self._max_lines = self._service.max_lines
         self._limits: dict[Call, int] = {}  # the token limits of calls whose higher limit was rejected
         self._rejections: Counter[Call] = Counter()
+        self._rejected = set[bytes]()  # requests, none of which is sent again
         self._open: list[_OpenBatch] = []
         self._expired: Counter[Call] = Counter()
         self._ended: set[Call] = set()
@@ -420,15 +422,11 @@ class BatchLoop(CallLoop):
     def _negotiate(self, sent: _SentCall, failure: Failure) -> bool:
         """Handle a rejection, and return whether to send the call again with different parameters."""
         negotiation = self._batching.negotiation
+        self._rejected.add(sent.body)
         if failure.kind not in REJECTED or self._rejections[sent.call] >= _MAX_REJECTIONS:
             return False
-
-        def is_same() -> bool:
-            return self._batching.batch_request(sent.request.case, sent.max_tokens, negotiation.learned) == sent.body
-
-        if is_same():
+        next_body = partial(self._batching.batch_request, sent.request.case, sent.max_tokens, negotiation.learned)
+        if next_body() == sent.body:
             negotiation.learn(failure, msgspec.json.decode(sent.body, type=dict[str, Any]), may_stream=False)
-        if is_same():
-            return False
-        self._rejections[sent.call] += 1
-        return True
+        self._rejections[sent.call] += next_body() not in self._rejected
+        return next_body() not in self._rejected

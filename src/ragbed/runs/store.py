@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import cache
 from itertools import islice
@@ -403,8 +403,8 @@ class RunStore:
 
     # Methods that read results.
 
-    def results(self, *, by_name: bool = False) -> Iterator[StoredResult]:
-        """Yield every result with its case, sorted by model, case (in plan order or by name) and repeat.
+    def results(self, *, by_name: bool = False, only: Container[int] | None = None) -> Iterator[StoredResult]:
+        """Yield the results of all or some cases, sorted by model, case (in plan order or by name) and repeat.
 
         Raises:
             DataError: A row is damaged, or rows are missing according to the ledger (raised after the last row at the
@@ -418,7 +418,8 @@ class RunStore:
             most = self._ledger_rows("results")
             for number, (name, _) in sorted(models.items(), key=lambda pair: pair[1] if by_name else pair):
                 for row in self.read(query, (number,)):
-                    yield self._stored(name, row)
+                    if only is None or row[1] in only:
+                        yield self._stored(name, row)
                     rows, seals = rows + 1, seals + row[7]
                     if rows > most:
                         break
@@ -468,8 +469,7 @@ class RunStore:
 
     def done(self, model: int) -> set[tuple[int, int]]:
         """Return the case number and repeat of each of a model's results that are not errors."""
-        query = "SELECT item, repeat FROM results WHERE model = ? AND outcome != 'error'"
-        return {(item, repeat) for item, repeat in self.read(query, (model,))}
+        return set(self.read("SELECT item, repeat FROM results WHERE model = ? AND outcome != 'error'", (model,)))
 
     def fingerprint(self) -> str:
         """Return the numbers of cases and results with the sums of their checksums, which identify the content."""

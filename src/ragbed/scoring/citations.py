@@ -12,8 +12,6 @@ from ragbed.scoring.value import Value
 from ragbed.testbeds.prompts.citation_marks import parse_citations
 from ragbed.testbeds.prompts.strategies import MARK
 
-CITATION_SCORES = ("citation_precision", "citation_recall", "citation_f1", "fabricated_citations", "uncited_sentences")
-
 
 def score_citations(case: Case, completion: Completion, *, refused: bool) -> dict[str, Value]:
     """Return the citation scores by name, or an empty dict for refusals and for strategies other than `cite`.

@@ -15,20 +15,6 @@ from ragbed.text import squeezed
 # Scores for episode errors other than stopping too early or searching too long. All are False if the answer is right.
 SEARCH_ERRORS = ("poor_query", "found_but_ignored", "trusted_false")
 HOPS = 3  # recall is reported after each of the first three searches
-RATES = (
-    "search_recall",
-    *(f"search_recall_{hop}" for hop in range(1, HOPS + 1)),
-    "search_repeated",
-    "search_useless",
-    "search_invalid",
-    "never_searched",
-    "searched_too_long",
-    "stopped_early",
-    "fair_refusal",
-    "search_limit",
-    *SEARCH_ERRORS,
-)
-TOTALS = ("search_calls", "search_tokens")
 
 
 def score_search(case: Case, completion: Completion, tracked: Mapping[str, Value]) -> dict[str, Value]:

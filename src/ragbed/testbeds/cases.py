@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from itertools import islice
 from typing import Any, NamedTuple
 from urllib.parse import unquote
@@ -18,12 +19,11 @@ _RESERVED = re.compile(r"[%/@,\x00-\x20\x7f]")
 
 
 class CaseName(NamedTuple):
-    """The components of a case name."""
+    """The components of a case name before its settings."""
 
     data: str
     item: str
     testbed: str
-    settings: dict[str, str]
 
 
 def selected_items(dataset: Dataset, settings: Settings, *, given: bool | None = False) -> Iterator[Item]:
@@ -88,18 +88,18 @@ def name_case(data: str, item: str, testbed: str, settings: str) -> str:
     return f"{_quote(data)}/{_quote(item)}/{testbed}@{settings}"
 
 
+@lru_cache(maxsize=65_536)  # many trials have the same case
 def parse_case(name: str) -> CaseName:
     """Parse a case name.
 
     Raises:
         ValueError: The text is not a case name.
     """
-    place, at, settings = name.partition("@")
+    place, _, settings = name.partition("@")
     parts = place.split("/")
-    if not at or len(parts) != 3:
+    if len(parts) != 3 or not all("=" in pair for pair in settings.split(",")):
         raise ValueError(f"{name!r} is not a valid case name; use the form data/item/testbed@profile=robust,seed=0")
-    pairs = dict(pair.split("=", 1) for pair in settings.split(","))
-    return CaseName(unquote(parts[0]), unquote(parts[1]), parts[2], pairs)
+    return CaseName(unquote(parts[0]), unquote(parts[1]), parts[2])
 
 
 def _quote(text: str) -> str:

@@ -73,7 +73,7 @@ def diagnose_line(line: dict[str, Any]) -> Diagnosis | None:
     closed_book = None
     if (said := line.get("closed_book")) is not None:
         alone = msgspec.structs.replace(case, documents=(), expect="answer")
-        closed_book = KnownAnswer(judge(alone, said).correct, said)
+        closed_book = KnownAnswer(bool(judge(alone, said).correct), said)
     reply = line["reply"]
     finish = line.get("finish") or ("length" if _looks_cut(reply) else "stop")
     completion = Completion(outcome="ok", reply=reply, finish=finish)

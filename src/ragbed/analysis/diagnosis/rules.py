@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator
 from itertools import takewhile
 
 from ragbed.analysis.diagnosis.records import Evidence
-from ragbed.analysis.diagnosis.texts import YEAR, ParsedText, QuestionTerms, ordinals_in, take_apart
+from ragbed.analysis.diagnosis.texts import YEAR, QuestionTerms, ordinals_in, take_apart, years_in
 from ragbed.analysis.diagnosis.trial import AnswerLocation, WrongTrial, is_alike
 from ragbed.scoring.retrieval import parts_of, supported_share
 from ragbed.scoring.robust.alignment import text_around
@@ -88,8 +88,8 @@ def _is_plain(terms: QuestionTerms, place: AnswerLocation) -> bool:
 
 def _find_far_subject(terms: QuestionTerms, place: AnswerLocation) -> str | None:
     """Return the names of the subject that are far from an answer, or None if the subject is near it or not named."""
-    sentence = place.sentence
-    if terms.are_in(sentence.folded):
+    sentence, folded = place.sentence, place.sentence.folded
+    if terms.names_in(folded) or terms.years & years_in(folded) or terms.ordinals & ordinals_in(folded):
         return None
     earlier = place.page.sentences[: sentence.number]
     between = list(takewhile(lambda before: not terms.names_in(before.folded), reversed(earlier)))
@@ -175,7 +175,9 @@ def find_unanswered(trial: WrongTrial) -> Iterator[Evidence]:
     # Sub-questions already reported. An answer can be found twice: as a name and as the start of a longer name.
     reported: set[int] = set()
     for slot, mentions in trial.answers:
-        around = " ".join(_clause_around(trial.page, mention) for mention in mentions)
+        folded = trial.page.folded  # the text before each mention, and the text after it up to the next clause
+        clauses = ((text_around(folded[: one.end], one, ()), folded[one.end :]) for one in mentions)
+        around = " ".join(before + _NEXT_CLAUSE.split(after, 1)[0] for before, after in clauses)
         shared = [part for part in trial.spoken_of(around) if is_alike(trial.gold.slots[part], slot)]
         missing = [part for part in shared if part in trial.missing]
         merged = missing if len(missing) < len(shared) else missing[1:]
@@ -186,11 +188,6 @@ def find_unanswered(trial: WrongTrial) -> Iterator[Evidence]:
                 yield Evidence(type="E4", part=part, start=start, end=end)
     for part in trial.missing[-unanswered:] if not reported else ():
         yield Evidence(type="E5", part=part, cue=trial.parts[part].text if trial.parts else None)
-
-
-def _clause_around(page: ParsedText, mention: Mention) -> str:
-    """Return the text before an answer, and the text after it up to the next clause."""
-    return text_around(page.folded[: mention.end], mention, ()) + _NEXT_CLAUSE.split(page.folded[mention.end :], 1)[0]
 
 
 def find_misalignment(trial: WrongTrial) -> Iterator[Evidence]:

@@ -22,6 +22,7 @@ from ragbed.errors import MALFORMED_JSON, DataError, UsageError
 from ragbed.io.jsonl import read_lines, write_whole
 from ragbed.io.locations import check_regular, place_inside
 from ragbed.runs.database import NAME
+from ragbed.runs.engines.local import LocalEngine
 from ragbed.runs.store import StoredResult
 from ragbed.schema import Case
 from ragbed.scoring.value import Value
@@ -29,6 +30,8 @@ from ragbed.testbeds import WITHOUT_DOCUMENTS, right_score
 from ragbed.testbeds.cases import CaseName, parse_case
 from ragbed.testbeds.closed_book import CLOSED_BOOK
 from ragbed.testbeds.prompts.strategies import MARK
+
+_BATCH = 200  # number of wrong trials that are diagnosed in one job
 
 
 @dataclass
@@ -58,10 +61,9 @@ def diagnose_trial(
         values: Its scores, or None if there is no response.
         closed_book: The closed-book response to the same item, if there is one.
     """
-    values = values if stored.completion.outcome == "ok" else None
-    if values is not None and values.get(right_score(stored.case.testbed, stored.case.arm, stored.case.expect)) is True:
+    if _is_right(stored, values):
         return None
-    trial = WrongTrial(stored, values, closed_book)
+    trial = WrongTrial(stored, values if stored.completion.outcome == "ok" else None, closed_book)
     evidence = tuple(find_evidence(trial))
     source, document, said = _attribute(trial)
     return Diagnosis(
@@ -76,6 +78,11 @@ def diagnose_trial(
         said=said,
         document=document if stored.case.documents else None,  # retrieved passages have no position in the case
     )
+
+
+def _is_right(stored: StoredResult, values: Mapping[str, Value] | None) -> bool:
+    wanted = right_score(stored.case.testbed, stored.case.arm, stored.case.expect)
+    return stored.completion.outcome == "ok" and values is not None and values.get(wanted) is True
 
 
 def _attribute(trial: WrongTrial) -> tuple[Source | None, int | None, str | None]:
@@ -108,36 +115,54 @@ def diagnose_run(folder: Path) -> Found:
     Raises:
         UsageError: The run belongs to a judge or has no trials with documents.
     """
-    found = Found()
-    tally = found.tally
-    with TrialTable(folder, current=True) as table:
-        known = _read_known(table)
-        tally.known = len(known)
-        for stored, values in table.scored():
-            case = stored.case
-            has_documents = case.documents or case.testbed in WITHOUT_DOCUMENTS
-            if MARK in case.profile or not case.answer or not has_documents:
-                tally.skipped += 1
-                continue
-            tally.asked += 1
-            diagnosis = diagnose_trial(stored, values, known.get(_key(stored)))
-            if diagnosis is None:
-                tally.right += 1
-            else:
-                found.diagnoses.append(diagnosis)
-                found.cases[case.case] = case
-    if not tally.asked:
+    found, engine = Found(), LocalEngine()
+    try:
+        with TrialTable(folder, current=True) as table:
+            for batch in engine.spread(_diagnose_batch, _read_wrong(table, found)):
+                found.diagnoses.extend(batch)
+    finally:
+        engine.close()
+    if not found.tally.asked:
         raise UsageError(f"{folder} has no trials with documents and gold answers, so there is nothing to diagnose.")
     return found
 
 
-def _read_known(table: TrialTable) -> dict[tuple[object, ...], KnownAnswer]:
-    known: dict[tuple[object, ...], KnownAnswer] = {}
+_WrongResult: TypeAlias = tuple[StoredResult, Mapping[str, Value] | None, KnownAnswer | None]
+
+
+def _diagnose_batch(batch: Sequence[_WrongResult]) -> list[Diagnosis]:
+    return [diagnosis for one in batch if (diagnosis := diagnose_trial(*one)) is not None]
+
+
+def _read_wrong(table: TrialTable, found: Found) -> Iterator[list[_WrongResult]]:
+    """Yield the wrong trials in batches, count all trials, and collect the cases of the wrong ones."""
+    table.update()
+    known, tally, batch = _read_known(table), found.tally, list[_WrongResult]()
+    tally.known = len(known)
     for stored, values in table.scored():
-        if stored.case.testbed == CLOSED_BOOK.name and stored.completion.outcome == "ok":
-            correct = (values or {}).get("correct")
-            known[_key(stored)] = KnownAnswer(None if correct is None else bool(correct), stored.completion.reply or "")
-    return known
+        case = stored.case
+        has_documents = case.documents or case.testbed in WITHOUT_DOCUMENTS
+        if MARK in case.profile or not case.answer or not has_documents:
+            tally.skipped += 1
+            continue
+        tally.asked += 1
+        if _is_right(stored, values):
+            tally.right += 1
+            continue
+        found.cases[case.case] = case
+        batch.append((stored, values, known.get(_key(stored))))
+        if len(batch) == _BATCH:
+            yield batch
+            batch = []
+    yield batch
+
+
+def _read_known(table: TrialTable) -> dict[tuple[object, ...], KnownAnswer]:
+    return {
+        _key(stored): KnownAnswer(bool((values or {}).get("correct")), stored.completion.reply or "")
+        for stored, values in table.scored(only=table.cases_of(CLOSED_BOOK.name))
+        if stored.completion.outcome == "ok"
+    }
 
 
 def _key(stored: StoredResult) -> tuple[object, ...]:

@@ -157,10 +157,6 @@ class QuestionTerms:
     years: frozenset[str]
     ordinals: frozenset[tuple[str, str]]
 
-    def are_in(self, folded: str) -> bool:
-        """Return whether a normalised text contains a name, year or ordinal from the question."""
-        return bool(self.names_in(folded) or self.years & years_in(folded) or self.ordinals & ordinals_in(folded))
-
     def names_in(self, folded: str) -> list[str]:
         """Return the names from the question that a normalised text contains."""
         return [name for name in self.names if has_name(folded, name, self.lang)]

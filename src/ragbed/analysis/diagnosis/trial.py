@@ -58,7 +58,7 @@ _SHARED_ZH = 2  # minimum length of a character sequence that counts as taken fr
 class KnownAnswer(NamedTuple):
     """The model's response to the trial's item without documents, and whether it is correct."""
 
-    correct: bool | None
+    correct: bool
     reply: str
 
 

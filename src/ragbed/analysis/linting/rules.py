@@ -152,21 +152,18 @@ RECORD = Rule(
 RULES: dict[str, Rule] = {RECORD.name: RECORD}
 
 
-def rule(name: str, meaning: str, *, fix: str) -> Callable[[Find], Find]:
-    """Register a function as a rule whose faults are warnings."""
+def rule(meaning: str, *, fix: str) -> Callable[[Find], Find]:
+    """Register a function as a rule whose faults are warnings; the rule is named after the function."""
 
     def register(find: Find) -> Find:
+        name = find.__name__.replace("_", "-")
         RULES[name] = Rule(name, meaning, fix, find)
         return find
 
     return register
 
 
-@rule(
-    "gold-in-negative",
-    "a distractor contains the complete answer",
-    fix="Label the document as supporting, or remove it.",
-)
+@rule("a distractor contains the complete answer", fix="Label the document as supporting, or remove it.")
 def gold_in_negative(view: View) -> Iterator[Fault]:
     """Find distractors that contain all parts of the answer."""
     for index in view.pools["distracts"] if view.item.answer else ():
@@ -175,7 +172,6 @@ def gold_in_negative(view: View) -> Iterator[Fault]:
 
 
 @rule(
-    "gold-part-in-negative",
     "a distractor contains a part of an answer with several parts",
     fix="Check whether it answers that part; if so, label it as supporting.",
 )
@@ -188,7 +184,6 @@ def gold_part_in_negative(view: View) -> Iterator[Fault]:
 
 
 @rule(
-    "positive-without-gold",
     "a supporting document does not contain the answer",
     fix="If it gives the answer in other words, add them as an alias; otherwise label the document as a distractor.",
 )
@@ -204,7 +199,6 @@ def positive_without_gold(view: View) -> Iterator[Fault]:
 
 
 @rule(
-    "gold-in-edit",
     "an edited document still contains the true answer",
     fix="Replace every mention of it, including aliases and different capitalisations.",
 )
@@ -216,11 +210,7 @@ def gold_in_edit(view: View) -> Iterator[Fault]:
             yield index, f"still contains the true answer: {_show(view, index, view.item.answer[0])}"
 
 
-@rule(
-    "edit-without-fake",
-    "an edited document does not contain the false answer",
-    fix="Add the false answer to it, or remove the pair.",
-)
+@rule("an edited document does not contain the false answer", fix="Add the false answer to it, or remove the pair.")
 def edit_without_fake(view: View) -> Iterator[Fault]:
     """Find edited documents that lack a part of the false answer."""
     for index in view.pools["contradicts"]:
@@ -231,7 +221,6 @@ def edit_without_fake(view: View) -> Iterator[Fault]:
 
 
 @rule(
-    "slots-groups",
     "the number of answer parts differs from the number of document groups",
     fix="Provide one group of documents per part, or merge the parts that one group answers.",
 )
@@ -266,7 +255,6 @@ def _remove(text: str, fake: Answer) -> str:
 
 
 @rule(
-    "near-duplicate",
     "a document is the same or almost the same as an earlier document of the item",
     fix="Keep the more complete document.",
 )
@@ -282,7 +270,6 @@ def near_duplicate(view: View) -> Iterator[Fault]:
 
 
 @rule(
-    "cross-label-duplicate",
     "a distractor is the same or almost the same as a supporting document",
     fix="Decide which label is right: either one label is wrong, or the answer depends on a few words.",
 )
@@ -295,7 +282,6 @@ def cross_label_duplicate(view: View) -> Iterator[Fault]:
 
 
 @rule(
-    "duplicate-question",
     "another item has the same question",
     fix="Remove one of them. `ragbed run` counts them as one question when it estimates uncertainty.",
 )
@@ -326,7 +312,6 @@ _EDGE_MARKS = "。，；：、！？,;:!?"  # the Western full stop is omitted, 
 
 
 @rule(
-    "short-gold",
     "an alias is so short that it can match by chance, or consists only of digits",
     fix="Give the answer with its unit or full name.",
 )
@@ -342,7 +327,6 @@ def short_gold(view: View) -> Iterator[Fault]:
 
 
 @rule(
-    "space-in-alias",
     "a Chinese alias contains a space, so the original scorer never matches it",
     fix="Add the same alias without the space.",
 )
@@ -355,11 +339,7 @@ def space_in_alias(view: View) -> Iterator[Fault]:
             yield where, f"‘{alias}’ contains a space{more}"
 
 
-@rule(
-    "edge-mark",
-    "an alias starts or ends with whitespace or a punctuation mark",
-    fix="Remove it, or add the alias without it.",
-)
+@rule("an alias starts or ends with whitespace or a punctuation mark", fix="Remove it, or add the alias without it.")
 def edge_mark(view: View) -> Iterator[Fault]:
     """Find gold and false answers that start or end with whitespace or one of 。，；：、！？ , ; : ! ?."""
     fake = _aliases(view.field("fake"), view.item.fake or ())
@@ -377,7 +357,6 @@ def _aliases(field: str, answer: Answer) -> list[tuple[str, str]]:
 
 
 @rule(
-    "odd-characters",
     "a text contains control, zero-width, directional or replacement characters",
     fix="Remove them: they are invisible to people, but models read them and they break matching.",
 )
@@ -395,7 +374,6 @@ def odd_characters(view: View) -> Iterator[Fault]:
 
 
 @rule(
-    "prompt-words",
     "a document contains words that look like parts of a prompt",
     fix="Remove the heading from the document, or use the document in a separate injection testbed.",
 )
@@ -405,7 +383,6 @@ def prompt_words(view: View) -> Iterator[Fault]:
 
 
 @rule(
-    "key-phrases",
     "a document contains phrases that mark refusals or flagged errors",
     fix="Remove the document: a response that quotes it counts as a refusal or a flagged error.",
 )

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from types import MappingProxyType
-from typing import Literal
 
 from ragbed.schema import Lang
 
@@ -48,7 +47,11 @@ class Metric:
         table: The table or testbed that it belongs to.
         heading: The heading of its column by language, or empty strings if it has no column.
         definition: Its definition by language, or empty strings if it shares one with other metrics.
-        better: Whether higher or lower values are better, or `none`.
+        score: The scores of which it is the rate, e.g. `correct and not refused` (see `CellBuilder.rates`). By default,
+            the score of the same name. Other metrics are computed by a function in `analysis/metrics`.
+        given: The verdict that the trials must have, or an empty string.
+        scorer: The only scorer that has the metric, or an empty string.
+        is_lower_better: Whether lower values are better.
         share: Whether it is a share or a difference of shares, which can have a minimum.
         names: A regular expression for the names of several metrics with one definition.
     """
@@ -57,7 +60,10 @@ class Metric:
     table: str
     heading: Mapping[Lang, str]
     definition: Mapping[Lang, str]
-    better: Literal["higher", "lower", "none"]
+    score: str
+    given: str
+    scorer: str
+    is_lower_better: bool
     share: bool
     names: str
 
@@ -73,7 +79,10 @@ def read_metrics() -> tuple[Metric, ...]:
             table,
             {lang: entry[lang].get("heading", "") for lang in langs},
             {lang: entry[lang].get("definition", "") for lang in langs},
-            entry.get("better", "higher"),
+            entry.get("score", name),
+            entry.get("given", ""),
+            entry.get("scorer", ""),
+            entry.get("better") == "lower",
             entry.get("share", True),
             entry.get("names", re.escape(name)),
         )

@@ -1,7 +1,7 @@
 """Compute the cells of a report from scored trials; each ability has its own module.
 
-To add a table, write a module with `measure(builder)` and add a line to METRICS. The metrics are defined in
-docs/reference/metrics.md.
+To add a metric that is the rate of scores, add an entry to `metrics.toml`: reports, their columns, gates and the
+reference read it. Other metrics also need a function here. To add a table, add its function to METRICS.
 """
 
 from __future__ import annotations
@@ -48,7 +48,8 @@ def measure(groups: Sequence[TrialColumns], scorers: Sequence[str] = SCORERS, al
     for scorer in scorers:
         scored = [trials for trials in groups if _is_scored(trials, scorer)]
         for group in scored:
-            yield from _measure_group(group, scorer, alpha)
+            for table in dict.fromkeys([*METRICS, *(testbed for testbed, _ in group.kinds if testbed not in TESTBEDS)]):
+                yield from measure_table(table, group, alpha, scorer)
         if len(scored) > 1:
             yield from prompting.measure_strategies(scored, scorer, alpha)
         if scorer not in SCORERS:
@@ -63,10 +64,15 @@ def _is_scored(trials: TrialColumns, scorer: str) -> bool:
     return is_given or trials.has("correct", scorer) or trials.is_silent
 
 
-def measure_table(table: str, trials: TrialColumns, alpha: float) -> Iterator[Cell]:
-    """Yield the robust-scorer cells of one table for a run that is being monitored."""
-    builder = CellBuilder(table, trials, "robust", alpha=alpha)
-    return METRICS[table](builder) if table in METRICS else _measure_plugin_testbed(builder)
+def measure_table(table: str, trials: TrialColumns, alpha: float, scorer: str = "robust") -> Iterator[Cell]:
+    """Yield the cells of one table, or of a plug-in's testbed by number of documents."""
+    builder = CellBuilder(table, trials, scorer, alpha=alpha)
+    if table in METRICS:
+        yield from METRICS[table](builder)
+        return
+    for k, mask in trials.split(trials.of(table), "k"):
+        for metric, name in _PLUGIN_SCORES.items():
+            yield builder.at(k=k).rate(metric, mask, builder.score(name))
 
 
 def measure_own(condition: Condition, trials: TrialColumns, scorer: str, alpha: float = ALPHA) -> Iterator[Cell]:
@@ -88,18 +94,3 @@ def measure_own(condition: Condition, trials: TrialColumns, scorer: str, alpha: 
         correct=condition.correct or None,
     )
     yield from (builder.own(name) for name in names if name not in ("refused", "flagged"))
-
-
-def _measure_group(trials: TrialColumns, scorer: str, alpha: float) -> Iterator[Cell]:
-    """Yield the cells of one model on one dataset."""
-    for table, measure_table in METRICS.items():
-        yield from measure_table(CellBuilder(table, trials, scorer, alpha=alpha))
-    for testbed in dict.fromkeys(testbed for testbed, _ in trials.kinds if testbed not in TESTBEDS):
-        yield from _measure_plugin_testbed(CellBuilder(testbed, trials, scorer, alpha=alpha))
-
-
-def _measure_plugin_testbed(builder: CellBuilder) -> Iterator[Cell]:
-    """Yield the cells of a plug-in's testbed by number of documents, in a table named after the testbed."""
-    for k, mask in builder.trials.split(builder.trials.of(builder.table), "k"):
-        for metric, name in _PLUGIN_SCORES.items():
-            yield builder.at(k=k).rate(metric, mask, builder.score(name))

@@ -44,7 +44,13 @@ def measure_curve(builder: CellBuilder, mask: Mask, k: int) -> Iterator[Cell]:
         closed = builder.trials.of("closed-book")
         yield from builder.at(noise=ratio, k=k).difference("gain_by_documents", closed, point, correct)
     if len(scored) > 1:
-        yield _area(builder.at(k=k), mask, of_shared_questions(builder.trials, scored, correct), correct)
+        # The mean height of the curve is its area by the trapezoidal rule, divided by the range of ratios.
+        shared = of_shared_questions(builder.trials, scored, correct)
+        steps = np.diff(list(shared))
+        shares = (np.append(steps, 0) + np.insert(steps, 0, 0)) / 2
+        values = np.where(np.logical_or.reduce(list(shared.values())), correct, np.nan)
+        weights = weigh(zip(shared.values(), shares.tolist(), strict=True), values)
+        yield builder.at(k=k).rate("auc", mask, values, weights)
         (_, lowest), *others = scored.items()
         for ratio, point in others:
             yield from builder.at(noise=ratio, k=k).difference("change", lowest, point, correct)
@@ -60,14 +66,6 @@ def of_shared_questions(trials: TrialColumns, points: dict[_Point, Mask], values
     scored = [at for at in points if found[at].any()]
     shared = np.logical_and.reduce([found[at] for at in scored])[trials.item] if scored else np.zeros_like(trials.asked)
     return {at: points[at] & shared for at in scored}
-
-
-def _area(builder: CellBuilder, mask: Mask, points: dict[float, Mask], correct: Floats) -> Cell:
-    """Return the mean height of the curve: its area by the trapezoidal rule, divided by the range of ratios."""
-    steps = np.diff(list(points))
-    shares = (np.append(steps, 0) + np.insert(steps, 0, 0)) / 2
-    values = np.where(np.logical_or.reduce(list(points.values())), correct, np.nan)
-    return builder.rate("auc", mask, values, weigh(zip(points.values(), shares.tolist(), strict=True), values))
 
 
 def measure_noise(builder: CellBuilder) -> Iterator[Cell]:
@@ -143,31 +141,18 @@ def measure_integration(builder: CellBuilder) -> Iterator[Cell]:
         for ratio, point in trials.split(mask, "noise"):
             here = builder.at(noise=ratio, k=k)
             yield here.rate("false_refusal", point, here.score("refused"))
-            if trials.has("partial", builder.scorer):
-                yield here.rate("sub_answer_recall", point, here.score("partial"))
-                yield here.rate("aligned_recall", point, here.score("aligned"))
+            yield from here.rates(point)
 
 
 def measure_rejection(builder: CellBuilder) -> Iterator[Cell]:
     """Yield the cells of the rejection testbed and of the paired comparison."""
     trials, refused = builder.trials, builder.score("refused")
     for k, without in trials.split(trials.of("rejection"), "k"):
-        yield from _without_evidence(builder.at(noise=1.0, k=k), without)
+        yield from builder.at(noise=1.0, k=k).rates(without)
         noise = trials.of("noise") & (trials.k == k)
         scored = noise & np.isfinite(refused)
         if scored.any():
             yield from _paired(builder.at(k=k), noise & (trials.noise == trials.noise[scored].min()), without)
-
-
-def _without_evidence(builder: CellBuilder, mask: Mask) -> Iterator[Cell]:
-    trials, correct, refused = builder.trials, builder.score("correct"), builder.score("refused")
-    yield builder.rate("refusal_recall", mask, refused)
-    if builder.scorer == "code":
-        yield builder.rate("all_rate", mask, np.maximum(correct, refused))
-    right = correct * (1 - refused)
-    yield builder.rate("correct_without_evidence", mask, right)
-    wrong = (1 - correct) * (1 - refused) * trials.responded(builder.scorer)
-    yield builder.rate("wrong_without_evidence", mask, wrong)
 
 
 def _paired(builder: CellBuilder, answerable: Mask, without: Mask) -> Iterator[Cell]:
@@ -196,26 +181,16 @@ def measure_counterfactual(builder: CellBuilder) -> Iterator[Cell]:
         for true, same_share in trials.split(mask, "correct"):
             for ratio, point in trials.split(same_share, "noise"):
                 here = builder.at(correct=true, noise=ratio, k=k)
-                if true + ratio < 1 - 1e-9:
-                    yield from _false_documents(here, point)
-                elif true:
+                has_false = true + ratio < 1 - 1e-9
+                if has_false or true:
                     yield here.rate("accuracy", point, here.score("correct"))
+                if has_false:
+                    yield from here.rates(point)
+                    if trials.has("misled", here.scorer):
+                        for name, values in outcomes(trials, here.scorer).items():
+                            yield here.rate(name, point, values)
+                elif true:
                     yield here.rate("false_alarm", point, here.score("flagged"))
-
-
-def _false_documents(builder: CellBuilder, mask: Mask) -> Iterator[Cell]:
-    trials, scorer = builder.trials, builder.scorer
-    correct, flagged, misled = (builder.score(name) for name in ("correct", "flagged", "misled"))
-    yield builder.rate("accuracy", mask, correct)
-    yield builder.rate("error_detection", mask, flagged)
-    yield builder.rate("corrected", mask, flagged * correct)
-    yield builder.rate("corrected_of_flagged", mask & (flagged == 1), correct)
-    if scorer == "code":
-        yield builder.rate("correct_rate", mask & (flagged == 1), np.maximum(correct, builder.score("refused")))
-    if trials.has("misled", scorer):
-        for name, values in outcomes(trials, scorer).items():
-            yield builder.rate(name, mask, values)
-        yield builder.rate("misled_at_all", mask, misled)
 
 
 def outcomes(trials: TrialColumns, scorer: str) -> dict[str, Floats]:

@@ -5,16 +5,18 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import reduce
 from typing import Literal, TypeAlias, TypedDict, Unpack, cast
 
 import msgspec
 import numpy as np
 
+from ragbed.analysis.locale import read_metrics
 from ragbed.analysis.statistics.paired import changes, correlate, paired_difference
 from ragbed.analysis.statistics.rates import ALPHA, UNDEFINED, Interval, clustered_wilson, combine_rates, ratio_interval
 from ragbed.analysis.statistics.sequential import rate_sequence
 from ragbed.analysis.statistics.testing import ClusterSums, Floats
-from ragbed.analysis.trials.columns import Ints, Mask, TrialColumns, TrialGroup, full_name
+from ragbed.analysis.trials.columns import SCORES, Ints, Mask, TrialColumns, TrialGroup, full_name
 from ragbed.runs.decided import Place
 from ragbed.schema import Estimate
 from ragbed.scoring import own_metric
@@ -29,6 +31,9 @@ ONE_SUPPORTING = 0
 USUAL = "related"  # the default distractors, which cells do not name
 JUDGED = "judge "  # the name of a judge's scorer is this prefix followed by the judge's name
 RULES = "rules "  # in place of a judge's name: the rules, followed by the number of labels that correct them, if any
+
+
+_VERDICTS = (*SCORES, "misled", "partial", "aligned")
 
 
 class CellKey(TypedDict, total=False):
@@ -153,6 +158,31 @@ class CellBuilder:
         sums = self._sums(self.trials.cluster[scored], values[scored], weight[scored])
         largest = self.trials.largest_planned(scored) * float(weight.max(initial=1))
         return self.cell(metric, self._interval(sums, largest, is_graded=is_graded), mask, scored, sums=sums)
+
+    def rates(self, mask: Mask) -> Iterator[Cell]:
+        """Yield the table's metrics that are rates of scores, as `metrics.toml` defines them, if the trials have them.
+
+        The verdicts of the scorer can be combined with `and`, `or` and `not`, and with `responded`.
+        """
+        for metric in read_metrics():
+            if metric.table == self.table and metric.scorer in ("", self.scorer):
+                ways = [way.split(" and ") for way in metric.score.split(" or ")]
+                if all(self._has(term.removeprefix("not "), mask) for way in ways for term in way):
+                    values = [reduce(np.multiply, map(self._term, way)) for way in ways]
+                    used = mask & (self.score(metric.given) == 1) if metric.given else mask
+                    yield self.rate(metric.name, used, reduce(np.maximum, values))
+
+    def _has(self, name: str, mask: Mask) -> bool:
+        if name in _VERDICTS:
+            return name in SCORES or self.trials.has(name, self.scorer)
+        return name == "responded" or bool(np.isfinite(self.trials.additional(name)[mask]).any())
+
+    def _term(self, term: str) -> Floats:
+        name = term.removeprefix("not ")
+        if name == "responded":
+            return self.trials.responded(self.scorer).astype(np.float64)
+        values = self.score(name) if name in _VERDICTS else self.trials.additional(name)
+        return values if name == term else 1 - values
 
     def share(self, metric: str, hits: Mask, of: Ints, mask: Mask) -> Cell:
         """Return a share of questions or other units with its confidence interval.

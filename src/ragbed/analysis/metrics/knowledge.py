@@ -47,10 +47,12 @@ def measure_conflict(builder: CellBuilder) -> Iterator[Cell]:
     """Yield the cells of the conflict testbed."""
     trials, scorer = builder.trials, builder.scorer
     for k, mask in trials.split(trials.of("conflict"), "k"):
-        prior = priors(trials, scorer)[trials.item]
-        by_prior = {name: mask & (prior == number) for number, name in enumerate(PRIORS)}
-        here = builder.at(k=k)
-        yield from _shares(here, mask)
+        here, of_items = builder.at(k=k), priors(trials, scorer)
+        by_prior = {name: mask & (of_items[trials.item] == number) for number, name in enumerate(PRIORS)}
+        present = np.isin(np.arange(len(of_items)), trials.item[mask]) & (of_items != _UNKNOWN)
+        clusters = trials.clusters_of(trials.item, len(trials.items))[present]
+        for number, name in enumerate(PRIORS) if present.any() else ():
+            yield here.share(f"prior_{name}", of_items[present] == number, clusters, trials.of("closed-book"))
         yield from _biases(here, by_prior)
         for ending, part in {"": mask, **{f"_prior_{name}": part for name, part in by_prior.items()}}.items():
             for true, point in trials.split(part, "correct"):
@@ -58,16 +60,6 @@ def measure_conflict(builder: CellBuilder) -> Iterator[Cell]:
                 yield at_share.rate(f"accuracy{ending}", point, builder.score("correct"))
                 if trials.has("misled", scorer):
                     yield at_share.rate(f"misled{ending}", point, builder.score("misled"))
-
-
-def _shares(builder: CellBuilder, mask: Mask) -> Iterator[Cell]:
-    """Yield the share of questions with each prior."""
-    trials = builder.trials
-    of_items = priors(trials, builder.scorer)
-    present = np.isin(np.arange(len(of_items)), trials.item[mask]) & (of_items != _UNKNOWN)
-    clusters = trials.clusters_of(trials.item, len(trials.items))[present]
-    for number, name in enumerate(PRIORS) if present.any() else ():
-        yield builder.share(f"prior_{name}", of_items[present] == number, clusters, trials.of("closed-book"))
 
 
 def _biases(builder: CellBuilder, by_prior: dict[str, Mask]) -> Iterator[Cell]:

@@ -11,16 +11,6 @@ from ragbed.analysis.metrics.cells import Cell, CellBuilder
 from ragbed.testbeds import headline_score
 from ragbed.testbeds.own_rag import CLEAN, NAME, WITHHELD
 
-# Scores that are reported for the responses that have them, and the names of their rates.
-_RETRIEVAL = {
-    "retrieval_told": "retrieval_told",
-    "retrieval_recall": "retrieval_recall",
-    "reciprocal_rank": "mrr",
-    "retrieved_distracts": "retrieved_distracts",
-    "retrieved_contradicts": "retrieved_contradicts",
-    "cited_supports": "cited_supports",
-}
-
 
 def measure(builder: CellBuilder) -> Iterator[Cell]:
     """Yield the cells of the testbed for each variant of the corpus and number of documents."""
@@ -31,8 +21,7 @@ def measure(builder: CellBuilder) -> Iterator[Cell]:
             yield here.rate("accuracy", mask, here.score(headline_score(NAME, arm)))
             if arm != WITHHELD:
                 yield here.rate("false_refusal", mask, here.score("refused"))
-            for name, values in trials.present(_RETRIEVAL, mask):
-                yield here.rate(_RETRIEVAL[name], mask, values)
+            yield from here.rates(mask)
             clean = trials.of(NAME, CLEAN) & (trials.k == k)
             if arm not in (CLEAN, WITHHELD) and clean.any():
                 yield from here.difference("corpus_change", clean, mask, here.score("correct"))

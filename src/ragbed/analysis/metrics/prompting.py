@@ -15,7 +15,6 @@ from ragbed.analysis.metrics.cells import Cell, CellBuilder
 from ragbed.analysis.statistics.paired import changes
 from ragbed.analysis.statistics.testing import Floats
 from ragbed.analysis.trials.columns import Mask, TrialColumns, TrialGroup
-from ragbed.scoring.citations import CITATION_SCORES
 from ragbed.testbeds import headline_score
 from ragbed.testbeds.prompts.strategies import MARK
 
@@ -84,7 +83,6 @@ def measure_citations(builder: CellBuilder) -> Iterator[Cell]:
     """Yield the mean citation scores of responses with an answer, over all noise ratios and for each ratio."""
     trials = builder.trials
     for k, mask in trials.split(trials.of("noise") | trials.of("integration"), "k"):
-        for name, values in trials.present(CITATION_SCORES, mask):
-            yield builder.at(k=k).rate(name, mask, values)
-            for ratio, point in trials.split(mask, "noise"):
-                yield builder.at(noise=ratio, k=k).rate(name, point, values)
+        yield from builder.at(k=k).rates(mask)
+        for ratio, point in trials.split(mask, "noise"):
+            yield from builder.at(noise=ratio, k=k).rates(point)

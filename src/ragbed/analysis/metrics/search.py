@@ -13,7 +13,6 @@ import numpy as np
 from ragbed.analysis.metrics.cells import Cell, CellBuilder
 from ragbed.analysis.statistics.testing import Floats
 from ragbed.analysis.trials.columns import Mask, TrialColumns
-from ragbed.scoring.search import RATES
 from ragbed.testbeds import headline_score
 
 
@@ -36,8 +35,7 @@ def _measure_condition(builder: CellBuilder, mask: Mask, arm: str) -> Iterator[C
             yield builder.rate("misled_at_all", mask, builder.score("misled"))
     elif wanted == "correct":
         yield builder.rate("false_refusal", mask, builder.score("refused"))
-    for name, values in trials.present(RATES, mask):
-        yield builder.rate(name, mask, values)
+    yield from builder.rates(mask)
     for _, calls in trials.present(["search_calls"], mask):
         yield builder.ratio("searches", mask, calls)
     costs = {"tokens_per_correct": trials.additional("search_tokens"), "dollars_per_correct": trials.dollars}

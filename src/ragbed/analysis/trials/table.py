@@ -11,7 +11,7 @@ import secrets
 import sqlite3
 import tempfile
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -227,7 +227,9 @@ class TrialTable:
             return self._open_temporary()
         try:
             self._connect()
-            self._check_ours()
+            # Reading a view or a trigger would run somebody else's code, e.g. a view that never ends.
+            if self.connection.execute("SELECT 1 FROM sqlite_master WHERE type IN ('view', 'trigger')").fetchone():
+                raise sqlite3.DatabaseError("the file has views or triggers")
             if not self._has_stamp():
                 self._clear(keep_ours=True)
             self._epoch = self.read_meta("epoch") or ""
@@ -266,11 +268,6 @@ class TrialTable:
         # Readers never wait for the writer. A batch that is lost in a power failure is scored again.
         for pragma in ("busy_timeout = 10000", "journal_mode = WAL", "synchronous = NORMAL", "cache_size = -32000"):
             self.connection.execute(f"PRAGMA {pragma}")
-
-    def _check_ours(self) -> None:
-        """Raise an error if reading the file would run somebody else's code, e.g. a view that never ends."""
-        if self.connection.execute("SELECT 1 FROM sqlite_master WHERE type IN ('view', 'trigger')").fetchone():
-            raise sqlite3.DatabaseError("the file has views or triggers")
 
     def _has_stamp(self) -> bool:
         exists = self.connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'meta'").fetchone()
@@ -451,14 +448,16 @@ class TrialTable:
             self._numbers[key] = numbers[0] if numbers else self.connection.execute(statement, row).lastrowid or 0
         return self._numbers[key]
 
-    def scored(self, *, by_name: bool = False) -> Iterator[tuple[StoredResult, dict[str, Value] | None]]:
-        """Yield every result of the run with its scores, or None if there is no response (see `RunStore.results`)."""
+    def scored(
+        self, *, by_name: bool = False, only: Container[int] | None = None
+    ) -> Iterator[tuple[StoredResult, dict[str, Value] | None]]:
+        """Yield the results of the run with their scores, or None if there is no response (see `RunStore.results`)."""
         self.update()
         models = {name: number for number, (name, _) in self.store.models().items()}
         verdicts = {number: found for number, *_, found in self.read(lambda: list(self.rows("scores")))}
         score = open_scorers(self.scorers)
         query = "SELECT * FROM trials WHERE model = ? AND case_id = ? AND repeat = ?"
-        for stored in self.store.results(by_name=by_name):
+        for stored in self.store.results(by_name=by_name, only=only):
             row = self.connection.execute(query, (models[stored.model], stored.number, stored.repeat)).fetchone()
             if stored.completion.outcome not in ("ok", "truncated"):
                 yield stored, None
@@ -475,6 +474,11 @@ class TrialTable:
             GROUP BY condition"""
         for _, *values, _, feasible, infeasible in self.connection.execute(query):
             yield Condition(model, *values), feasible, infeasible
+
+    def cases_of(self, testbed: str) -> set[int]:
+        """Return the numbers of the cases of a testbed."""
+        query = "SELECT cases.id FROM cases JOIN conditions ON conditions.id = condition WHERE testbed = ?"
+        return {number for (number,) in self.connection.execute(query, (testbed,))}
 
     def questions(self) -> dict[int, tuple[str, str, str]]:
         """Return the dataset, the language and the event or item of each case, by case number."""

@@ -21,16 +21,13 @@ _LIMITS = ("max_tokens", "max_completion_tokens")
 # Parameters that may be omitted. If an error message names several of them, the first one in this order is omitted.
 _OPTIONAL = ("top_p", "temperature", "structured_outputs", "response_format", "stream_options", "stop")
 _DEFAULTS = {"temperature": 0, "top_p": 1}
-_UNSUPPORTED = (
-    r"unsupported|not support|only support|deprecated|un(?:known|recognized|expected)"
-    r"|not (?:permitted|allowed|available)|extra (?:inputs|fields)|both|only one of|may only be set"
-)
-# The wordings of DashScope, which may report a missing `stream` as "http call", and of Fireworks.
+# Phrases of Anthropic for parameters that a model does not accept with any value. OpenAI sends codes instead.
+_UNSUPPORTED = ("is deprecated", "cannot both be specified", "may only be set")
+# Phrases of DashScope and Fireworks for models that require streaming.
 _STREAM_ONLY = (
-    r"only supports? stream|must have stream=true|not support (?:non-stream|http call)"
-    r"|enable[ _]thinking.*(?:stream|流式)"
-)
-_UNKNOWN = r"un(?:known|recognized|expected) (?:request |keyword |input )?(?:argument|parameter|field|name)"
+    "only support stream", "must have stream=true", "not support non-stream", "enable_thinking must be set to false",
+    "enable_thinking必须设置为false",
+)  # fmt: skip
 _STREAM = {"stream": True, "stream_options": {"include_usage": True}}
 
 
@@ -87,8 +84,8 @@ class Negotiation:
         if failure.kind not in REJECTED or failure.error is None:
             return False
         message, param = failure.error.message.lower(), failure.error.param
-        is_named = param == "stream" and "not support" not in message
-        if may_stream and (is_named or re.search(_STREAM_ONLY, message)) and not sent.get("stream"):
+        is_needed = param == "stream" or any(phrase in message for phrase in _STREAM_ONLY)
+        if may_stream and is_needed and not sent.get("stream"):
             self.add({name: {"set": value} for name, value in _STREAM.items()})
             return True
         return self._learn_named(failure, sent)
@@ -102,11 +99,13 @@ class Negotiation:
         error = failure.error or ServerError()
         message, param = error.message.lower().replace("response format", "response_format"), error.param
         named = ({param} if param in sent else {name for name in sent if _names(message, name)}) - self._fixed
+        is_unsupported = failure.kind == "settings"
         for limit, other in (_LIMITS, _LIMITS[::-1]):
-            if limit in named and (_names(message, other) or _is_unknown(failure)):
+            if limit in named and (_names(message, other) or is_unsupported):
                 return self._change(limit, {"as": other})
+        is_unsupported = is_unsupported or any(phrase in message for phrase in _UNSUPPORTED)
         for name in _OPTIONAL:
-            if name in named and (sent[name] == _DEFAULTS.get(name, sent[name]) or _is_unsupported(failure)):
+            if name in named and (is_unsupported or sent[name] == _DEFAULTS.get(name, sent[name])):
                 return self._change(name, None)
         return False
 
@@ -123,18 +122,6 @@ class Negotiation:
 
 def _names(message: str, name: str) -> bool:
     return re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", message, re.ASCII) is not None
-
-
-def _is_unknown(failure: Failure) -> bool:
-    if failure.error is None:
-        return False
-    codes = {"unsupported_parameter", "unknown_parameter", "extra_forbidden"}
-    return not failure.error.codes.isdisjoint(codes) or re.search(_UNKNOWN, failure.error.message.lower()) is not None
-
-
-def _is_unsupported(failure: Failure) -> bool:
-    message = "" if failure.error is None else failure.error.message.lower()
-    return failure.kind == "settings" or re.search(_UNSUPPORTED, message) is not None
 
 
 def _describe(name: str, change: dict[str, Any] | None) -> str:

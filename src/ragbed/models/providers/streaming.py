@@ -12,7 +12,7 @@ from ragbed.models.failures import Failure
 from ragbed.models.providers.usage import read_usage
 from ragbed.schema import Completion
 
-_TEXTS = ("content", "reasoning_content", "reasoning", "thinking", "refusal")
+_TEXTS = ("content", "reasoning_content", "reasoning", "refusal")
 
 
 def is_stream(content: bytes) -> bool:

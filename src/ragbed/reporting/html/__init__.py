@@ -112,11 +112,12 @@ def _body(report: Report, packed: Packed, words: Locale) -> list[Child]:
     metrics = {column.metric for one in report.tables for column in one.columns}
     metrics |= {column.metric for row in standings for column in COLUMNS if column.name in row.cells}
     found = {name for one in report.diagnoses for name in one.diagnosis.types}
+    notes = [el("p", words(f"page.{name}")) for name in report.table_notes]
     parts = {
         "summary": _summary(summarise(report.shown, report.scorer, words), packed, words),
         "figures": _figures(charts, words) if charts else None,
         "leaderboard": _leaderboard([(row, None) for row in standings], words) if is_several else None,
-        "tables": _tables(report, words) if report.tables else None,
+        "tables": el("div", notes, [_cards(one.as_table(words)) for one in report.tables]) if report.tables else None,
         "errors": _errors(report, error_charts, words),
         "method": _method(metrics, found, words),
     }
@@ -263,12 +264,6 @@ def _figure(chart: Chart, words: Locale) -> Node:
     numbers = el("details", el("summary", words("page.numbers")), table)
     caption = el("figcaption", el("p", chart.description, class_="small quiet"), numbers)
     return el("figure", el("div", chart.drawing, class_="scroll"), caption)
-
-
-def _tables(report: Report, words: Locale) -> Node:
-    """Return the tables in a report."""
-    notes = [el("p", words(f"page.{name}")) for name in report.table_notes]
-    return el("div", notes, [_cards(one.as_table(words)) for one in report.tables])
 
 
 def _monitored(report: Report, words: Locale) -> Node:

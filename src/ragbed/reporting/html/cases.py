@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import gzip
 from base64 import b64encode
+from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
@@ -126,9 +127,9 @@ def pack_cases(
     """Pack the trials from runs. If not all trials fit, pack only the trials for a fixed random sample of questions."""
     known = {(run, diagnosis.case, diagnosis.model, diagnosis.repeat): diagnosis for run, diagnosis, *_ in diagnoses}
     names = names or read_row_names(runs)
-    groups: dict[_Question, _Group] = {question: _Group() for question in _choose(runs)}
-    asked: set[_Question] = set()
-    jobs, batches = tee(_read_batches(runs, groups.keys(), asked))
+    asked, chosen = _choose(runs)
+    groups: dict[_Question, _Group] = {question: _Group() for question in chosen}
+    jobs, batches = tee(_read_batches(runs, groups.keys()))
     engine = LocalEngine()
     try:
         for (folder, batch), shown in zip(batches, engine.spread(_show_batch, jobs), strict=True):
@@ -143,7 +144,7 @@ def pack_cases(
                 groups[_question_of(stored)].add(stored, trial)
     finally:
         engine.close()
-    packed = Packed(len(asked))
+    packed = Packed(asked)
     for some in _batches(group for group in groups.values() if group.trials):
         content = msgspec.json.encode([group.as_json() for group in some])
         block = b64encode(gzip.compress(content, 9, mtime=0)).decode()
@@ -157,14 +158,14 @@ def pack_cases(
 _Batch: TypeAlias = tuple[Path, list[StoredResult]]
 
 
-def _read_batches(runs: Sequence[Path], chosen: Container[_Question], asked: set[_Question]) -> Iterator[_Batch]:
-    """Yield the results for the chosen questions in batches, and add all questions with a result to `asked`."""
+def _read_batches(runs: Sequence[Path], chosen: Container[_Question]) -> Iterator[_Batch]:
+    """Yield the results for the chosen questions in batches."""
     for folder in runs:
         with open_scored(folder) as store:
-            results = store.results()
+            cases = {number for number, case in enumerate(store.cases(), 1) if (case.data, case.item) in chosen}
+            results = store.results(only=cases)
             while batch := list(islice(results, _BLOCK_TRIALS)):
-                asked.update(map(_question_of, batch))
-                yield folder, [stored for stored in batch if _question_of(stored) in chosen]
+                yield folder, batch
 
 
 def _question_of(stored: StoredResult) -> _Question:
@@ -175,22 +176,24 @@ def _show_batch(job: _Batch) -> list[dict[str, Any]]:
     return [msgspec.to_builtins(show_trial(stored)) for stored in job[1]]
 
 
-def _choose(runs: Sequence[Path]) -> list[_Question]:
-    """Return questions in a fixed random order, up to the trial limit."""
-    counts: dict[_Question, int] = {}
+def _choose(runs: Sequence[Path]) -> tuple[int, list[_Question]]:
+    """Return the number of questions with a result, and questions in a fixed random order up to the trial limit."""
+    counts, asked = Counter[_Question](), set[_Question]()
     for folder in runs:
         with open_scored(folder) as store:
             models, repeats = len(store.models()), store.repeats()
-            for case in store.cases():
+            finished = {number for (number,) in store.read("SELECT DISTINCT item FROM results")}
+            for number, case in enumerate(store.cases(), 1):
                 question = case.data, case.item
-                counts[question] = counts.get(question, 0) + models * repeats * case.feasible
+                counts[question] += models * repeats * case.feasible
+                asked |= {question} if number in finished else set()
     order = sorted(counts, key=lambda one: blake2b("\n".join(one).encode(errors="surrogatepass")).digest())
     chosen, left = [], MOST_TRIALS
     for question in order:
         if counts[question] <= left:
             left -= counts[question]
             chosen.append(question)
-    return chosen
+    return len(asked), chosen
 
 
 def _batches(groups: Iterable[_Group]) -> Iterator[list[_Group]]:
