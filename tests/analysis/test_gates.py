@@ -199,7 +199,7 @@ def test_a_floor_selects_the_plain_prompt() -> None:
     assert one.state == "passed"
     arm = replace(poor, place={**poor.place, "arm": "random"})
     (only,) = check_floors([parse_floor("noise.accuracy=0.5")], [remedy, arm])
-    assert (only.name, only.state) == ("noise.accuracy of m on d, en, noise 0.8, k 5, arm random", "failed")
+    assert (only.name, only.state) == ("noise.accuracy of m on d, en, noise 0.8, k 5, distractors random", "failed")
 
 
 def test_a_floor_names_its_distractors_if_the_run_has_several_conditions() -> None:

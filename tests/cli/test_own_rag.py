@@ -113,7 +113,7 @@ def test_gates_select_a_condition_by_its_name() -> None:
     done = _run("--fail-under", "own-rag.accuracy@withheld=0", "--fail-under", "own-rag.accuracy=0", "-o", "r")
     assert done.code == 0, done.err
     gates = [line for line in done.err.splitlines() if line.startswith("gate passed: own-rag.accuracy of ")]
-    assert ["arm withheld" in gates[0], "arm clean" in gates[1], len(gates)] == [True, True, 2]
+    assert ["corpus withheld" in gates[0], "corpus clean" in gates[1], len(gates)] == [True, True, 2]
     assert "accuracy@noisy=0.5: no case in this run" in _run("--fail-under", "accuracy@noisy=0.5").err
 
 
@@ -128,8 +128,7 @@ def test_short_names_a_baseline_and_strict_gates() -> None:
     failed = _run(*undecided, "--strict", "--junit", "gates.xml")
     assert failed.code == 4
     assert (
-        "gate failed: own-rag.accuracy of factory/small_rag:make on qa, en, k 5, arm withheld: inconclusive"
-        in failed.err
+        "gate failed: own-rag.accuracy of factory/small_rag:make on qa, en, corpus withheld: inconclusive" in failed.err
     )
     assert "<failure" in Path("gates.xml").read_text("utf-8")
     assert "--strict has no effect here: no gate is set." in _run("--strict").err
@@ -147,7 +146,7 @@ def test_every_first_screen_begins_with_the_cause() -> None:
     assert "closed-book" not in diagnosed.err
     assert "Why responses are wrong" not in diagnosed.out
     report = type_command("report", "r").out
-    assert report.startswith("factory/small_rag:make, qa: Without the evidence, ")
+    assert report.startswith(sentence)
     assert type_command("report", "r", "-f", "html", "-o", "r.html").code == 0
     text = Path("r.html").read_text("utf-8")
     assert "The system answered although the evidence was missing" in text
@@ -322,7 +321,7 @@ def test_questions_without_evidence_are_listed_with_the_reason_and_the_rest_runs
     assert "occurs only in passages that share little with the question, e.g. in leave.md" in built.err
     assert len(Path("data/not-found.csv").read_text("utf-8").splitlines()) == 5
     assert "leave.md has no heading 'Parking'" in built.err
-    assert "lack the evidence in 4 of" in done.out or "in 4, the documents lack the evidence" in done.out
+    assert "No evidence was found in the documents in 4 of" in done.out or "in 4, no evidence was found" in done.out
     _write("qa.csv", more[:1], here)
     none = type_command("build", "qa", "qa.csv", "--docs", "docs", "-o", "none")
     assert (none.code, Path("none").exists()) == (1, False)

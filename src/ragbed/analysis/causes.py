@@ -5,7 +5,6 @@ The cause of each wrong answer is one of its scores (`ragbed.scoring.causes`).
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Sequence
 from functools import reduce
 from operator import or_
@@ -14,28 +13,27 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ragbed.analysis.locale import Locale, read_words
+from ragbed.analysis.locale import read_words
 from ragbed.analysis.metrics.cells import CellBuilder
 from ragbed.analysis.run_cells import read_groups
-from ragbed.analysis.trials.columns import CAUSE, Floats, Labels, Mask, TrialColumns, TrialGroup
+from ragbed.analysis.trials.columns import CAUSE, Floats, Labels, TrialColumns, TrialGroup
 from ragbed.runs.display_names import read_row_names
-from ragbed.runs.store import StoredResult, open_scored
+from ragbed.runs.store import open_scored
 from ragbed.schema import Estimate, Lang
 from ragbed.scoring.causes import CAUSES
 from ragbed.testbeds import headline_score
-from ragbed.testbeds.own_rag import CLEAN, NAME
+from ragbed.testbeds.own_rag import NAME, VARIANTS
 
 _MOSTLY = 0.5
 _NAMED = 3  # maximum number of causes in a sentence
 
 
 class Cause(NamedTuple):
-    """A cause with its share of the wrong answers, and the item, variant of the documents and repeat of each."""
+    """A cause with its share of the wrong answers."""
 
     name: str
     number: int
     share: Estimate
-    trials: frozenset[tuple[str, str, int]]
 
 
 class CauseSummary(NamedTuple):
@@ -45,6 +43,7 @@ class CauseSummary(NamedTuple):
         rates: The rate of right behaviour under each condition; in `withheld`, this is a refusal.
         wrong: Number of wrong answers under all conditions.
         causes: The causes, the most frequent first.
+        cause_of: The cause of each wrong answer, by item, variant of the documents and repeat.
         failed: Number of calls without a response.
         asked: Number of calls.
     """
@@ -53,6 +52,7 @@ class CauseSummary(NamedTuple):
     rates: dict[str, Estimate]
     wrong: int
     causes: list[Cause]
+    cause_of: dict[tuple[str, str, int], str]
     failed: int
     asked: int
 
@@ -73,7 +73,8 @@ def read_causes(folder: Path, labels: Labels | None = None) -> list[CauseSummary
 def _summarise(trials: TrialColumns) -> CauseSummary:
     builder = CellBuilder(NAME, trials, "robust")
     masks = {arm: trials.of(NAME, arm) & trials.asked for testbed, arm in trials.kinds if testbed == NAME}
-    arms = sorted((arm for arm in masks if masks[arm].any()), key=lambda arm: (arm != CLEAN, arm))
+    order = {name: at for at, name in enumerate(VARIANTS)}
+    arms = sorted((arm for arm in masks if masks[arm].any()), key=lambda arm: (order[arm.partition("=")[0]], arm))
     rates = {
         arm: builder.rate("accuracy", masks[arm], builder.score(headline_score(NAME, arm))).estimate for arm in arms
     }
@@ -82,24 +83,23 @@ def _summarise(trials: TrialColumns) -> CauseSummary:
     wrong = every & np.asarray(sum(columns.values()) > 0)
     _resolve_unknown(trials, columns)
     causes = [
-        Cause(name, int(values[wrong].sum()), builder.rate(name, wrong, values).estimate, _name(trials, wrong, values))
+        Cause(name, int(values[wrong].sum()), builder.rate(name, wrong, values).estimate)
         for name, values in columns.items()
         if values[wrong].any()
     ]
+    cause_of = {
+        (trials.items[trials.item[at]], trials.kinds[trials.kind[at]][1], int(trials.repeat[at])): name
+        for name, values in columns.items()
+        for at in np.flatnonzero(wrong & (values > 0))
+    }
     return CauseSummary(
         trials.key,
         rates,
         int(wrong.sum()),
         sorted(causes, key=lambda cause: -cause.number),
+        cause_of,
         int((every & trials.failed).sum()),
         int(every.sum()),
-    )
-
-
-def _name(trials: TrialColumns, wrong: Mask, values: Floats) -> frozenset[tuple[str, str, int]]:
-    return frozenset(
-        (trials.items[trials.item[place]], trials.kinds[trials.kind[place]][1], int(trials.repeat[place]))
-        for place in np.flatnonzero(wrong & (values > 0))
     )
 
 
@@ -125,14 +125,20 @@ def _resolve_unknown(trials: TrialColumns, columns: dict[str, Floats]) -> None:
 def describe_causes(summary: CauseSummary, lang: Lang = "en") -> str:
     """Return the sentence that says how good the answers are and why they are wrong."""
     words, space = read_words(lang), " " if lang == "en" else ""
+    failed = [words("causes.failed", failed=summary.failed, asked=summary.asked)] if summary.failed else []
+    if summary.failed == summary.asked:  # there is no answer, so a rate would say nothing about the system
+        return failed[0]
     joint = words("causes.joint") + space
-    rates = [_describe_rate(arm, rate, words) for arm, rate in summary.rates.items()]
+    rates = [
+        words(f"causes.rate.{arm.partition('=')[0]}", rate=show_rate(rate), n=rate.n) + f" ({arm})" * ("=" in arm)
+        for arm, rate in summary.rates.items()
+    ]
     text = words("causes.rates", rates=joint.join(rates))
     texts = [text[:1].upper() + text[1:]]
     if summary.wrong:
         first, meanings = summary.causes[0], [words(f"causes.meaning.{cause.name}") for cause in summary.causes]
         text = words(
-            "causes.first", meaning=meanings[0], count=first.number, wrong=summary.wrong, share=_show(first.share)
+            "causes.first", meaning=meanings[0], count=first.number, wrong=summary.wrong, share=show_rate(first.share)
         )
         named = [text[:1].upper() + text[1:] + (words("causes.scoring") if first.name == "scoring" else "")]
         named += [
@@ -140,41 +146,24 @@ def describe_causes(summary: CauseSummary, lang: Lang = "en") -> str:
             for cause, meaning in [*zip(summary.causes, meanings, strict=True)][1:_NAMED]
         ]
         texts.append(joint.join(named) + words("causes.end"))
-    if summary.failed:
-        texts.append(words("causes.failed", failed=summary.failed, asked=summary.asked))
+    texts += failed
     if unknown := next((cause.number for cause in summary.causes if cause.name == "unknown"), 0):
         texts.append(words("causes.unknown", count=unknown))
     return space.join(texts)
 
 
-def _describe_rate(arm: str, rate: Estimate, words: Locale) -> str:
-    variant, _, share = arm.partition("=")
-    text = words(f"causes.rate.{variant}", rate=_show(rate), n=rate.n)
-    return f"{text} ({arm})" if share else text
-
-
-def _show(rate: Estimate) -> str:
-    if rate.value is None:
-        return "–"
+def show_rate(rate: Estimate) -> str:
+    """Return a rate with its interval as whole-number percentages."""
     bounds = "" if rate.low is None or rate.high is None else f" [{100 * rate.low:.0f}, {100 * rate.high:.0f}]"
-    return f"{100 * rate.value:.0f}%{bounds}"
+    return "–" if rate.value is None else show_percent(rate.value) + bounds
 
 
-def read_examples(
-    folder: Path, summaries: Sequence[CauseSummary], most: int
-) -> dict[tuple[str, str, str], list[StoredResult]]:
-    """Return up to `most` wrong answers to different questions, by model, dataset and cause."""
-    named = {(*one.key[:2], *trial): cause.name for one in summaries for cause in one.causes for trial in cause.trials}
-    labels, found = read_row_names([folder]).labels, defaultdict[tuple[str, str, str], list[StoredResult]](list)
-    with open_scored(folder) as store:
-        for stored in store.results():
-            case, model = stored.case, labels[folder, stored.model]
-            cause = named.get((model, case.data, case.item, case.arm, stored.repeat))
-            if case.testbed == NAME and cause is not None:
-                chosen = found[model, case.data, cause]
-                if len(chosen) < most and all(one.case.item != case.item for one in chosen):
-                    chosen.append(stored)
-    return found
+def show_percent(value: float) -> str:
+    """Return a share as a whole-number percentage. Only shares of exactly 0 and 1 are shown as 0% and 100%."""
+    rounded = round(100 * value)
+    if rounded == 0 and value > 0:
+        return "<1%"
+    return ">99%" if rounded == 100 and value < 1 else f"{rounded}%"
 
 
 def describe_run(summaries: Sequence[CauseSummary], lang: Lang = "en") -> list[str]:

@@ -24,6 +24,7 @@ from ragbed.analysis.trials.table import TrialTable
 from ragbed.errors import UnknownName, UsageError
 from ragbed.runs.display_names import name_by_run, read_names, require_one_served, split_run
 from ragbed.schema import Answer
+from ragbed.testbeds.own_rag import NAME as OWN_RAG
 from ragbed.testbeds.prompts.strategies import MARK
 
 _SMALLEST_P = 0.001  # smallest p-value to print as a number
@@ -146,6 +147,8 @@ def open_sides(folder: Path, scorer: str) -> dict[str, Side]:
             (data, item): ComparedQuestion(item, question, msgspec.json.decode(answer, type=Answer), event)
             for _, data, item, event, question, answer in table.rows("items")
         }
+    # The questions of an own RAG system identify themselves; the name of their file may differ between the sides.
+    is_one = len({group.key.data for group in groups for testbed, _ in group.kinds if testbed == OWN_RAG}) == 1
     sides: dict[str, Side] = {}
     for group in groups:
         name, remedy = names[group.key.model], group.key.profile.partition(MARK)[2]
@@ -153,7 +156,8 @@ def open_sides(folder: Path, scorer: str) -> dict[str, Side]:
             if not trials.asked.any():
                 continue
             side = sides.setdefault(name, Side(folder, name, {}, {}, monitored))
-            condition = ComparedCondition(at.data, at.lang, at.testbed, at.noise, at.correct, at.k, at.arm, remedy)
+            data = "questions" if is_one and at.testbed == OWN_RAG else at.data
+            condition = ComparedCondition(data, at.lang, at.testbed, at.noise, at.correct, at.k, at.arm, remedy)
             means = trials.per_item(trials.asked, trials.right(scorer)).tolist()
             counts = np.bincount(trials.item, weights=trials.asked & (trials.outcome != "ok")).tolist()
             for item in np.unique(trials.item[trials.asked]).tolist():
@@ -287,9 +291,9 @@ def format_p(p: float) -> str:
 def name_condition(condition: ComparedCondition) -> str:
     """Return a name that no other condition has, e.g. `noise on en_refine, en, noise 0.8, k 5`."""
     data, testbed, lang, noise, correct = describe(condition)
-    name = f"{testbed} on {data}, {lang}, noise {noise}"
+    name = f"{testbed} on {data}, {lang}" + (f", noise {noise}" if condition.noise is not None else "")
     name += f", correct {correct}" if condition.correct else ""
-    return name + (f", k {condition.k}" if condition.k else "")
+    return name + (f", k {condition.k}" if condition.k and condition.testbed != OWN_RAG else "")
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from xml.etree import ElementTree as Xml
 from ragbed.analysis.comparison import Comparison, format_p, name_condition
 from ragbed.analysis.locale import find_metric, read_words
 from ragbed.analysis.metrics import METRICS, measure
-from ragbed.analysis.metrics.cells import USUAL, Cell, full_place, interval_of
+from ragbed.analysis.metrics.cells import ONE_SUPPORTING, USUAL, Cell, full_place, interval_of
 from ragbed.analysis.run_cells import decided_in, is_monitored, read_report_cells
 from ragbed.analysis.statistics.planning import POWER, rate_size
 from ragbed.analysis.statistics.rates import ALPHA, LEVEL, Interval, quantile, student, trials_behind, two_sided
@@ -31,6 +31,7 @@ from ragbed.runs.display_names import require_one_served
 from ragbed.schema import Case
 from ragbed.scoring import open_scorers
 from ragbed.testbeds import WITHOUT_DOCUMENTS
+from ragbed.testbeds.own_rag import NAME as OWN_RAG
 from ragbed.testbeds.prompts.strategies import MARK
 from ragbed.testbeds.settings import Arm
 
@@ -151,7 +152,8 @@ def check_planned(selector: CellSelector, cells: Sequence[Cell]) -> list[Cell]:
         metrics = dict.fromkeys(
             cell.estimate.metric for cell in present if cell.is_own or find_metric(cell.estimate.metric)
         )
-        advice = f"Change {option('noise')}, {option('data')}, {option('lang')} or {option('limit')}"
+        setting = option("corpus" if selector.table == OWN_RAG else "noise")
+        advice = f"Change {setting}, {option('data')}, {option('lang')} or {option('limit')}"
         if selector.metric not in metrics:
             advice = (
                 f"The metrics of its cases are {', '.join(metrics)}" if metrics else "It has no cases for this testbed"
@@ -214,9 +216,13 @@ def _table_cells(selector: CellSelector, cells: Iterable[Cell]) -> list[Cell]:
 
 def describe_cell(cell: Cell) -> str:
     """Describe how a cell differs from the metric's other cells, e.g. `gpt-4o on en_refine, en, noise 0.8, k 5`."""
-    shown = {name: value for name, value in cell.place.items() if value is not None and (name, value) != ("correct", 0)}
+    is_own = cell.table == OWN_RAG  # its system chooses the number of documents
+    hidden = {"correct": 0, "k": cell.place.get("k") if is_own else ONE_SUPPORTING}
     place = "".join(
-        f", {name} {value:.3g}" if isinstance(value, float) else f", {name} {value}" for name, value in shown.items()
+        f", {name if name != 'arm' else 'corpus' if is_own else 'distractors'} "
+        + (f"{value:.3g}" if isinstance(value, float) else str(value))
+        for name, value in cell.place.items()
+        if value != hidden.get(name)
     )
     return f"{cell.key.model} on {cell.key.data}, {cell.key.lang}{place}"
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -32,7 +32,7 @@ from ragbed.testbeds.settings import parse_ratio
 from ragbed.text import counted, quoted
 
 if TYPE_CHECKING:
-    from ragbed.analysis.causes import CauseSummary
+    from ragbed.analysis.diagnosis.summary import Found
     from ragbed.analysis.gates import GateResult
 
 _FLIPS = 20  # Maximum number of flipped items to show; the values contain all of them.
@@ -212,6 +212,7 @@ def diagnose(spec: DiagnoseSpec) -> Result:
     from ragbed.analysis.causes import describe_run, read_causes
     from ragbed.analysis.diagnosis.summary import diagnose_run, write_diagnoses
     from ragbed.analysis.run_cells import is_monitored
+    from ragbed.reporting.formats import tabulate_causes
     from ragbed.runs.display_names import read_names
 
     known = [*NAMES, UNCLASSIFIED, *CAUSES]
@@ -226,19 +227,19 @@ def diagnose(spec: DiagnoseSpec) -> Result:
     others = [one for one in found.diagnoses if parse_case(one.case).testbed != OWN_RAG]
     types = tabulate_shares(others, "type", names, is_monitored=monitored)
     sources = tabulate_shares(others, "source", names, is_monitored=monitored)
-    table = tabulate_causes(causes, names)
+    table = tabulate_causes(causes, names, read_words("en"))
     values = {"run": str(folder), "file": str(path), "trials": found.tally, "types": types, "sources": sources}
     values |= {"causes": table} if causes else {}
     parts: list[Table | str] = [f"{sentence}\n" for sentence in describe_run(causes)]
     notes, counts = list[str](), found.tally
-    if spec.show in CAUSES:
-        parts += _show_examples(folder, causes, [row for row in table if row["cause"] == spec.show], _ERRORS)
-    elif spec.show is not None:
-        errors = [one for one in found.diagnoses if spec.show in (one.types or (UNCLASSIFIED,))]
-        first = errors[:_ERRORS]
-        parts += [describe_diagnosis(one, found.cases[one.case], names[one.model], spec.show) for one in first]
-        notes.append(f"Showing {len(first)} of {len(errors)} errors of type {spec.show}.")
-        values["errors"] = errors
+    if spec.show is not None:
+        values["errors"] = errors = [one for one in found.diagnoses if spec.show in (one.types or (UNCLASSIFIED,))]
+        if spec.show in CAUSES:
+            parts += _show_examples(found, [row for row in table if row["cause"] == spec.show], _ERRORS)
+        else:
+            first = errors[:_ERRORS]
+            parts += [describe_diagnosis(one, found.cases[one.case], names[one.model], spec.show) for one in first]
+            notes.append(f"Showing {len(first)} of {len(errors)} errors of type {spec.show}.")
     else:
         right, wrong = counts.right, len(found.diagnoses)
         notes.append(f"{counted(counts.asked, 'trial')} with documents: {right:,} right and {wrong:,} wrong.")
@@ -250,7 +251,7 @@ def diagnose(spec: DiagnoseSpec) -> Result:
                 "There are no closed-book trials, so E8 and answers from memory cannot be detected. Add the testbed "
                 "closed-book."
             )
-        parts += [table, "", *_show_examples(folder, causes, table, _EXAMPLES)] if table else []
+        parts += [table, "", *_show_examples(found, table, _EXAMPLES)] if table else []
         parts += [types, sources] if others or not causes else []
         if table and table[0]["errors"] > _EXAMPLES:
             more = f"`ragbed diagnose {quoted(folder)} {option('show', table[0]['cause'])}`"
@@ -326,43 +327,23 @@ def tabulate_shares(
     return Table(rows, titles[column], shown)
 
 
-def tabulate_causes(summaries: Sequence[CauseSummary], names: Mapping[str, str]) -> Table:
-    """Return the number of each cause of wrong answers and its share, by model and dataset."""
-    words = read_words("en")
-    rows: list[dict[str, object]] = []
-    shown: list[dict[str, Cell]] = []
-    for summary, cause in ((one, cause) for one in summaries for cause in one.causes):
-        place, meaning = {"model": summary.key.model, "data": summary.key.data}, words(f"causes.meaning.{cause.name}")
-        bounds = {"share": cause.share.value, "low": cause.share.low, "high": cause.share.high}
-        counts = {"cause": cause.name, "errors": cause.number, "wrong": summary.wrong}
-        rows.append(place | counts | bounds | {"meaning": meaning})
-        cells: dict[str, Cell] = {"model": names[summary.key.model], "data": summary.key.data, "cause": cause.name}
-        cells |= {"errors": cause.number, "of": summary.wrong, "share %": show_interval([*bounds.values()])}
-        shown.append(cells | {"meaning": meaning})
-    title, shown = compact(shown, ("model", "data"))
-    return Table(rows, f"Causes of wrong answers{title}", shown)
-
-
-def _show_examples(
-    folder: Path, summaries: Sequence[CauseSummary], rows: Iterable[Mapping[str, Any]], most: int
-) -> Iterator[str]:
+def _show_examples(found: Found, rows: Sequence[Mapping[str, Any]], most: int) -> Iterator[str]:
     """Yield a text for each cause: up to `most` questions with the expected answer and the response."""
-    from ragbed.analysis.causes import read_examples
-
-    examples = read_examples(folder, summaries, most)
+    is_several = len({(row["model"], row["data"]) for row in rows}) > 1
     for row in rows:
-        place = f" ({row['model']}, {row['data']})" if len(summaries) > 1 else ""
-        lines = [f"{row['cause']}{place}: {row['meaning']}"]
-        for one in examples[row["model"], row["data"], row["cause"]]:
-            case = one.case
-            answer = "; ".join(" / ".join(aliases) for aliases in case.answer)
-            lines += [
-                f"  question: {case.question}" + ("" if case.arm == CLEAN else f" ({case.arm})"),
-                f"  expected: {'a refusal' if case.expect == 'refuse' else answer}",
-                f"  response: {shorten(one.completion.reply or '', _LONGEST_RESPONSE) or '–'}",
-                "",
-            ]
-        yield "\n".join(lines)
+        place = f" ({row['model']}, {row['data']})" if is_several else ""
+        texts, wanted = dict[str, str](), (row["model"], row["data"], (row["cause"],))
+        for one, case in ((one, found.cases[one.case]) for one in found.diagnoses):
+            if (one.model, case.data, one.types) == wanted and len(texts) < most:
+                question = case.question + ("" if case.arm == CLEAN else f" ({case.arm})")
+                expected = "a refusal" if case.expect == "refuse" else _show_answer(case)
+                response = shorten(one.said or "–", _LONGEST_RESPONSE)
+                texts.setdefault(case.item, f"  question: {question}\n  expected: {expected}\n  response: {response}\n")
+        yield "\n".join([f"{row['cause']}{place}: {row['meaning']}", *texts.values()])
+
+
+def _show_answer(case: Case) -> str:
+    return "; ".join(" / ".join(aliases) for aliases in case.answer)
 
 
 def tabulate_rates(
@@ -438,11 +419,10 @@ def tabulate_corrected(rows: Sequence[dict[str, Any]], models: Mapping[str, str]
 
 def describe_diagnosis(diagnosis: Diagnosis, case: Case, model: str, kind: str) -> str:
     """Return an error with the evidence for one of its types."""
-    answer = "; ".join(" / ".join(aliases) for aliases in case.answer)
     lines = [
         f"{diagnosis.case} ({model}, repeat {diagnosis.repeat})",
         f"  question: {case.question}",
-        f"  answer:   {answer}",
+        f"  answer:   {_show_answer(case)}",
         f"  response: {diagnosis.said or '–'} (source: {diagnosis.source or 'no answer'})",
         f"  types:    {', '.join(diagnosis.types) or '–'}",
     ]

@@ -19,7 +19,7 @@ from ragbed.api.spec import LayoutOptions
 from ragbed.api.specification import check_path, fields_of, takes
 from ragbed.errors import NoSuchFile, UnknownName, UsageError, option, refuse_unused
 from ragbed.reporting.table import Result, Table, compact
-from ragbed.text import counted
+from ragbed.text import counted, quoted
 
 if TYPE_CHECKING:
     from ragbed.data import Dataset
@@ -196,10 +196,13 @@ def _import_traces(spec: ImportSpec, paths: Sequence[Path], folder: Path) -> Res
     _refuse(spec, ("data", *fields_of(LayoutOptions)), "traces contain their own questions and documents")
     source = open_traces(paths, spec.model or "production", None if spec.from_ == "traces" else spec.from_)
     settings = {"imported": spec.from_, "repeats": "1", "testbeds": TESTBED, "max_tokens": "unknown"}
-    return _describe_import(asdict(import_answers([source], settings, folder)), folder)
+    judge = f"ragbed judge {quoted(folder)} -m MODEL --criteria supported,sufficient,refusal"
+    return _describe_import(
+        asdict(import_answers([source], settings, folder)), folder, f"Next: {judge}, or ragbed view {quoted(folder)}"
+    )
 
 
-def _describe_import(counts: dict[str, Any], folder: Path) -> Result:
+def _describe_import(counts: dict[str, Any], folder: Path, *advice: str) -> Result:
     """Return the counts of an import, and its problems."""
     problems = counts["problems"]
     lines = [f"No matching case: {problem}" for problem in problems[:_PROBLEMS]]
@@ -218,7 +221,7 @@ def _describe_import(counts: dict[str, Any], folder: Path) -> Result:
     same = counts["labels"] - counts["other_labels"]
     lines += [text.format(counts[name], same) for name, text in sentences.items() if counts[name]]
     is_incomplete = problems or counts["missing"] or counts["failed"] or counts["truncated"]
-    return Result([], lines, counts | {"output": str(folder)}, 3 if is_incomplete else 0)
+    return Result([], [*lines, *advice], counts | {"output": str(folder)}, 3 if is_incomplete else 0)
 
 
 def _import_archive(spec: ImportSpec, paths: Sequence[Path], folder: Path) -> Result:

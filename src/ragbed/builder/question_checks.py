@@ -119,7 +119,9 @@ def make_probes(build: Build) -> Iterator[Probe | Reject]:
         if failed := next((one for one in completions.values() if one.outcome == "error"), None):
             yield reject(PROBES_STEP, draft.question, "error", f"the call to a model failed: {failed.error}")
             continue
-        known_by = tuple(model for model, completion in completions.items() if _knows(case, completion))
+        # A response that the provider filtered counts as incorrect.
+        answers = {model: one.reply or "" for model, one in completions.items() if one.outcome == "ok"}
+        known_by = tuple(model for model, reply in answers.items() if score(case, reply)["correct"] is True)
         probe = Probe(question=draft.id, known_by=known_by, asked=tuple(models))
         if probe.is_known and not build.recipe.wanted.counterfactual:
             reason = f"most models answer {draft.answer[0][0]!r} without documents"
@@ -131,8 +133,3 @@ def make_probes(build: Build) -> Iterator[Probe | Reject]:
 def _case(draft: Draft) -> Case:
     messages = closed_book(draft.lang, draft.question)
     return case_of("build", PROBES_STEP, draft.lang, messages, question=draft.question, answer=draft.answer)
-
-
-def _knows(case: Case, completion: Completion) -> bool:
-    """Check that a response is correct; one that the provider filtered counts as incorrect."""
-    return completion.outcome == "ok" and score(case, completion.reply or "")["correct"] is True

@@ -95,7 +95,8 @@ def find_anchors(question: str, lang: Lang) -> frozenset[str]:
     if lang == "en":
         return frozenset(_stem(word) for word in _LATIN.findall(_STOP_EN.sub(" ", folded)))
     runs = [run for part in _STOP_ZH.split(folded) for run in _RUN.findall(part)]
-    return frozenset(term for run in runs for term in _bigrams(run))
+    whole = frozenset(run for run in runs if run.isascii() or len(run) == 1)
+    return whole | {run[at : at + 2] for run in runs if run not in whole for at in range(len(run) - 1)}
 
 
 def find_years(text: str) -> frozenset[str]:
@@ -116,10 +117,6 @@ def share_of(anchors: frozenset[str], text: str, lang: Lang) -> float:
 @lru_cache(maxsize=_CACHED)
 def _stems(text: str) -> frozenset[str]:
     return frozenset(map(_stem, _LATIN.findall(text)))
-
-
-def _bigrams(run: str) -> list[str]:
-    return [run] if run.isascii() or len(run) == 1 else [run[at : at + 2] for at in range(len(run) - 1)]
 
 
 def _stem(word: str) -> str:

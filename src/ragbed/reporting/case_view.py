@@ -7,7 +7,7 @@ Chinese words that are not in the question) are highlighted in documents, to sho
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from functools import lru_cache
 from itertools import pairwise
 
@@ -112,6 +112,7 @@ class ShownTrial(Completion, frozen=True, kw_only=True):
     search_errors: tuple[str, ...] = ()
 
 
+_SEARCH_ERRORS = (*SEARCH_ERRORS, "stopped_early", "searched_too_long")
 _KINDS = {"answer": "gold", "fake": "fake"}  # types of spans by the first part of the rule; all others are cues
 
 
@@ -130,10 +131,10 @@ def show_trial(stored: StoredResult) -> ShownTrial:
     scores, findings = score_and_explain(case, reply) if has_response else (None, [])
     if scores is not None and completion.outcome == "truncated":
         scores = without_credit(scores)
+    searched = score_search(case, completion, scores or {})
     kinds = [(one, _KINDS.get(one.rule.partition(".")[0], "cue")) for one in findings]
-    retrieved = completion.contexts if completion.retrieved is None else completion.retrieved
     return ShownTrial(
-        **asdict(completion) | {"retrieved": retrieved, "contexts": None, "citations": None},
+        **asdict(completion) | {"citations": None},
         model=stored.model,
         repeat=stored.repeat,
         cached=stored.cached > 0,
@@ -147,7 +148,7 @@ def show_trial(stored: StoredResult) -> ShownTrial:
             [TextSpan(*place, "predicted") for place in find_repeated(reply, one.text, case.question) if has_response]
             for one in case.documents
         ],
-        search_errors=_search_errors(stored, scores or {}),
+        search_errors=tuple(name for name in _SEARCH_ERRORS if searched.get(name) is True),
     )
 
 
@@ -160,12 +161,6 @@ def _find_unsupported(case: Case, reply: str) -> Iterator[TextSpan]:
         terms = to_terms(reply[start:end])
         if terms and sum(term in given for term in terms) < _MIN_GIVEN * len(terms):
             yield TextSpan(start, start + len(reply[start:end].rstrip()), "unsupported", "not in the documents")
-
-
-def _search_errors(stored: StoredResult, scores: Mapping[str, Value]) -> tuple[str, ...]:
-    """Return the names of the errors in an episode of the `search` testbed."""
-    values = score_search(stored.case, stored.completion, scores)
-    return tuple(name for name in (*SEARCH_ERRORS, "stopped_early", "searched_too_long") if values.get(name) is True)
 
 
 @lru_cache(maxsize=1_024)  # Cases for the same question often share documents.

@@ -24,6 +24,7 @@ from ragbed.reporting.pages.charts import (
 from ragbed.reporting.table import group_by
 from ragbed.reporting.tables import tell_condition
 from ragbed.schema import Estimate
+from ragbed.testbeds.own_rag import NAME as OWN_RAG
 
 # Colours for the outcomes of cases with false documents.
 _HUES = {"correct": 1, "misled": 2, "both": 4, "refused": 6, "other": 8}
@@ -60,7 +61,8 @@ def make_figures(cells: Sequence[Cell], scorer: str, words: Locale) -> list[Char
 def draw_error_types(diagnoses: Sequence[RunDiagnosis], words: Locale) -> Iterator[Chart]:
     """Yield one chart per dataset with the share of each error type in each model's wrong answers."""
     names = words.section("errors")
-    for data, of_data in group_by(diagnoses, lambda one: one.case.data).items():
+    shown = (one for one in diagnoses if one.case.testbed != OWN_RAG)  # the causes of these are in a table
+    for data, of_data in group_by(shown, lambda one: one.case.data).items():
         models = group_by(of_data, lambda one: one.label)
         shares = [
             {

@@ -5,14 +5,16 @@ To add a format, write a function that converts a `Report` to text, and register
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
+from ragbed.analysis.causes import CauseSummary
 from ragbed.analysis.diagnosis.summary import UNCLASSIFIED, ErrorTypes
 from ragbed.analysis.locale import Locale, read_words
 from ragbed.reporting.numbers import show_interval, show_number
 from ragbed.reporting.summary import group_findings, summarise
-from ragbed.reporting.table import Table, escape_markdown, write_csv, write_json, write_markdown
+from ragbed.reporting.table import Cell, Table, compact, escape_markdown, write_csv, write_json, write_markdown
 from ragbed.reporting.tables import PLACE, Report
 from ragbed.runs.decided import DecidedInterval
 from ragbed.scoring.version import SCORER_VERSION
@@ -29,6 +31,8 @@ class ReportText(NamedTuple):
 def arrange(report: Report, words: Locale) -> Iterator[ReportText | Table]:
     """Yield the parts of a text report in order."""
     yield from (ReportText("", note) for note in report.notes(words))
+    if report.causes:
+        yield tabulate_causes(report.causes, report.names, words)
     if report.is_monitored:
         yield ReportText(words("page.monitored"), is_note=True)
         if report.conditions:
@@ -95,6 +99,26 @@ def tabulate_errors(types: ErrorTypes, words: Locale) -> Table:
             }
             shown.append({words(f"error_table.{key}"): cell for key, cell in cells.items()})
     return Table(shown, words("error_table.heading"), notes=[words("error_table.note")])
+
+
+def tabulate_causes(summaries: Iterable[CauseSummary], names: Mapping[str, str], words: Locale) -> Table:
+    """Return the number of each cause of wrong answers, also by variant of the corpus, and its share."""
+    rows: list[dict[str, object]] = []
+    shown: list[dict[str, Cell]] = []
+    model, data, wrong, share = (words(f"error_table.{name}") for name in ("model", "data", "wrong", "share"))
+    for of, cause in ((one, cause) for one in summaries for cause in one.causes):
+        meaning, arms = words(f"causes.meaning.{cause.name}"), list(of.rates) if len(of.rates) > 1 else []
+        bounds = {"share": cause.share.value, "low": cause.share.low, "high": cause.share.high}
+        counts = {"cause": cause.name, "errors": cause.number, "wrong": of.wrong}
+        rows.append({"model": of.key.model, "data": of.key.data} | counts | bounds | {"meaning": meaning})
+        found = Counter(arm for (_, arm, _), name in of.cause_of.items() if name == cause.name)
+        cells: dict[str, Cell] = {model: names.get(of.key.model, of.key.model), data: of.key.data}
+        cells |= {words("figures.errors.type"): cause.name, wrong: f"{cause.number:,} / {of.wrong:,}"}
+        cells |= {share: show_interval([*bounds.values()])} | {arm: found[arm] for arm in arms}
+        # In a Chinese sentence, the meaning follows a number.
+        shown.append(cells | {words("method.definition"): meaning.removeprefix("的")})
+    title, shown = compact(shown, (model, data))
+    return Table(rows, words("figures.errors.title", data="").rstrip("：: ") + title, shown)
 
 
 def _write_markdown(report: Report) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias
 
+from ragbed.analysis.causes import show_percent, show_rate
 from ragbed.analysis.locale import Locale
 from ragbed.analysis.metrics.cells import Cell
 from ragbed.reporting.table import group_by
@@ -190,7 +191,7 @@ def _state(name: str, rate: Estimate, words: Locale, **values: str) -> str:
     """Return a sentence about a rate, with its interval and the number of questions or cases that it is based on."""
     unit = "question" if rate.n == rate.questions else "case"
     counts = words(f"summary.{unit}" if rate.n == 1 else f"summary.{unit}s", n=f"{rate.n:,}")
-    return words(f"summary.{name}", rate=_show_rate(rate), counts=counts, **values)
+    return words(f"summary.{name}", rate=show_rate(rate), counts=counts, **values)
 
 
 def _find_noise(row: LeaderboardRow, cells: Sequence[Cell], words: Locale) -> Iterator[_Found]:
@@ -214,13 +215,13 @@ def _find_noise(row: LeaderboardRow, cells: Sequence[Cell], words: Locale) -> It
     if not points:
         return
     (first, least, before), (last, most, rate) = points[0], points[-1]
-    share = words("summary.half") if last == _HALF else _percent(last)
+    share = words("summary.half") if last == _HALF else show_percent(last)
     if len(points) == 1:
         text = _state("accuracy" if last else "accuracy_clean", rate, words, share=share)
     else:
-        start = _show_rate(before)
-        start = words("summary.at", rate=start, share=_percent(first)) if first else start
-        verb = "stays" if _percent(least) == _percent(most) else _direction(found.get(("change", last)))
+        start = show_rate(before)
+        start = words("summary.at", rate=start, share=show_percent(first)) if first else start
+        verb = "stays" if show_percent(least) == show_percent(most) else _direction(found.get(("change", last)))
         if verb == ("falls" if most > least else "rises"):
             verb = "goes"
         text = _state(verb, rate, words, first=start, share=share)
@@ -231,16 +232,3 @@ def _direction(change: Estimate | None) -> str:
     if change is None or change.low is None or change.high is None:
         return "goes"
     return "falls" if change.high < 0 else "rises" if change.low > 0 else "same"
-
-
-def _show_rate(rate: Estimate) -> str:
-    interval = "" if rate.low is None or rate.high is None else f" [{100 * rate.low:.0f}, {100 * rate.high:.0f}]"
-    return _percent(rate.value or 0.0) + interval
-
-
-def _percent(value: float) -> str:
-    """Return a share as a whole-number percentage. Only shares of exactly 0 and 1 are shown as 0% and 100%."""
-    rounded = round(100 * value)
-    if rounded == 0 and value > 0:
-        return "<1%"
-    return ">99%" if rounded == 100 and value < 1 else f"{rounded}%"

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple, TypeAlias
 
-from ragbed.analysis.causes import CauseSummary, describe_causes
+from ragbed.analysis.causes import CauseSummary, describe_run
 from ragbed.analysis.diagnosis.summary import ErrorTypes, RunDiagnosis, read_error_types
 from ragbed.analysis.locale import Locale, read_metrics, read_words
 from ragbed.analysis.metrics import METRICS
@@ -50,7 +50,7 @@ class TableColumn(NamedTuple):
     def tell(self, words: Locale) -> str:
         """Return the heading in the language of the texts; numbers are the same in every language."""
         if self.metric == "accuracy_by_part":
-            return words(f"figures.depth.part{self.heading}")
+            return f"{20 * int(self.heading) - 20}–{20 * int(self.heading)}%"
         # A number is the same in both languages, and a metric of a user's scorer has no other heading.
         if self.heading[:1].isdigit() or f"columns.{self.metric}" not in words.texts:
             return self.heading
@@ -155,7 +155,8 @@ class Report:
 
     def notes(self, words: Locale) -> list[str]:
         """Return notes on the whole report: causes of wrong answers, incomplete runs, cached and excluded responses."""
-        notes = [f"{one.key.model}, {one.key.data}: {describe_causes(one, words.lang)}" for one in self.causes]
+        notes = describe_run(self.causes, words.lang)
+        notes += [words("page.unjudged")] if self.results and not self.tables else []
         notes += [words(key, **values) for key, values in self.messages]
         for key, metric in (("page.unscored", "accuracy"), ("page.undecided", "expected")):
             excluded = [cell.estimate for cell in self.cells if self._has_excluded(cell, metric)]

@@ -33,7 +33,7 @@ from ragbed.testbeds.settings import DEFAULT_DOCS, Settings, parse_ratio, show_r
 from ragbed.text import mentions_answer, split_sentences, to_terms
 
 NAME = "own-rag"
-CLEAN, WITHHELD, NOISY, FALSE = "clean", "withheld", "noisy", "false"
+VARIANTS = CLEAN, NOISY, FALSE, WITHHELD = "clean", "noisy", "false", "withheld"
 _FOLDS = 5  # number of folders for `withheld`; a folder lacks about a fifth of the evidence
 _OVERLAP = 0.6  # minimum share of the words of the evidence's sentence in a text that contains the sentence
 _MAX_COPIES = 9  # maximum number of edited copies per document

@@ -96,7 +96,7 @@ def test_trials_of_own_systems_are_diagnosed(tmp_path: Path) -> None:
     """They were skipped and counted as closed-book trials: "only trials without documents"."""
     system = ragbed.system(lambda _: {"answer": "It was Bo Karlin.", "contexts": ["Not in the corpus."]}, name="mine")
     run = ragbed.run(system, "ragbed-mini-en_base", testbeds="own-rag", limit=3, out=tmp_path, progress=False)
-    result = ragbed.diagnose(run, show="E12")
+    result = ragbed.diagnose(run, show="not-retrieved")
     assert (result["trials"].asked, result["trials"].skipped, len(result["errors"])) == (3, 0, 3)
 
 

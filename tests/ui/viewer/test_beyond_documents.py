@@ -87,7 +87,7 @@ def test_retrieved_passages_are_shown_with_the_response(browser: Browser, served
         expect(reply.locator(".card")).to_have_count(2)
         expect(reply.locator(".card").nth(1)).to_contain_text("unknown")
         expect(reply.locator(".card").nth(1)).to_contain_text("page 4 of <b>another</b> book")
-        expect(page.locator(".question")).to_contain_text("end-to-end RAG")
+        expect(page.locator(".question")).to_contain_text("documents: clean")
 
 
 def test_an_episode_is_shown_turn_by_turn_with_its_errors(browser: Browser, served: Served) -> None:

@@ -54,8 +54,8 @@ class Diagnosis(Record, frozen=True, kw_only=True):
     repeat: int
     lang: Lang
     event: str | None = None  # the item's event; items about the same event are not independent
-    types: tuple[ErrorType, ...]
+    types: tuple[str, ...]  # error types, or the cause for the testbed `own-rag`
     evidence: tuple[Evidence, ...]
     source: Source | None  # None if the response has no answer
-    said: str | None = None  # the wrong answer that the response gives
+    said: str | None = None  # the wrong answer that the response gives; the response if `types` has its cause
     document: int | None = None  # zero-based index of the document with the wrong answer

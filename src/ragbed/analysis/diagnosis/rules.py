@@ -252,7 +252,7 @@ def find_failure(trial: WrongTrial) -> Iterator[Evidence]:
 
 
 def find_missing_evidence(trial: WrongTrial) -> Iterator[Evidence]:
-    """E12: the passages that the model or system retrieved do not support every part of the answer."""
+    """E12: the passages that the model retrieved do not support every part of the answer."""
     is_scored = trial.stored.completion.outcome in ("ok", "truncated") and trial.case.expect != "refuse"
     if trial.retrieved is None or not is_scored or not has_support(trial.case):
         return

@@ -11,6 +11,7 @@ from typing import Literal, NamedTuple, TypeAlias
 
 import msgspec
 
+from ragbed.analysis.causes import read_causes
 from ragbed.analysis.diagnosis.records import FILE, FOLDER, NAMES, Diagnosis, Source
 from ragbed.analysis.diagnosis.rules import find_evidence
 from ragbed.analysis.diagnosis.texts import parse_text
@@ -29,6 +30,7 @@ from ragbed.scoring.value import Value
 from ragbed.testbeds import WITHOUT_DOCUMENTS, right_score
 from ragbed.testbeds.cases import CaseName, parse_case
 from ragbed.testbeds.closed_book import CLOSED_BOOK
+from ragbed.testbeds.own_rag import NAME as OWN_RAG
 from ragbed.testbeds.prompts.strategies import MARK
 
 _BATCH = 200  # number of wrong trials that are diagnosed in one job
@@ -52,7 +54,10 @@ class DiagnosisCounts:
 
 
 def diagnose_trial(
-    stored: StoredResult, values: Mapping[str, Value] | None, closed_book: KnownAnswer | None = None
+    stored: StoredResult,
+    values: Mapping[str, Value] | None,
+    closed_book: KnownAnswer | None = None,
+    cause: str | None = None,
 ) -> Diagnosis | None:
     """Return the diagnosis of a trial, or None if the trial is right under the robust scorer.
 
@@ -60,19 +65,20 @@ def diagnose_trial(
         stored: The trial.
         values: Its scores, or None if there is no response.
         closed_book: The closed-book response to the same item, if there is one.
+        cause: The cause of the wrong answer of an own RAG system, which replaces the error types.
     """
     if _is_right(stored, values):
         return None
     trial = WrongTrial(stored, values if stored.completion.outcome == "ok" else None, closed_book)
-    evidence = tuple(find_evidence(trial))
-    source, document, said = _attribute(trial)
+    evidence = tuple(find_evidence(trial)) if cause is None else ()
+    source, document, said = _attribute(trial) if cause is None else (None, None, stored.completion.reply)
     return Diagnosis(
         case=stored.case.case,
         model=stored.model,
         repeat=stored.repeat,
         lang=stored.case.lang,
         event=stored.case.event,
-        types=tuple(name for name in NAMES if any(piece.type == name for piece in evidence)),
+        types=(cause,) if cause else tuple(name for name in NAMES if any(piece.type == name for piece in evidence)),
         evidence=evidence,
         source=source,
         said=said,
@@ -116,25 +122,31 @@ def diagnose_run(folder: Path) -> Found:
         UsageError: The run belongs to a judge or has no trials with documents.
     """
     found, engine = Found(), LocalEngine()
+    causes = {(*one.key[:2], *trial): cause for one in read_causes(folder) for trial, cause in one.cause_of.items()}
     try:
         with TrialTable(folder, current=True) as table:
-            for batch in engine.spread(_diagnose_batch, _read_wrong(table, found)):
+            for batch in engine.spread(_diagnose_batch, _read_wrong(table, found, causes)):
                 found.diagnoses.extend(batch)
     finally:
         engine.close()
     if not found.tally.asked:
-        raise UsageError(f"{folder} has no trials with documents and gold answers, so there is nothing to diagnose.")
+        raise UsageError(
+            f"{folder} has no trials with documents and gold answers, so there is nothing to diagnose. "
+            "`ragbed judge` rates responses without gold answers."
+        )
     return found
 
 
-_WrongResult: TypeAlias = tuple[StoredResult, Mapping[str, Value] | None, KnownAnswer | None]
+_WrongResult: TypeAlias = tuple[StoredResult, Mapping[str, Value] | None, KnownAnswer | None, str | None]
 
 
 def _diagnose_batch(batch: Sequence[_WrongResult]) -> list[Diagnosis]:
     return [diagnosis for one in batch if (diagnosis := diagnose_trial(*one)) is not None]
 
 
-def _read_wrong(table: TrialTable, found: Found) -> Iterator[list[_WrongResult]]:
+def _read_wrong(
+    table: TrialTable, found: Found, causes: Mapping[tuple[str, str, str, str, int], str]
+) -> Iterator[list[_WrongResult]]:
     """Yield the wrong trials in batches, count all trials, and collect the cases of the wrong ones."""
     table.update()
     known, tally, batch = _read_known(table), found.tally, list[_WrongResult]()
@@ -150,7 +162,9 @@ def _read_wrong(table: TrialTable, found: Found) -> Iterator[list[_WrongResult]]
             tally.right += 1
             continue
         found.cases[case.case] = case
-        batch.append((stored, values, known.get(_key(stored))))
+        place = (stored.model, case.data, case.item, case.arm, stored.repeat)
+        cause = causes.get(place) if case.testbed == OWN_RAG else None
+        batch.append((stored, values, known.get(_key(stored)), cause))
         if len(batch) == _BATCH:
             yield batch
             batch = []

@@ -98,8 +98,8 @@ class AnswerLocation(NamedTuple):
 class WrongTrial:
     """A trial with the data that the diagnosis rules use.
 
-    If the model or system searched itself, the passages that it retrieved are the documents of `case`, and `retrieved`
-    contains them; it is None if the documents were given, or if the system does not report its passages.
+    If the model searched itself, the passages that it retrieved are the documents of `case`, and `retrieved` contains
+    them; it is None in other testbeds.
 
     Args:
         stored: The trial.
@@ -112,7 +112,8 @@ class WrongTrial:
     ) -> None:
         self.stored, self.closed_book, self.has_response = stored, closed_book, values is not None
         self.values = values or {}
-        self.retrieved = _retrieved_passages(stored)
+        is_search = stored.case.testbed == "search"
+        self.retrieved = tuple(found_passages(stored.completion)) if is_search else None
         self.case: Case = stored.case if stored.case.documents else _with_documents(stored.case, self.retrieved or ())
         case = self.case
         self.gold: Gold = prepare(case.question, case.answer, case.fake, case.lang)
@@ -327,15 +328,6 @@ def _to_slot(question: str, answer: str, lang: Lang) -> GoldSlot:
         slot = slot._replace(nouns=frozenset())
     days = [f"{date.month}月{date.day}日" for date in slot.dates if date.year and date.month and date.day]
     return prepare(question, ((answer, *days),), None, lang).slots[0] if days else slot
-
-
-def _retrieved_passages(stored: StoredResult) -> tuple[Retrieved, ...] | None:
-    if stored.case.documents:  # a system may report which of the given documents it used
-        return None
-    completion = stored.completion
-    if stored.case.testbed == "search":
-        return tuple(found_passages(completion))
-    return completion.contexts if completion.retrieved is None else completion.retrieved
 
 
 def _with_documents(case: Case, retrieved: Iterable[Retrieved]) -> Case:

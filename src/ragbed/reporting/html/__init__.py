@@ -18,7 +18,7 @@ import msgspec
 from ragbed import __version__
 from ragbed.analysis.locale import Locale, find_metric, read_words
 from ragbed.reporting.figures import draw_error_types, make_figures
-from ragbed.reporting.formats import tabulate_decisions, tabulate_errors
+from ragbed.reporting.formats import tabulate_causes, tabulate_decisions, tabulate_errors
 from ragbed.reporting.html.cases import Packed
 from ragbed.reporting.numbers import count_cases, show, show_asked
 from ragbed.reporting.pages import read_static
@@ -49,11 +49,13 @@ def write_html(report: Report, packed: Packed, opens_in: Lang | None = None) -> 
         packed: The packed cases.
         opens_in: Language to show first; by default, the browser's language.
     """
-    data = [
+    notes = [el("p", read_words(lang)("page.script"), lang=lang) for lang in ("en", "zh")]
+    more = [
+        el("div", notes, id="cases", class_="page screen-only browser", tabindex="-1"),  # the script replaces the notes
         raw("script", to_json(packed.index), type="application/json", id="index"),
         *(raw("script", block, type="text/plain", class_="block") for block in packed.blocks),
     ]
-    return page("page.title", partial(_body, report, packed), "report.js", opens_in, [_browser(), *data])
+    return page("page.title", partial(_body, report, packed), "report.js", opens_in, more)
 
 
 def page(
@@ -108,17 +110,18 @@ def _body(report: Report, packed: Packed, words: Locale) -> list[Child]:
     standings = make_standings(report.shown, report.scorer)
     is_several = len({row.entrant.model for row in standings}) > 1
     charts = make_figures(report.shown, report.scorer, words)
-    error_charts = list(draw_error_types(report.diagnoses, words))
+    errors = _errors(report, packed, words)
     metrics = {column.metric for one in report.tables for column in one.columns}
     metrics |= {column.metric for row in standings for column in COLUMNS if column.name in row.cells}
     found = {name for one in report.diagnoses for name in one.diagnosis.types}
     notes = [el("p", words(f"page.{name}")) for name in report.table_notes]
     parts = {
         "summary": _summary(summarise(report.shown, report.scorer, words), packed, words),
+        **({"errors": errors} if report.causes else {}),  # the most important section for an own RAG system
         "figures": _figures(charts, words) if charts else None,
         "leaderboard": _leaderboard([(row, None) for row in standings], words) if is_several else None,
         "tables": el("div", notes, [_cards(one.as_table(words)) for one in report.tables]) if report.tables else None,
-        "errors": _errors(report, error_charts, words),
+        "errors": errors,
         "method": _method(metrics, found, words),
     }
     shown = {name: part for name, part in parts.items() if part is not None}
@@ -182,12 +185,6 @@ def _cases_note(packed: Packed, words: Locale) -> Node:
     return el("div", el("p", note, class_="quiet") if note else None, el("p", words("page.print"), class_="print-only"))
 
 
-def _browser() -> Node:
-    """Return the case browser's placeholder, whose text is shown until the script replaces it."""
-    notes = [el("p", read_words(lang)("page.script"), lang=lang) for lang in ("en", "zh")]
-    return el("div", notes, id="cases", class_="page screen-only browser", tabindex="-1")
-
-
 def _section(words: Locale, name: str, *children: Child | Iterable[Child] | None) -> Node:
     """Return a section with a heading and an anchor."""
     return el("section", el("h2", words(f"page.{name}")), *children, id=f"{words.lang}-{name}", class_=name)
@@ -235,6 +232,22 @@ def _languages(lang: str, texts: Iterable[str], words: Locale) -> Node:
     return el("div", heading, el("ul", [el("li", text) for text in unwrapped]))
 
 
+def _causes(report: Report, packed: Packed, words: Locale) -> Node:
+    """Return the table of the causes of wrong answers, with links to cases of each."""
+    table, index = tabulate_causes(report.causes, report.names, words), packed.index
+    rows: list[list[Cell | Child]] = []
+    for row, cells in zip(table, table.cells, strict=True):
+        wanted, found = (report.names.get(row["model"], row["model"]), row["data"], row["cause"]), dict[int, int]()
+        for at, (question, model, _, _, _, types) in enumerate(index["trials"]):
+            names = (index["models"][model], index["data"][index["questions"][question][0]])
+            if len(found) < _EXAMPLES and any((*names, index["types"][one]) == wanted for one in types):
+                found.setdefault(question, at)
+        texts = {at: index["questions"][question][3][:_LONGEST_QUESTION] for question, at in found.items()}
+        links = [el("div", el("a", text, href=f"#case-{at}")) for at, text in texts.items()]
+        rows.append([*cells, el("div", links, class_="screen-only small")])
+    return table_node([*table.headings, words("page.cases")], rows, table.title, class_="cards", is_captioned=True)
+
+
 _EXAMPLES = 3
 _LONGEST_QUESTION = 100
 
@@ -272,13 +285,15 @@ def _monitored(report: Report, words: Locale) -> Node:
     return el("div", el("p", _rich(words("page.monitored"))), _cards(decisions) if decisions else None)
 
 
-def _errors(report: Report, charts: Sequence[Chart], words: Locale) -> Node:
-    """Return charts of the error causes, and a table like the paper's Tables 2, 4 and 6."""
+def _errors(report: Report, packed: Packed, words: Locale) -> Node:
+    """Return the causes, charts of the error types, and a table like the paper's Tables 2, 4 and 6."""
+    causes = _causes(report, packed, words) if report.causes else None
+    charts = list(draw_error_types(report.diagnoses, words))
     if not charts:
-        return el("p", _rich(words("page.no_errors")))
+        return causes or el("p", _rich(words("page.no_errors")))
     table = tabulate_errors(report.errors, words)
     notes = [*(el("p", note) for note in table.notes), _cards(table)] if table else None
-    return el("div", _figures(charts, words), notes)
+    return el("div", causes, _figures(charts, words), notes)
 
 
 def _cards(table: Table) -> Node:

@@ -22,6 +22,7 @@ from ragbed.reporting.case_view import ShownCase, show_case, show_trial
 from ragbed.runs.display_names import RowNames, read_row_names
 from ragbed.runs.engines.local import LocalEngine
 from ragbed.runs.store import StoredResult, open_scored
+from ragbed.testbeds.own_rag import NAME as OWN_RAG
 
 MOST_BYTES = 8_000_000  # Maximum total size of the blocks, so that a report stays below 10 MB.
 MOST_TRIALS = 10_000  # Maximum number of trials to read into memory and to score again for their highlights.
@@ -55,12 +56,12 @@ class Packed:
             head = cases[0]
             data, lang = self._number("data", head.data), self._number("langs", head.lang)
             self.index["questions"].append((data, head.item, lang, head.question))
-            for place, trial in group.trials:
+            for case, trial in ((cases[place], trial) for place, trial in group.trials):
                 self.index["trials"].append((
                     len(self.index["questions"]) - 1,
                     self._number("models", trial["model"]),
-                    self._number("testbeds", cases[place].testbed),
-                    cases[place].noise,
+                    self._number("testbeds", " ".join((case.testbed, case.arm)[: 1 + (case.testbed == OWN_RAG)])),
+                    case.noise,
                     self._number("verdicts", trial["verdict"] or trial["outcome"]),
                     [self._number("types", name) for name in trial["types"]],
                 ))  # fmt: skip

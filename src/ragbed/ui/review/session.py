@@ -70,7 +70,8 @@ class ReviewSession:
             raise UsageError("the request must contain at least one decision.")
         item = self.item(key)
         check_decisions(item.item, decisions)
-        line = Decided(at=_now(), rater=self.rater, item=key, digest=item.digest, said=tuple(decisions))
+        now = datetime.now(UTC).isoformat(timespec="milliseconds")
+        line = Decided(at=now, rater=self.rater, item=key, digest=item.digest, said=tuple(decisions))
         self.log.replace([*self.log.lines, line])
         item.decisions.append(line)
 
@@ -91,10 +92,6 @@ class ReviewSession:
         """Return the next item to decide, searching the review order from `start` and wrapping around at the end."""
         order = list(self.items)
         return next((key for key in order[start:] + order[:start] if self.items[key].state not in DECIDED), None)
-
-
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="milliseconds")
 
 
 class ReviewCounts(ReviewSample, frozen=True, kw_only=True):

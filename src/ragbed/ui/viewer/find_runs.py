@@ -45,7 +45,9 @@ def find_runs(paths: Sequence[Path], known: Mapping[str, Path] | None = None) ->
         for run in [path] if (path / NAME).is_file() else _inside(path):
             if run.resolve() not in seen:
                 seen.add(run.resolve())
-                found[_unique_name(run, path, found)] = run
+                name = storable_name(run.resolve().name if run == path else str(run.relative_to(path)))
+                names = chain([name], (f"{name} ({number})" for number in count(2)))
+                found[next(one for one in names if one not in found)] = run
     return found
 
 
@@ -53,8 +55,3 @@ def _inside(folder: Path) -> list[Path]:
     """Return the runs below a folder, excluding judges' runs."""
     found = (file.parent for depth in range(1, _DEPTH + 1) for file in folder.glob("*/" * depth + NAME))
     return sorted(run for run in found if JUDGES not in run.relative_to(folder).parts)
-
-
-def _unique_name(run: Path, path: Path, taken: Mapping[str, Path]) -> str:
-    name = storable_name(run.resolve().name if run == path else str(run.relative_to(path)))
-    return next(one for one in chain([name], (f"{name} ({number})" for number in count(2))) if one not in taken)

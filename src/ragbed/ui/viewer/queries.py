@@ -50,6 +50,7 @@ class TrialRow(Struct, frozen=True, kw_only=True):
     item: str
     lang: str
     testbed: str
+    arm: str
     noise: float | None
     outcome: str
     error: str | None
@@ -156,8 +157,8 @@ def read_row(reader: RunReader, trial: int) -> TrialRow:
     case, completion = stored.case, stored.completion
     return TrialRow(
         run=reader.name, case=case.case, model=stored.model, repeat=stored.repeat, data=case.data, item=case.item,
-        lang=case.lang, testbed=case.testbed, noise=case.noise, outcome=completion.outcome, error=cell.error,
-        verdict=cell.verdict, misled=cell.misled, types=cell.types,
+        lang=case.lang, testbed=case.testbed, arm=case.arm, noise=case.noise, outcome=completion.outcome,
+        error=cell.error, verdict=cell.verdict, misled=cell.misled, types=cell.types,
         question=case.question[:_EXCERPT], reply=(completion.reply or completion.error or "")[:_EXCERPT],
     )  # fmt: skip
 

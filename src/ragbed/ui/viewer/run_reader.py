@@ -33,7 +33,7 @@ class TrialCell(Condition, frozen=True, kw_only=True):
     error: str | None = None  # Kind of error.
     verdict: str | None = None
     misled: bool = False
-    types: tuple[str, ...] = ()  # Error types found by `ragbed diagnose`.
+    types: tuple[str, ...] = ()  # Error types found by `ragbed diagnose`, or the cause for an own RAG system.
 
     @property
     def place(self) -> tuple[object, ...]:
@@ -201,6 +201,7 @@ class RunReader:
             values = msgspec.json.decode(verdicts)
             verdict, misled = values.get("verdict"), values.get("misled") is True
             scores[number] = {"outcome": outcome, "error": error, "verdict": verdict, "misled": misled}
+            scores[number]["types"] = (values["cause"],) if "cause" in values else ()
         cells: dict[TrialCell, array[int]] = {}
         for (model, condition, score, types), trials in grouped.items():
             cell = TrialCell(models[model], *conditions[condition], **scores[score])

@@ -28,7 +28,7 @@ const TYPE_TITLES = {
 
 /** Return an error type with its name. */
 export function typeName(type) {
-  return TYPE_TITLES[type] ? `${type} ${say(TYPE_TITLES[type])}` : type;
+  return TYPE_TITLES[type] ? `${type} ${say(TYPE_TITLES[type])}` : say(type);
 }
 
 /** Draw a coloured tag; texts of the interface are translated, data is not. */
@@ -43,7 +43,7 @@ export function quote(lang, children, extra = "") {
 
 /** Describe the condition of a case. */
 export function condition(shown) {
-  if (shown.testbed.startsWith("own-")) return say("end-to-end RAG");
+  if (shown.testbed === "own-rag") return say("documents: {0}", say(shown.arm));
   if (shown.testbed === "search") return say("search tool");
   if (shown.noise === null || shown.noise === undefined) return say(shown.documents.length ? "given documents" : "closed book");
   const asked = Number(shown.noise.toFixed(3));
@@ -72,7 +72,7 @@ export function drawCase(shown, trial) {
       ...(shown.fake ? [el("dt", {}, say("False answer")), el("dd", {}, el("mark", { class: "fake" }, answerText(shown.fake)))] : []),
       el("dt", {}, say("Expected")), el("dd", {}, say(EXPECTED[shown.expect] ?? shown.expect))),
     el("h2", {}, say("Documents")),
-    shown.documents.length ? drawLegend(shown, trial) : el("p", { class: "quiet" }, say(shown.testbed === "search" ? "The model searched for passages itself. The results are listed with each turn." : "No documents were given.")),
+    shown.documents.length ? drawLegend(shown, trial) : el("p", { class: "quiet" }, say(shown.corpus ? "The passages that were found are listed with the response." : "No documents were given.")),
     documents,
     drawPrompt(shown));
 }
@@ -94,12 +94,13 @@ export function drawTrial(trial, shown) {
       el("strong", { class: "model", title: trial.model }, trial.name ?? trial.model),
       trial.repeat ? el("span", {}, say("repeat {0}", trial.repeat + 1)) : null,
       trial.verdict ? tag(trial.verdict) : tag(trial.outcome),
-      trial.scores?.misled ? tag("misled") : null),
+      trial.scores?.misled ? tag("misled") : null, trial.evidence?.length ? null : trial.types?.map((type) => tag(typeName(type), "warn"))),
     drawReply(trial, shown),
     trial.reasoning ? el("details", {}, el("summary", {}, say("Reasoning")), quote(shown.lang, [trial.reasoning])) : null,
-    trial.retrieved ? drawPassages(say("Retrieved passages: {0}", trial.retrieved.length), trial.retrieved, shown) : null,
+    trial.contexts ? drawPassages(say("Passages in the prompt: {0}", trial.contexts.length), trial.contexts, shown) : null,
+    trial.retrieved ? drawPassages(say("Retrieved passages: {0}", trial.retrieved.length), trial.retrieved, shown, !trial.contexts) : null,
     trial.steps?.length ? (trial.steps[0].protocol ? drawEpisode(trial, shown) : drawSteps(trial.steps, shown)) : null,
-    trial.types?.length ? drawTypes(trial) : null,
+    trial.evidence?.length ? drawTypes(trial) : null,
     trial.scores ? drawScores(trial) : null,
     trial.judged?.length ? drawJudges(trial.judged) : null,
     drawFacts(trial));
@@ -113,8 +114,8 @@ function drawReply(trial, shown) {
 }
 
 /** Draw the passages that a system retrieved or a search found, best first; others than the corpus's have only an id. */
-function drawPassages(title, found, shown) {
-  return el("details", { open: true }, el("summary", {}, title), found.map((one, place) => el("section", { class: `card ${one.stance ?? ""}` },
+function drawPassages(title, found, shown, open = true) {
+  return el("details", { open }, el("summary", {}, title), found.map((one, place) => el("section", { class: `card ${one.stance ?? ""}` },
     el("header", {}, el("strong", {}, String(place + 1)), tag(one.stance ?? "unknown"), el("code", {}, one.id)),
     one.text ? quote(shown.lang, [one.text]) : null)));
 }
@@ -184,19 +185,15 @@ function drawTypes(trial) {
 function turnsOn(one) {
   const told = [
     one.cue ? `“${one.cue}”` : null,
-    isNumber(one.part) ? say("part {0}", one.part + 1) : null,
+    Number.isInteger(one.part) ? say("part {0}", one.part + 1) : null,
   ].filter(Boolean);
   return told.length ? el("span", { class: "quiet" }, told.join(" · ")) : null;
-}
-
-function isNumber(value) {
-  return typeof value === "number";
 }
 
 /** Return the spans of a document on which the diagnosis is based. */
 function cues(trial, place) {
   return (trial?.evidence ?? [])
-    .filter((one) => one.document === place && isNumber(one.start) && isNumber(one.end))
+    .filter((one) => one.document === place && Number.isInteger(one.start) && Number.isInteger(one.end))
     .map((one) => ({ start: one.start, end: one.end, kind: "cue", title: typeName(one.type) }));
 }
 

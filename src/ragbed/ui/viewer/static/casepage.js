@@ -57,7 +57,7 @@ function drawOthers(page) {
   if (!page.others.length) return null;
   return el("section", { class: "others" }, el("h2", {}, say("The same question under other conditions")),
     el("div", { class: "scroll" }, el("table", {}, el("tbody", {}, page.others.map((row) => el("tr", {},
-      el("td", {}, el("a", { href: caseLink(row) }, row.testbed)), el("td", {}, row.noise === null ? "" : condition(row)), el("td", { title: row.model }, nameOf(row.model)),
+      el("td", {}, el("a", { href: caseLink(row) }, row.testbed)), el("td", {}, condition(row)), el("td", { title: row.model }, nameOf(row.model)),
       el("td", {}, tag(row.outcome === "ok" ? row.verdict : row.outcome)), el("td", { class: "said", lang: row.lang, dir: "auto" }, row.reply)))))));
 }
 

@@ -9,7 +9,7 @@ import { say } from "./words.js";
 
 const PAGE = 50;
 const TITLES = {
-  run: "Run", model: "Model", data: "Data", lang: "Language", testbed: "Testbed", noise: "Noise", docs: "Number of documents", arm: "Distractors", profile: "Profile", true: "Share of true documents",
+  run: "Run", model: "Model", data: "Data", lang: "Language", testbed: "Testbed", noise: "Noise", docs: "Number of documents", arm: "Distractors or corpus", profile: "Profile", true: "Share of true documents",
   outcome: "Outcome", error: "Error type", verdict: "Verdict", misled: "Misled", type: "Error types", label: "Labels",
 };
 const VALUES = { lang: { en: "English", zh: "Chinese" }, noise: { none: "no documents" } };
@@ -71,7 +71,7 @@ export function drawRow(row, at, note = null) {
       row.in_document ? tag("found in a document") : null),
     el("span", { class: "where small quiet" },
       el("span", { class: "model", title: row.model }, nameOf(row.model)),
-      el("span", {}, `${row.testbed}${row.noise === null ? "" : ` ${Number(row.noise.toFixed(3))}`} · ${row.data} #${row.item}`),
+      el("span", {}, `${row.testbed}${row.arm === "related" ? "" : ` ${say(row.arm)}`}${row.noise === null ? "" : ` ${Number(row.noise.toFixed(3))}`} · ${row.data} #${row.item}`),
       el("span", { class: "row" }, row.types.map((type) => tag(typeName(type), "warn"))))));
 }
 

@@ -33,7 +33,7 @@ export const ZH = {
   "Testbed": "评测任务",
   "Noise": "噪声",
   "Number of documents": "文档数",
-  "Distractors": "干扰文档",
+  "Distractors or corpus": "干扰文档或语料库",
   "related": "相关干扰文档",
   "random": "随机干扰文档",
   "fixed": "一篇支持文档加干扰文档",
