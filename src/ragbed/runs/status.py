@@ -165,15 +165,14 @@ def count_truncated(store: RunStore) -> tuple[int, int, int | None]:
 
 
 def count_cached(store: RunStore, model: int | None = None) -> tuple[int, int | None]:
-    """Return how many responses came from the cache, and when the oldest was received, in seconds since 1970.
+    """Return how many responses (of a model, by its number) came from the cache, and when the oldest was received.
 
-    Args:
-        store: The run.
-        model: The model's number, or None for all models.
+    The time is in seconds since 1970. Only responses with several calls are parsed, because parsing takes long.
     """
     query = """SELECT COUNT(*), MIN(at) FROM (
     SELECT COALESCE(json_extract(value, '$.cached'), 0) + (value IS NULL) * cached AS at
     FROM models m CROSS JOIN results r ON r.model = m.id
-    LEFT JOIN json_each(CAST(completion AS TEXT), '$.steps') WHERE ?1 IS NULL OR m.id = ?1) WHERE at > 0"""
+    LEFT JOIN json_each(CAST(completion AS TEXT), '$.steps')
+    WHERE (?1 IS NULL OR m.id = ?1) AND (cached > 0 OR instr(CAST(completion AS TEXT), '"steps"'))) WHERE at > 0"""
     ((count, oldest),) = store.read(query, (model,))
     return int(count), oldest

@@ -336,7 +336,7 @@ class CellBuilder:
             metric,
             interval,
             int(np.count_nonzero(scored)) if n is None else n,
-            len(np.unique(trials.cluster[scored])),
+            int(np.count_nonzero(np.bincount(trials.cluster[scored]))),
             asked=int(np.count_nonzero(asked)),
             errors=int(np.count_nonzero(mask & trials.failed & ~trials.filtered)),
             infeasible=int(np.count_nonzero(mask & ~trials.asked)),

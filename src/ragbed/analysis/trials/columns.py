@@ -296,8 +296,8 @@ class _Reader:
         measured: dict[str, tuple[array[int], array[float]]] = defaultdict(lambda: (array("q"), array("d")))
 
         def read() -> Iterator[tuple[Any, ...]]:
-            rows = (row[1:] for row in table.rows("trials") if calls is None or row[1:4] in calls)
-            for at, (model, case, repeat, score, measures, usage) in enumerate(rows):
+            rows = filter(lambda row: calls is None or row[1:4] in calls, table.rows("trials"))
+            for at, (_, model, case, repeat, score, measures, usage) in enumerate(rows):
                 found, total, steps = _read_measures(measures, usage)
                 if self._verdicts[verdicts[score]][0] in ("ok", "truncated"):
                     for name, value in found.items():
