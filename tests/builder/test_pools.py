@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from ragbed.builder.build_context import Pool
+from ragbed.builder.build_context import AcceptedQuestion, Pool
 from ragbed.builder.model_calls import Request
 from ragbed.builder.pools import find_shortcuts, make_answers, sift, usable_passages
 from ragbed.schema import Case, Label, Labelling, Question, Reject
@@ -72,6 +72,7 @@ def test_an_answer_is_verified_or_has_one_word_for_why_not(
 ) -> None:
     build = make_build(tmp_path, lambda _request, _case: reply)
     write(build, "questions", [draft("q", "Who won the Cup of Velden?", "Ada Orsa")])
+    write(build, "review", [AcceptedQuestion(question="q")])
     write(build, "stances", [pool(supports, distracts)])
     (found,) = make_answers(build)
     if outcome:
@@ -81,15 +82,19 @@ def test_an_answer_is_verified_or_has_one_word_for_why_not(
         assert found == pool(supports, distracts)
 
 
-@pytest.mark.parametrize(("verdict", "outcome"), [("VERDICT: yes", "other-answer"), ("VERDICT: no", "")])
+@pytest.mark.parametrize(
+    ("verdict", "name", "outcome"),
+    [("yes", "Velden", "other-answer"), ("no", "Velden", ""), ("yes", "Norrland", "")],  # no passage is about Norrland
+)
 def test_another_answer_in_another_passage_counts_if_the_passage_states_it(
-    tmp_path: Path, verdict: str, outcome: str
+    tmp_path: Path, verdict: str, name: str, outcome: str
 ) -> None:
     def reply(request: Request, case: Case) -> str:
         return "Bob Miller" if request.task == "reader" else verdict
 
     build = make_build(tmp_path, reply)
     labelled = pool("ab", "cde")
+    write(build, "review", [AcceptedQuestion(question="q", name=name)])
     other = passage("In the end Bob Miller won the Cup of Velden.", "f", supports=False)
     write(build, "questions", [draft("q", "Who won the Cup of Velden?", "Ada Orsa")])
     write(build, "stances", [Pool(question="q", passages=(*labelled.passages, other))])

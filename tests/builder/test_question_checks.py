@@ -48,6 +48,8 @@ GOOD = {"clear": "VERDICT: yes", "reader": "12%", "states": "yes"}
         ({"reader": "It pays twelve per cent."}, "q"),
         ({"clear": "Of which company?\nVERDICT: no"}, "unclear"),
         ({"clear": "Hm."}, "unclear"),
+        ({"clear": "Named: nothing\nVERDICT: yes"}, "unclear"),
+        ({"clear": "**Named:** Orsa Ltd\nVERDICT: yes"}, "q"),
         ({"reader": "20%"}, "round-trip"),
         ({"reader": "unknown"}, "round-trip"),
         ({"states": '{"reason": "only for managers", "verdict": "no"}'}, "not-stated"),

@@ -15,14 +15,14 @@ EN = article(
     "The office manager, Ada Lund, assigns desks to new staff on Monday.",
     "Annual leave at Norrland Instruments",
 )
-ZH = article("z", "北辰仪器的员工每年有27天年假。行政主管沈知远负责分配工位。", "北辰仪器年休假规定", "zh")
+ZH = article("z", "北辰仪器的员工每年有27天年假，学徒30天。行政主管沈知远负责分配工位。", "年休假规定", "zh")
 LEAVE = {
     "sentence": "Staff at Norrland Instruments have 27 days of leave.",
     "answer": "27 days",
     "question": "How many days of leave do staff at Norrland Instruments have?",
 }
 LEAVE_ZH = {
-    "sentence": "北辰仪器的员工每年有27天年假。",
+    "sentence": "北辰仪器的员工每年有27天年假，学徒30天。",
     "answer": "27天",
     "question": "北辰仪器的员工每年有多少天年假？",
 }
@@ -72,20 +72,15 @@ def test_an_english_question_passes_or_has_one_reason(changes: dict[str, str], r
     ("changes", "rejected"),
     [
         ({}, ""),
-        ({"question": "员工每次出差可以住几天旅馆？"}, "vague"),
         ({"question": "该公司的员工每年有多少天年假？"}, "vague"),
         ({"question": "北辰仪器是否有27天年假？"}, "yes-no"),
+        ({"sentence": "学徒每年有30天年假。", "answer": "30天", "question": "北辰仪器的学徒有多少天年假？"}, ""),
         ({"question": "北辰仪器的27天年假给谁？"}, "in-question"),
         ({"sentence": "行政主管沈知远负责分配工位。"}, "not-in-sentence"),
     ],
 )
 def test_a_chinese_question_passes_or_has_one_reason(changes: dict[str, str], rejected: str) -> None:
     assert outcome(LEAVE_ZH | changes, "zh") == rejected
-
-
-@pytest.mark.parametrize("title", ["News", "首页", ""])
-def test_a_chinese_question_need_not_repeat_a_title_whose_words_the_text_never_uses(title: str) -> None:
-    assert isinstance(draft_question(LEAVE_ZH, ZH, (0, len(ZH.text)), title), Draft)
 
 
 def test_the_answer_is_taken_as_the_sentence_writes_it() -> None:

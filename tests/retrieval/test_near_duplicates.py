@@ -56,8 +56,3 @@ def test_a_stream_keeps_texts_that_are_not_near_an_earlier_one(texts: list[str])
 )
 def test_four_fifths_of_the_shorter_text_decide(one: str, other: str, near: bool) -> None:
     assert find_near([one, other]) == ([{1}, {0}] if near else [set(), set()])
-
-
-def test_many_texts_with_nothing_in_common_are_quick() -> None:
-    texts = [" ".join(f"{number * 7919 % 100_003:x}{word}" for word in range(30)) for number in range(1_000)]
-    assert not any(find_near(texts))

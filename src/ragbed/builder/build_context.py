@@ -145,6 +145,7 @@ class AcceptedQuestion(Record, frozen=True, kw_only=True):
     """A question that passed the checks of a step; `question` is the ID of the draft."""
 
     question: str
+    name: str = ""  # name of the question's subject according to the checking model
 
 
 class Probe(Record, frozen=True, kw_only=True):

@@ -139,18 +139,17 @@ def _join(build: Build, pairs: Sequence[tuple[Draft, Draft]]) -> Iterator[Combin
         if not isinstance(blocks, list):
             yield reject(STEP, name, *blocks)
             continue
-        yield _combine(blocks[0].get("question", "").strip() if blocks else "", pair)
-
-
-def _combine(question: str, pair: tuple[Draft, Draft]) -> Combination | Reject:
-    if problem := _check_question(question, pair):
-        return reject(STEP, " + ".join(draft.question for draft in pair), *problem)
-    return Combination(
-        id=hashlib.sha256("\0".join(draft.id for draft in pair).encode()).hexdigest()[:12],
-        question=question,
-        lang=pair[0].lang,
-        parts=tuple(draft.id for draft in pair),
-    )
+        question = blocks[0].get("question", "").strip() if blocks else ""
+        if problem := _check_question(question, pair):
+            yield reject(STEP, name, *problem)
+            continue
+        parts = tuple(draft.id for draft in pair)
+        yield Combination(
+            id=hashlib.sha256("\0".join(parts).encode()).hexdigest()[:12],
+            question=question,
+            lang=pair[0].lang,
+            parts=parts,
+        )
 
 
 def _check_question(question: str, pair: tuple[Draft, Draft]) -> Problem | None:

@@ -36,7 +36,7 @@ from ragbed.io.jsonl import read_lines, write_whole
 from ragbed.io.pins import hash_file
 from ragbed.schema import Reject
 
-_CODE = 15  # version of the steps; increase it when any step creates different records from the same input
+_CODE = 16  # version of the steps; increase it when any step creates different records from the same input
 _STATE = "done.json"
 # Outcomes that may differ in another build, because a model, an engine or a host failed. The next build repeats every
 # step with such an outcome.
@@ -99,7 +99,7 @@ STEPS: dict[str, BuildStep] = {
     ),
     "answers": BuildStep(
         make_answers,
-        ("stances", "questions"),
+        ("stances", "questions", "review"),
         lambda recipe: (recipe.pools, recipe.checks, recipe.generator),
         ("reader", "states", "fence"),
     ),

@@ -9,26 +9,12 @@ from typing import NamedTuple
 
 from msgspec.structs import replace
 
-from ragbed.builder.build_context import (
-    Build,
-    Draft,
-    Pool,
-    Probe,
-    Problem,
-    reject,
-)
+from ragbed.builder.build_context import AcceptedQuestion, Build, Draft, Pool, Probe, Problem, reject
 from ragbed.builder.model_calls import unique_cases
-from ragbed.builder.question_checks import (
-    VERDICTS,
-    ask_checker,
-    find_failure,
-    reader_case,
-    says_yes,
-    states_case,
-)
+from ragbed.builder.question_checks import VERDICTS, ask_checker, find_failure, reader_case, says_yes, states_case
 from ragbed.builder.recipe import RecipePools
 from ragbed.builder.responses import is_nothing
-from ragbed.builder.statements import STANCES, WEAK, agrees, find_answer, label_passage, states_answer
+from ragbed.builder.statements import STANCES, WEAK, agrees, find_answer, label_passage, names_subject, states_answer
 from ragbed.retrieval.near_duplicates import find_near, unspaced
 from ragbed.schema import Case, Labelling, Passage, Question, Reject
 from ragbed.text import squeezed
@@ -107,25 +93,38 @@ def _make_pool(draft: Draft, passages: Sequence[Passage], distracts: int) -> Ite
 
 
 class _Complete(NamedTuple):
-    """A question with enough passages, and the call that looks for an answer in the distracting ones."""
+    """A question with enough passages, and the call that looks for an answer in the distracting ones.
+
+    Passages that do not name the question's subject are about other subjects, so `rivals` does not contain them.
+    """
 
     draft: Draft
     passages: tuple[Passage, ...]
+    rivals: list[Passage]
     case: Case
 
 
 def make_answers(build: Build) -> Iterator[Pool | Reject]:
     """Yield the usable passages of each question that has enough of them and that only supporting ones answer."""
     drafts = {draft.id: draft for draft in build.read("questions", Draft)}
+    names = {record.question: record.name for record in build.read("review", AcceptedQuestion)}
     complete = []
     for pool in build.read("stances", Pool):
         draft = drafts[pool.question]
         passages = usable_passages(draft, pool.passages, build.recipe.pools.per_source)
         if problem := _find_shortage(passages, build.recipe.pools):
             yield reject(ANSWERS_STEP, draft.question, *problem)
+            continue
+        rivals = [
+            passage
+            for passage in of_stance(passages, "distracts")
+            if names_subject(passage.text, names[draft.id], draft.lang)
+        ][:_SHOWN]
+        if rivals:
+            documents = "\n\n".join(passage.text for passage in rivals)
+            complete.append(_Complete(draft, passages, rivals, reader_case(draft, documents)))
         else:
-            documents = "\n\n".join(passage.text for passage in of_stance(passages, "distracts")[:_SHOWN])
-            complete.append(_Complete(draft, passages, reader_case(draft, documents)))
+            yield Pool(question=draft.id, passages=passages)
     responses = ask_checker(build, "reader", unique_cases(one.case for one in complete))
     others: dict[str, tuple[str, Case]] = {}  # by question: another answer, and the call that checks it
     for one in complete:
@@ -154,7 +153,7 @@ def _find_other(one: _Complete, reply: str) -> tuple[str, Case] | None:
     if is_nothing(reply) or len(reply) > _MAX_OTHER or agrees(one.draft, reply):
         return None
     asked = replace(one.draft, answer=((reply,),))
-    for passage in of_stance(one.passages, "distracts")[:_SHOWN]:
+    for passage in one.rivals:
         if squeezed(reply) in squeezed(passage.text) or any(find_answer(asked, passage.text)):
             return reply, states_case(one.draft, passage.text, reply)
     return None

@@ -7,12 +7,12 @@ pass, reference models are called without documents.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
 
 from ragbed.builder.build_context import AcceptedQuestion, Build, Draft, Probe, Problem, RecordIndex, reject
 from ragbed.builder.model_calls import WITHOUT_REPLY, Request, closed_book, make_case, spell, unique_cases, write_prompt
-from ragbed.builder.statements import agrees
+from ragbed.builder.statements import agrees, names_subject
 from ragbed.schema import Article, Case, Completion, Reject
 from ragbed.scoring.robust import score
 from ragbed.testbeds.prompts.requests import case_of
@@ -21,39 +21,32 @@ from ragbed.testbeds.prompts.verdict import find_verdict
 REVIEW_STEP = "review"
 VERDICTS = ("yes", "no")
 PROBES_STEP = "probes"
-
-
-class _Cases(NamedTuple):
-    """The calls about one question, in the order in which they are made."""
-
-    draft: Draft
-    clear: Case
-    reader: Case
-    states: Case
+_NAMED = re.compile(r"^[\W_]*(?:Named|名称)\W*[:：]\s*(.+?)\s*$", re.IGNORECASE | re.MULTILINE)
 
 
 def make_review(build: Build) -> Iterator[AcceptedQuestion | Reject]:
     """Yield the questions that pass all checks."""
-    rejected = list[Reject]()
+    rejected, names = list[Reject](), dict[str, str]()
     with RecordIndex(build, "articles", Article) as index:
         places = {article.id: offset for offset, article in index.scan()}
         drafts = build.read("questions", Draft)
-        left = [_cases_of(draft, index.read(places[draft.article or ""]).text) for draft in drafts]
+        left = [(draft, _make_cases(draft, index.read(places[draft.article or ""]).text)) for draft in drafts]
     for name in ("clear", "reader", "states"):
-        cases = unique_cases(getattr(one, name) for one in left)
+        cases = unique_cases(own[name] for _, own in left)
         choices = VERDICTS if name == "states" else ()  # small models first have to name the subject, then decide
         responses = ask_checker(build, name, cases, choices)
         passed = []
-        for one in left:
-            completion = responses[getattr(one, name).case]
-            problem = find_failure(completion) or _find_problem(name, one.draft, (completion.reply or "").strip())
-            if problem is None:
-                passed.append(one)
-            else:
-                rejected.append(reject(REVIEW_STEP, one.draft.question, *problem))
+        for draft, own in left:
+            completion = responses[own[name].case]
+            reply = (completion.reply or "").strip()
+            if problem := find_failure(completion) or _find_problem(name, draft, reply):
+                rejected.append(reject(REVIEW_STEP, draft.question, *problem))
+                continue
+            names.setdefault(draft.id, _find_name(reply))  # the first call, `clear`, asks for it
+            passed.append((draft, own))
         left = passed
     yield from rejected
-    yield from (AcceptedQuestion(question=one.draft.id) for one in left)
+    yield from (AcceptedQuestion(question=draft.id, name=names[draft.id]) for draft, _ in left)
 
 
 def ask_checker(
@@ -81,10 +74,14 @@ def says_yes(reply: str) -> bool:
     return find_verdict(reply, VERDICTS) == "yes"
 
 
-def _cases_of(draft: Draft, text: str) -> _Cases:
+def _make_cases(draft: Draft, text: str) -> dict[str, Case]:
+    """Return the three calls about a question."""
     passage = f"{draft.context}\n\n{text[slice(*draft.section)].strip()}".strip()
-    clear = make_case("clear", draft.lang, write_prompt(draft.lang, "clear", {"QUERY": draft.question}))
-    return _Cases(draft, clear, reader_case(draft, passage), states_case(draft, passage, spell(draft.answer)))
+    return {
+        "clear": make_case("clear", draft.lang, write_prompt(draft.lang, "clear", {"QUERY": draft.question})),
+        "reader": reader_case(draft, passage),
+        "states": states_case(draft, passage, spell(draft.answer)),
+    }
 
 
 def find_failure(completion: Completion) -> Problem | None:
@@ -97,7 +94,8 @@ def find_failure(completion: Completion) -> Problem | None:
 
 def _find_problem(task: str, draft: Draft, reply: str) -> Problem | None:
     """Return the outcome and the reason if a response shows that a question is not usable."""
-    if agrees(draft, reply) if task == "reader" else says_yes(reply):
+    is_named = task != "clear" or names_subject(draft.question, _find_name(reply), draft.lang)
+    if agrees(draft, reply) if task == "reader" else says_yes(reply) and is_named:
         return None
     question, answer = draft.question, draft.answer[0][0]
     return {
@@ -107,14 +105,23 @@ def _find_problem(task: str, draft: Draft, reply: str) -> Problem | None:
     }[task]
 
 
+def _find_name(reply: str) -> str:
+    """Return the name of a question's subject in a response, or an empty string if the response has none."""
+    return next(iter(_NAMED.findall(reply)), "")
+
+
 def make_probes(build: Build) -> Iterator[Probe | Reject]:
     """Yield the models that answer each question without documents. Reject questions that should not be known."""
     models = build.recipe.gate.models or (build.recipe.generator,)
     passed = {record.question for record in build.read("review", AcceptedQuestion)}
-    cases = [(draft, _case(draft)) for draft in build.read("questions", Draft) if draft.id in passed]
-    requested = [case for _, case in cases]
+    drafts = [draft for draft in build.read("questions", Draft) if draft.id in passed]
+    requested = [
+        case_of("build", PROBES_STEP, draft.lang, closed_book(draft.lang, draft.question),
+                question=draft.question, answer=draft.answer)
+        for draft in drafts
+    ]  # fmt: skip
     responses = {model: build.ask(Request(PROBES_STEP, model, requested)) for model in models}
-    for draft, case in cases:
+    for draft, case in zip(drafts, requested, strict=True):
         completions = {model: responses[model][case.case] for model in models}
         if failed := next((one for one in completions.values() if one.outcome == "error"), None):
             yield reject(PROBES_STEP, draft.question, "error", f"the call to a model failed: {failed.error}")
@@ -128,8 +135,3 @@ def make_probes(build: Build) -> Iterator[Probe | Reject]:
             yield reject(PROBES_STEP, draft.question, "known", reason)
         else:
             yield probe
-
-
-def _case(draft: Draft) -> Case:
-    messages = closed_book(draft.lang, draft.question)
-    return case_of("build", PROBES_STEP, draft.lang, messages, question=draft.question, answer=draft.answer)

@@ -17,7 +17,7 @@ from typing import NamedTuple, TypeAlias
 from ragbed.builder.build_context import Build, Draft, Problem, RecordIndex, reject
 from ragbed.builder.model_calls import WITHOUT_REPLY, Request, make_case, unique_cases, write_prompt
 from ragbed.builder.passages import split_sections
-from ragbed.builder.question_rules import find_faults, find_topics, fold_words, form_in, locate_quote
+from ragbed.builder.question_rules import find_faults, fold_words, form_in, locate_quote
 from ragbed.builder.recipe import Recipe
 from ragbed.builder.responses import SCHEMA, read_blocks
 from ragbed.models.providers.dialects import enforces_schema
@@ -157,8 +157,7 @@ def draft_question(block: dict[str, str], article: Article, section: tuple[int, 
     answer = block.get("answer", "").strip().strip('。.,，;；“”"')
     quote = block.get("sentence", "").strip()
     place = locate_quote(text, quote) if quote else None
-    topics = find_topics(context, article.text, lang)
-    if problem := next(find_faults(question, answer, lang, topics), None):
+    if problem := next(find_faults(question, answer, lang), None):
         return problem
     if place is None:
         return "not-in-text", f"the text does not contain the quoted sentence {quote[:80]!r}"
@@ -166,10 +165,10 @@ def draft_question(block: dict[str, str], article: Article, section: tuple[int, 
     stated = form_in(Question(question=question, lang=lang, answer=((answer,),)), sentence)
     if not stated:
         return "not-in-sentence", f"the quoted sentence does not contain {answer!r}: {sentence[:80]!r}"
-    if stated != answer and (problem := next(find_faults(question, stated, lang, topics), None)):
+    if stated != answer and (problem := next(find_faults(question, stated, lang), None)):
         return problem
     return Draft(
-        id=_hash(question, lang),
+        id=hashlib.sha256(f"{lang}\0{fold_words(question, lang)}".encode()).hexdigest()[:12],
         question=question,
         lang=lang,
         answer=((stated,) if squeezed(stated) == squeezed(answer) else (stated, answer),),
@@ -181,14 +180,12 @@ def draft_question(block: dict[str, str], article: Article, section: tuple[int, 
     )
 
 
-def _hash(question: str, lang: Lang) -> str:
-    return hashlib.sha256(f"{lang}\0{fold_words(question, lang)}".encode()).hexdigest()[:12]
-
-
 def _prompt(build: Build, part: _Part) -> str:
     about = build.recipe.about.strip()
     label = {"en": "\nThe questions should be about: ", "zh": "\n问题应当围绕："}[part.article.lang]
-    own = {"COUNT": str(build.recipe.questions.per_section), "ABOUT": f"{label}{about}\n" if about else ""}
+    # More questions than sentences would repeat facts.
+    count = min(build.recipe.questions.per_section, len(list(split_sentences(part.text))))
+    own = {"COUNT": str(count), "ABOUT": f"{label}{about}\n" if about else ""}
     title = f"{part.context}\n{part.article.date or ''}".strip()
     form = "json" if enforces_schema(build.recipe.generator) else "lines"
     return write_prompt(part.article.lang, "questions", {"TITLE": title, "TEXT": part.text.strip()}, own, form)

@@ -48,12 +48,12 @@ class RecipeSource(_Part, frozen=True, kw_only=True):
 class RecipeQuestions(_Part, frozen=True, kw_only=True):
     """The settings for generating questions."""
 
-    per_section: Positive = 3  # number of questions per article or section, each about a different fact
+    per_section: Positive = 5  # maximum number of questions per article or section, each about a different fact
     surplus: Annotated[float, Meta(ge=1, le=_MAX_NUMBER)] = (
         3.0  # number of drafts per requested item; most builds reject about half of the drafts
     )
     articles: Positive | None = None  # maximum number of articles to write questions from, e.g. in a trial
-    max_tokens: Positive = 700  # maximum number of tokens in the generator's response; 3 questions need about 300
+    max_tokens: Positive = 700  # maximum number of tokens in the generator's response; 5 questions need about 500
 
 
 class RecipeChecks(_Part, frozen=True, kw_only=True):

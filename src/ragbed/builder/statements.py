@@ -72,6 +72,8 @@ _RANDOM = 0.1
 # passages that only mention the answer are below this minimum, as are 2 to 3% of the supporting passages in synthetic
 # news.
 _STATED: dict[Lang, float] = {"en": 0.5, "zh": 0.4}
+# Minimum share of a name's words that a text about its subject contains, e.g. of "the Lund & Ferri canteen".
+_NAME_SHARE = 0.5
 # Search engines put a page's date before its snippet. That date says nothing about the event.
 _DATELINE = re.compile(
     r"\s*(?:[A-Z][a-z]{2,8}\.? \d{1,2}, [12]\d{3}|[12]\d{3}(?:年\d{1,2}月\d{1,2}日|-\d{1,2}-\d{1,2}))"
@@ -112,6 +114,11 @@ def shared_anchors(anchors: frozenset[str], text: str, lang: Lang) -> frozenset[
 def share_of(anchors: frozenset[str], text: str, lang: Lang) -> float:
     """Return the share of a question's terms that occur in a normalised text, or 1 if the question has no terms."""
     return len(shared_anchors(anchors, text, lang)) / len(anchors) if anchors else 1.0
+
+
+def names_subject(text: str, name: str, lang: Lang) -> bool:
+    """Check that a text contains most words of a name, perhaps in another order or without general words."""
+    return share_of(find_anchors(name, lang), fold(text, lang), lang) >= _NAME_SHARE
 
 
 @lru_cache(maxsize=_CACHED)

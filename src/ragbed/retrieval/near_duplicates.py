@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
-from itertools import chain
+from itertools import combinations
 
 GRAM_CHARS = 5  # number of characters per n-gram, not counting white space
 # Near duplicates share at least four fifths of the shorter text's n-grams. Integer arithmetic avoids rounding errors.
@@ -15,14 +14,11 @@ _MAX_CHARS = 100_000
 
 def find_near(texts: Sequence[str]) -> list[set[int]]:
     """Return, for each text, the indexes of all of its near duplicates."""
-    index = _GramIndex()
     near: list[set[int]] = [set() for _ in texts]
-    for place, text in enumerate(texts):
-        grams = _grams(text)
-        near[place] = index.find(grams)
-        for other in near[place]:
+    for (place, grams), (other, others) in combinations(enumerate(map(_grams, texts)), 2):
+        if _are_near(grams, others):
+            near[place].add(other)
             near[other].add(place)
-        index.add(grams)
     return near
 
 
@@ -30,35 +26,21 @@ class Distinct:
     """A filter that drops a text if it is a near duplicate of an earlier text."""
 
     def __init__(self) -> None:
-        self._index = _GramIndex()
+        self._kept: list[set[str]] = []  # the n-grams of each text
 
     def keep(self, text: str) -> bool:
         """Return whether a text differs enough from all earlier texts; if so, remember it for later comparisons."""
         grams = _grams(text)
-        is_new = not self._index.find(grams)
+        is_new = not any(_are_near(grams, others) for others in self._kept)
         if is_new:
-            self._index.add(grams)
+            self._kept.append(grams)
         return is_new
 
 
-class _GramIndex:
-    """An index from n-grams to the texts that contain them, so that only texts with common n-grams are compared."""
-
-    def __init__(self) -> None:
-        self._holders: dict[str, list[int]] = {}
-        self._sizes: list[int] = []  # the number of n-grams in each text
-
-    def find(self, grams: set[str]) -> set[int]:
-        """Return the texts of which a text with these n-grams is a near duplicate."""
-        overlap = Counter(chain.from_iterable(self._holders[gram] for gram in grams if gram in self._holders))
-        sizes = {other: min(len(grams), self._sizes[other]) for other in overlap}
-        return {other for other, count in overlap.items() if 5 * count >= _FIFTHS * sizes[other]}
-
-    def add(self, grams: set[str]) -> None:
-        """Add a text."""
-        for gram in grams:
-            self._holders.setdefault(gram, []).append(len(self._sizes))
-        self._sizes.append(len(grams))
+def _are_near(grams: set[str], others: set[str]) -> bool:
+    """Check whether texts with these n-grams are near duplicates; comparing sets is faster than an index of n-grams."""
+    shorter = min(len(grams), len(others))
+    return shorter > 0 and 5 * len(grams & others) >= _FIFTHS * shorter
 
 
 def _grams(text: str) -> set[str]:
