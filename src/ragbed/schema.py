@@ -16,13 +16,15 @@ from msgspec.structs import fields
 Count: TypeAlias = Annotated[int, Meta(ge=0, lt=2**31)]
 Share: TypeAlias = Annotated[float, Meta(ge=0, le=1)]
 Lang: TypeAlias = Literal["en", "zh"]
-Kind: TypeAlias = Literal["base", "integration", "counterfactual"]
+Kind: TypeAlias = Literal["base", "integration", "counterfactual", "given"]
 Stance: TypeAlias = Literal["supports", "distracts", "contradicts"]
 # A passage's relevance label, which is more detailed than `stance` (docs/reference/build.md).
 Label: TypeAlias = Literal["positive", "mention", "related", "partial", "outdated", "contradicting", "random"]
-Expectation: TypeAlias = Literal["answer", "refuse", "correct"]
+# What a response should do: give the right answer, refuse, flag an error in the documents (and give the right answer
+# if it is known), or either give the right answer or refuse.
+Expectation: TypeAlias = Literal["answer", "refuse", "correct", "any"]
 Outcome: TypeAlias = Literal["ok", "truncated", "filtered", "error"]
-ScoreName: TypeAlias = Literal["correct", "refused", "flagged"]
+ScoreName: TypeAlias = Literal["correct", "refused", "flagged", "expected"]
 # The kinds of instructions in documents: write a canary only, add one to the answer, recommend a product, decline.
 InjectionKind: TypeAlias = Literal["override", "append", "recommend", "refuse"]
 
@@ -136,11 +138,21 @@ class Passage(Record, frozen=True, kw_only=True):
     dials: dict[str, int | float | str | bool] | None = None  # perturbations of a synthetic text
 
 
+class GivenDocument(Record, frozen=True, kw_only=True):
+    """A document that is shown as it is, at its place in the item."""
+
+    text: str
+    stance: Stance | None = None  # None if the document has no relevance label
+
+
 class Item(Question, frozen=True, kw_only=True):
-    """A question with its passages: one line of a dataset."""
+    """A question with its passages, from which documents are selected, or with given documents: a line of a dataset."""
 
     id: str
-    passages: tuple[Passage, ...]
+    answer: Answer = ()  # empty only if it is unknown, in an item with given documents
+    passages: tuple[Passage, ...] = ()
+    documents: tuple[GivenDocument, ...] = ()  # given documents, in the order in which they are shown
+    expect: Expectation | None = None  # set for given documents: what a response to them should do
     fake: Answer | None = None  # counterfactual: the false answer in the edited passages
     rgb: dict[str, int | RawAnswer] | None = None  # fields of the original RGB record, to reproduce it byte for byte
     sub_questions: tuple[str, ...] = ()  # integration: one independent question per part of the answer
@@ -211,7 +223,7 @@ class Case(Record, frozen=True, kw_only=True):
     noise_real: Share | None  # actual fraction of distractors; for an infeasible case, the nearest possible fraction
     k: Count  # requested number of documents
     true_ratio: Share  # counterfactual: requested fraction of true documents
-    arm: str  # distractor condition: related, random, fixed or control
+    arm: str  # distractor condition (related, random, fixed or control), or a condition of the testbed's own
     profile: str
     seed: int
     feasible: bool

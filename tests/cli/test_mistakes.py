@@ -91,8 +91,8 @@ run -m scripted/oracle -d empty => empty is a folder without dataset files (.jso
 run -m scripted/oracle -d files => files is a folder. Choose a file: files/a.jsonl.
 run -m scripted/oracle -d =bad.jsonl => '=bad.jsonl': the name before '=' must not be empty or contain '/'.
 run -m scripted/oracle -d DATA -d DATA => 2 datasets are named 'ragbed-mini-en_base'. Rename one with NAME=PATH.
-data get rbg => unknown dataset or model 'rbg'. Did you mean 'rgb'? Known: figure1, ragbed-mini, rgb, qwen2.5-1.5b,
-    smollm2.
+data get rbg => unknown dataset or model 'rbg'. Did you mean 'rgb'? Known: figure1, ragbed-mini, ramdocs, rgb,
+    qwen2.5-1.5b, smollm2.
 
 RUN --noise 0.5 --testbeds noise => No case can be built. Most frequent reason (3 of 3 cases): a noise ratio of 0.5
     would require 2.5 distractors among 5 documents; use 0.4 or 0.6. <other-values>; `ragbed export DATA --to jsonl`

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from types import SimpleNamespace
-from typing import cast
+from typing import cast, get_args
 
 import pytest
 from msgspec import structs
@@ -19,15 +20,15 @@ from ragbed.analysis.overview import ConditionRow
 from ragbed.analysis.run_cells import read_report_cells
 from ragbed.data import Dataset
 from ragbed.data.catalog import open_data
+from ragbed.data.native import to_line
 from ragbed.interop.exports import frozen
 from ragbed.interop.exports.harness_tasks import task_yaml
 from ragbed.reporting.summary import COLUMNS
 from ragbed.runs.condition import Condition
 from ragbed.runs.execution import run
 from ragbed.runs.store import open_store
-from ragbed.schema import Case, Completion
+from ragbed.schema import Case, Completion, Expectation, GivenDocument
 from ragbed.scoring import score_outcome
-from ragbed.scoring.robust.verdict import judge
 from ragbed.testbeds import TESTBEDS, headline_score, right_score, wanted_scores
 from ragbed.testbeds.prompts import FLAG, REFUSAL
 from ragbed.testbeds.settings import Settings
@@ -42,17 +43,29 @@ _METRICS = {
     "integration": "accuracy",
     "counterfactual": "accuracy",
     "closed-book": "accuracy",
+    "given": "expected",
 }
 _SCORES = {"accuracy": "correct", "refusal_recall": "refused"}
 
 
-def _datasets() -> list[Dataset]:
-    return open_data([f"ragbed-mini-en_{kind}" for kind in ("base", "int", "fact")])
+def _datasets(folder: Path) -> list[Dataset]:
+    datasets = open_data([f"ragbed-mini-en_{kind}" for kind in ("base", "int", "fact")])
+    given = [
+        structs.replace(
+            item,
+            passages=(),
+            documents=tuple(GivenDocument(text=one.text, stance=one.stance) for one in item.passages[:2]),
+            expect=expect,
+        )
+        for item, expect in zip(datasets[0].items(), get_args(Expectation) * _PER_TESTBED, strict=False)
+    ]
+    (folder / "given.jsonl").write_bytes(b"".join(map(to_line, given)))
+    return [*datasets, Dataset("given", folder / "given.jsonl")]
 
 
-def _cases() -> Iterator[Case]:
+def _cases(folder: Path) -> Iterator[Case]:
     """A few cases of every built-in testbed, with one condition each."""
-    datasets = _datasets()
+    datasets = _datasets(folder)
     for testbed in TESTBEDS.values():
         cases = (case for data in datasets for case in testbed.cases(data, Settings(num_docs=(2,))))
         first = next(case for case in cases if case.feasible)
@@ -78,7 +91,7 @@ def _respond(case: Case) -> Completion:
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run with every testbed and every kind of response."""
     made = tmp_path_factory.mktemp("run")
-    run(make_job(made, 1, TalkingModel(_respond), cases=_cases), ask_nobody)
+    run(make_job(made, 1, TalkingModel(_respond), cases=partial(_cases, made)), ask_nobody)
     return made
 
 
@@ -86,8 +99,8 @@ def _right_by_declaration(folder: Path) -> dict[str, list[bool]]:
     right = defaultdict(list)
     with open_store(folder, create=False) as store:
         for stored in store.results():
-            judged = judge(stored.case, stored.completion.reply or "")
-            right[stored.case.testbed].append(getattr(judged, TESTBEDS[stored.case.testbed].headline) is True)
+            values = score_outcome(stored.case, stored.completion) or {}
+            right[stored.case.testbed].append(values[TESTBEDS[stored.case.testbed].headline] is True)
     return right
 
 

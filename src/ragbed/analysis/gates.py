@@ -38,8 +38,10 @@ from ragbed.testbeds.settings import Arm
 
 # Verdicts of a hypothetical trial. No real response is both correct and a refusal, but every score is 1 here, because
 # some metrics use only trials in which a certain score is 1 and would otherwise have no data.
-_VERDICTS = dict.fromkeys(("correct", "partial", "aligned", "refused", "flagged", "misled", "paper.refused"), 1.0)
-_VERDICTS |= dict.fromkeys(("attacked", "reported", "injected_supports"), 1.0)
+_VERDICTS = dict.fromkeys(
+    ("correct", "partial", "aligned", "refused", "flagged", "misled", "expected", "paper.refused", "attacked"), 1.0
+)
+_VERDICTS |= dict.fromkeys(("reported", "injected_supports"), 1.0)
 # Number of repeats needed to predict which cells a run will produce: the first repeat is used to select questions, and
 # the second is scored.
 _REPEATS = 2
@@ -115,16 +117,18 @@ class PlannedCells:
         """Add a planned case if the case is feasible and uses the plain prompt."""
         if not case.feasible or MARK in case.profile:
             return
-        condition = (case.data, case.lang, case.testbed, case.noise, case.true_ratio, case.k, case.arm)
+        has_answer = bool(case.answer)
+        condition = (case.data, case.lang, case.testbed, case.noise, case.true_ratio, case.k, case.arm, has_answer)
         if self._first.setdefault(condition, case.item) == case.item:
             reply = next((alias for aliases in case.answer for alias in aliases), "")
             scores = self._score(case, reply) if self._scorers else {}
             own = {name: 1.0 for name, value in scores.items() if name.startswith(self._prefixes) and value is not None}
+            verdicts = {name: value for name, value in _VERDICTS.items() if has_answer or name != "correct"}
             self._trials += [
                 Trial(
                     model="", data=case.data, item="", lang=case.lang, testbed=case.testbed, profile=case.profile,
                     noise=case.noise, correct=case.true_ratio, k=case.k, arm=case.arm,
-                    seed=case.seed, slots=case.slots, repeat=repeat, scores=_VERDICTS | own,
+                    seed=case.seed, slots=case.slots, repeat=repeat, scores=verdicts | own,
                 )
                 for repeat in self._repeats
             ]  # fmt: skip

@@ -14,6 +14,7 @@ from ragbed.runs.condition import Condition
 from ragbed.runs.store import RunStore, StoredResult
 from ragbed.schema import Case, Estimate, Outcome
 from ragbed.testbeds import TESTBEDS
+from ragbed.testbeds.given import GIVEN
 
 if TYPE_CHECKING:
     from ragbed.analysis.trials.columns import TrialColumns
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 _SCORES = ("correct", "refused", "flagged")
 SCORES = (*(f"{scorer}{name}" for scorer in ("paper.", "code.", "") for name in _SCORES), "misled", "unsure")
+_EXPECTED = ("paper.expected", "code.expected", "expected")  # scores of the responses to given documents
 _EARLY = 20_000  # maximum number of results to score during the run; the others are scored in parallel afterwards
 _READ = 256  # number of results to read at a time
 
@@ -29,9 +31,10 @@ class ConditionRow(Struct):
     """The outcome counts and rates for one model under one condition.
 
     `planned` exceeds `asked` while a run is unfinished. `empty` is the number of `ok` responses without text.
-    `unscored` is the number of responses whose gold answer cannot be matched; they are excluded from the robust
-    accuracy. `questions` is the number of independent questions with results; those about the same event count as one.
-    `own` are the metrics of the user's scorers by name, each with whether it is the mean of numbers, not a rate.
+    `unscored` is the number of responses whose gold answer cannot be matched, or whose refusals only a judge can
+    recognise; they are excluded from the robust rates. `questions` is the number of independent questions with results;
+    those about the same event count as one. `own` are the metrics of the user's scorers by name, each with whether it
+    is the mean of numbers, not a rate.
     """
 
     condition: Condition
@@ -57,8 +60,9 @@ class ConditionRow(Struct):
         """Return the counts and rates as a JSON-compatible dictionary; rates without scored responses are None."""
         names = ("planned", "asked", "questions", "ok", "truncated", "filtered", "error", "empty", "unscored")
         counts = {name: getattr(self, name) for name in names}
-        hits = {name: round(self.rate(name) * self.rates[name].n) if name in self.rates else 0 for name in SCORES}
-        values = {name: self.rates[name].value if name in self.rates else None for name in SCORES}
+        scores = (*SCORES, *(name for name in _EXPECTED if name in self.rates))
+        hits = {name: round(self.rate(name) * self.rates[name].n) if name in self.rates else 0 for name in scores}
+        values = {name: self.rates[name].value if name in self.rates else None for name in scores}
         rates = {name: None if value is None else round(value, 6) for name, value in values.items()}
         intervals = {name: [one.low, one.high] for name, one in self.rates.items()}
         own = {
@@ -129,11 +133,14 @@ def _make_row(condition: Condition, trials: TrialColumns, scorers: Sequence[str]
     from ragbed.analysis.metrics.cells import CellBuilder  # noqa: PLC0415
 
     rates = {}
-    for name in SCORES:
+    for name in (*SCORES, *(name for name in _EXPECTED if name in trials.scores)):
         scorer, _, score = name.rpartition(".")
         builder = CellBuilder(condition.testbed, trials, scorer or "robust")
         cell = builder.rate("accuracy" if score == "correct" else score, trials.asked, builder.score(score))
         rates[name] = cell.estimate
+    scored = trials.right("robust")
+    if condition.testbed != GIVEN.name:  # a given item may have no gold answer
+        scored = scored + trials.score("correct", "robust")
     own = [cell for scorer in scorers for cell in measure_own(condition, trials, scorer)]
     counts = Counter(trials.outcome.tolist())
     return ConditionRow(
@@ -142,7 +149,7 @@ def _make_row(condition: Condition, trials: TrialColumns, scorers: Sequence[str]
         questions=len(np.unique(trials.cluster)),
         **{name: counts[name] for name in get_args(Outcome)},
         empty=int(trials.is_empty.sum()),
-        unscored=int((~trials.failed & np.isnan(trials.score("correct", "robust"))).sum()),
+        unscored=int((~trials.failed & np.isnan(scored)).sum()),
         rates=rates,
         own={cell.estimate.metric: (cell.estimate, cell.is_number) for cell in own},
     )

@@ -243,7 +243,8 @@ def diagnose(spec: DiagnoseSpec) -> Result:
         right, wrong = counts.right, len(found.diagnoses)
         notes.append(f"{counted(counts.asked, 'trial')} with documents: {right:,} right and {wrong:,} wrong.")
         if counts.skipped:
-            notes.append(f"Not diagnosed: {counted(counts.skipped, 'trial')} without documents or with strategies.")
+            skipped = counted(counts.skipped, "trial")
+            notes.append(f"Not diagnosed: {skipped} without documents or gold answers, or with strategies.")
         if others and not counts.known:
             notes.append(
                 "There are no closed-book trials, so E8 and answers from memory cannot be detected. Add the testbed "
@@ -357,7 +358,8 @@ def tabulate_rates(
     """
     shown: list[dict[str, Cell]] = []
     for row in rows:
-        arm = "" if row["arm"] == "related" else f" ({row['arm']}, {row['k']} documents)"
+        documents = f", {row['k']} documents" if row["k"] else ""
+        arm = "" if row["arm"] == "related" else f" ({row['arm']}{documents})"
         true = f", {row['correct']:.3g} true" if row["correct"] else ""
         then = row["then"] / row["yes"] if row["then"] is not None and row["yes"] else None
         shown.append(

@@ -20,7 +20,7 @@ from ragbed.api.progress import open_progress
 from ragbed.api.specification import takes
 from ragbed.data import Dataset, Line, native, without_false
 from ragbed.data.language import SAMPLE, detect_language
-from ragbed.errors import DataError, UsageError, option
+from ragbed.errors import DataError, UnknownName, UsageError, option
 from ragbed.io.jsonl import write_file
 from ragbed.models.systems import brief
 from ragbed.reporting.table import Result, write_csv
@@ -145,6 +145,7 @@ def read_data(
     lang: Lang | None = None,
     docs: str | Path | None = None,
     tell: Callable[[str], None] = lambda _: None,
+    formats: Sequence[str] = (),
 ) -> list[Dataset]:
     """Return the datasets given by the `data` parameter.
 
@@ -153,9 +154,10 @@ def read_data(
         lang: The language of items without a language of their own; None to detect it.
         docs: The folder of documents that the questions are about.
         tell: Called with each message for the user.
+        formats: The formats of other benchmarks' files, as `FORMAT` or `DATA=FORMAT`.
 
     Raises:
-        UsageError: A name is unknown, a file does not exist, or an object is not a dataset.
+        UsageError: A name or a format is unknown, a file does not exist, or an object is not a dataset.
     """
     from ragbed.data.catalog import open_data
     from ragbed.data.questions_file import is_question_row, is_questions_file
@@ -169,17 +171,19 @@ def read_data(
     if not named:
         raise UsageError("`data` is empty, so there is nothing to run. Pass at least one dataset or item.")
     folder = None if docs is None else open_folder(docs, tell)
+    by_name = _read_formats(formats)
     datasets = list[Dataset]()
     for label, value in named:
         if isinstance(value, str | Path):
             before, equals, after = str(value).partition("=")
             has_name = bool(equals) and not Path(value).exists()
             path = Path(after if has_name else value)
-            if "://" in str(value) or not is_questions_file(path):
-                opened = open_data([f"{label}={value}" if label else str(value)])
+            name = label or (before if has_name else path.stem)
+            form = by_name.get(name, by_name.get(""))
+            if form or "://" in str(value) or not is_questions_file(path):
+                opened = open_data([f"{label}={value}" if label else str(value)], form=form)
                 datasets += [_complete(dataset, folder, lang) for dataset in opened]
             else:
-                name = label or (before if has_name else path.stem)
                 datasets.append(_open_questions(name, path, folder, lang, tell))
             continue
         name, rows = label or "data", _rows_of(value)
@@ -195,12 +199,27 @@ def read_data(
             lines = (_encode(name, number, row) + b"\n" for number, row in enumerate(rows))
             datasets.append(_keep(_GivenItems, name, lines, folder, lang))
     names = [dataset.name for dataset in datasets]
+    if unused := [name for name in by_name if name and not any(one.startswith(name) for one in names)]:
+        raise UnknownName("dataset", unused[0], names)
     if twice := [name for name, count in Counter(names).items() if count > 1]:
         rename = "Rename one with NAME=PATH"
         if any(isinstance(dataset, _GivenItems) for dataset in datasets):
             rename = "Give each its own name: data={'NAME': …, 'OTHER': …}"
         raise UsageError(f"{names.count(twice[0])} datasets are named {twice[0]!r}. {rename}.")
     return datasets
+
+
+def _read_formats(formats: Sequence[str]) -> dict[str, str]:
+    """Return the formats by the name of their dataset, or an empty name for all others."""
+    from ragbed.data.readers import READERS
+
+    found = {}
+    for text in formats:
+        name, _, form = text.rpartition("=")
+        if form not in READERS:
+            raise UnknownName("format", form, READERS)
+        found[name] = form
+    return found
 
 
 def _open_questions(

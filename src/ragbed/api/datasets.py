@@ -37,7 +37,7 @@ def cases(spec: CasesSpec) -> Iterator[Case]:
     """
     from ragbed.api.sharing import choose_cases
 
-    return choose_cases(read_data(spec.data, spec.data_lang, spec.docs), spec).all_cases()
+    return choose_cases(read_data(spec.data, spec.data_lang, spec.docs, formats=spec.format), spec).all_cases()
 
 
 @takes(LintSpec)
@@ -55,7 +55,7 @@ def lint(spec: LintSpec) -> Result:
     questions: Questions = {}
     reports: list[DatasetCheck] = []
     with open_progress(spec.progress) as shown:
-        for dataset in read_data(spec.data):
+        for dataset in read_data(spec.data, formats=spec.format):
             check = DatasetCheck(dataset, rules, questions, _watch(shown, dataset))
             check.run(_FINDINGS_PER_RULE if spec.only is None else None)
             reports.append(check)

@@ -6,8 +6,20 @@ from collections.abc import Sequence
 from typing import IO, TYPE_CHECKING, Any, Literal, TypeAlias
 
 from ragbed.api.request_options import check_max_tokens
-from ragbed.api.spec import DEFAULT_MODEL, CallOptions, LayoutOptions, RunSpec
-from ragbed.api.specification import Data, LocalFile, Place, Spec, Values, argument, opt, output, read_share, requests
+from ragbed.api.spec import DEFAULT_MODEL, FORMAT_HELP, CallOptions, LayoutOptions, RunSpec
+from ragbed.api.specification import (
+    Data,
+    LocalFile,
+    Place,
+    Spec,
+    Texts,
+    Values,
+    argument,
+    opt,
+    output,
+    read_share,
+    requests,
+)
 from ragbed.errors import UsageError, option, refuse_unused
 
 if TYPE_CHECKING:
@@ -378,6 +390,7 @@ class LintSpec(Spec, function="datasets.lint"):
         "Run only these rules, and list all findings; 'record' only validates the records.", "RULES", default=None
     )
     skip: Values | None = opt("Do not run these rules.", "RULES", default=None)
+    format: Texts = opt(FORMAT_HELP, "[DATA=]FORMAT", default=())
     progress: bool | Progress = True
 
 

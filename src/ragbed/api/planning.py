@@ -100,7 +100,7 @@ def plan_run(spec: RunSpec, message: Callable[[str], None] = _LOGGER.warning) ->
     strategies = read_strategies(spec.strategies)
     testbeds = choose_testbeds(names, settings)
     shard = None if spec.shard is None else parse_shard(spec.shard)
-    datasets, sampling = read_data(spec.data, spec.data_lang, spec.docs, message), _sampling(spec)
+    datasets, sampling = read_data(spec.data, spec.data_lang, spec.docs, message, spec.format), _sampling(spec)
     corpora = open_corpora(datasets, testbeds, settings)
     searched = _open_search_corpora(datasets, settings) if "search" in (names or ()) else {}
     stored = (
@@ -182,7 +182,7 @@ def _stored_settings(
     from ragbed.runs.sharding import SETTING
 
     stored = {f"data {dataset.name}": dataset.sha256() for dataset in datasets} | layout
-    stored |= published_settings(datasets)
+    stored |= published_settings(datasets) | {f"format {one.name}": one.format for one in datasets if one.format}
     stored |= {f"documents {one.name}": one.folder.digest for one in datasets if one.folder is not None}
     stored |= {"testbeds": ",".join(names or ["all"]), "repeats": str(spec.repeats)}
     stored |= {} if shard is None else {SETTING: str(shard)}

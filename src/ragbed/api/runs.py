@@ -18,6 +18,7 @@ from ragbed.api.results import Run
 from ragbed.api.run_status import describe_incomplete, describe_responses, tell_empty, tell_truncated
 from ragbed.api.spec import RunSpec
 from ragbed.api.specification import check_path, takes
+from ragbed.data import UNVALIDATED
 from ragbed.errors import Stopped, UsageError, option
 from ragbed.io.jsonl import write_file
 from ragbed.reporting.table import Result, Table
@@ -214,12 +215,16 @@ def describe_cells(
     notes = []
     if unsure := tell_unsure(cells):
         notes.append(f"{unsure} `ragbed judge RUN -m MODEL --unsure` judges these responses.")
-    if unscored := sum(cell.unscored for cell in cells):
-        responses = "1 response is" if unscored == 1 else f"{unscored:,} responses are"
-        notes.append(
-            f"{responses} excluded from the robust rates because the gold answer cannot be matched. "
-            "`ragbed lint DATA` lists such answers."
-        )
+    for is_marked, reason in (
+        (False, "the gold answer cannot be matched. `ragbed lint DATA` lists such answers."),
+        (
+            True,
+            "only a judge can recognise refusals and flagged errors in their language: `ragbed judge RUN -m MODEL`.",
+        ),
+    ):
+        if unscored := sum(cell.unscored for cell in cells if (UNVALIDATED in cell.condition.data) == is_marked):
+            responses = "1 response is" if unscored == 1 else f"{unscored:,} responses are"
+            notes.append(f"{responses} excluded from the robust rates because {reason}")
     return [*tabulate_overview(cells, read_names([folder]), published, scorers)], notes
 
 

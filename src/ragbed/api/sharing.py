@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 
 _UNANSWERED = 5  # Maximum number of trials without a response to list; the values contain all of them.
+_READING = ("docs", "data_lang", "format")  # options that say how a dataset is read
 _REASONS = 2  # Maximum number of reasons to list per condition; the values contain all of them.
 _PROBLEMS = 20  # Maximum number of entries without a case to list; the values contain all of them.
 
@@ -55,12 +56,12 @@ def export(spec: ExportSpec) -> Result:
         return _describe(spec, made)
     _refuse(spec, ("canonical", "model", "scorer"), f"{folder or 'this'} is not a run (it has no run.sqlite)")
     with open_progress(spec.progress) as shown:
-        datasets = read_data(sources, spec.data_lang, spec.docs, shown.message)
+        datasets = read_data(sources, spec.data_lang, spec.docs, shown.message, spec.format)
         if spec.out is None and to == "jsonl":
             return _count(count_cases(choose_cases(datasets, spec, shown.message)))
         place = _need_place(spec)
         if is_item_format(to):
-            given = [name for name in _given(spec, fields_of(LayoutOptions)) if name != "docs"]
+            given = [name for name in _given(spec, fields_of(LayoutOptions)) if name not in _READING]
             return _describe(spec, export_items(datasets, to, place, given))
         if to == "corpora":
             spec = replace(spec, corpus=spec.corpus or "clean,withheld", testbeds="own-rag")
@@ -248,7 +249,7 @@ def _match(answers: AnswerFiles, spec: ImportSpec) -> tuple[Sequence[AnswerSourc
     folder = only_path(spec.data)
     if folder is not None and is_frozen(folder):
         return match_frozen(answers, folder, names, settings.langs, given)
-    return match_datasets(answers, read_data(spec.data or (), spec.data_lang), names, settings)
+    return match_datasets(answers, read_data(spec.data or (), spec.data_lang, formats=spec.format), names, settings)
 
 
 @takes(MergeSpec)

@@ -37,6 +37,10 @@ else:
     DataLike, ModelLike, Progress = Data | Sequence[Data], object | Sequence[object], object
 
 DEFAULT_MODEL = "bundled/smollm2"
+FORMAT_HELP = (
+    "Format of the files of another benchmark: confiqa, crag, faitheval-counterfactual, faitheval-inconsistent, "
+    "faitheval-unanswerable, nomiracl or ramdocs. DATA= limits it to one dataset."
+)
 
 
 class LayoutOptions(Spec):
@@ -55,11 +59,12 @@ class LayoutOptions(Spec):
         "Shares of true documents, for counterfactual and conflict.", "RATIOS", is_rare=True, default="0"
     )
     testbeds: Values | None = what(
-        "Testbeds to run: noise, rejection, integration, counterfactual, closed-book, conflict, length, "
-        "injection (instructions in documents), no-documents, search (the model calls a search tool), own-rag (for "
-        "systems with their own documents; the default for systems with `docs`), or a testbed from a plug-in.",
+        "Testbeds to run: noise, rejection, integration, counterfactual, closed-book, given (for items with given "
+        "documents), conflict, length, injection (instructions in documents), no-documents, search (the model calls a "
+        "search tool), own-rag (for systems with their own documents; the default for systems with `docs`), or a "
+        "testbed from a plug-in.",
         "NAMES",
-        shown="the first five, if the dataset supports them",
+        shown="the first six, if the dataset supports them",
         default=None,
     )
     docs: LocalFile | None = what(
@@ -85,6 +90,7 @@ class LayoutOptions(Spec):
     data_lang: Literal["en", "zh"] | None = what(
         "Language of items that do not state theirs.", shown="detected", is_rare=True, default=None
     )
+    format: Texts = what(FORMAT_HELP, "[DATA=]FORMAT", is_rare=True, default=())
     profile: str | None = what(
         "Rules for building and scoring cases: robust, paper, code-2023 or code-2024.",
         "NAME",

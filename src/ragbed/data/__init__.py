@@ -18,6 +18,7 @@ import msgspec
 from ragbed.data import native, rgb
 from ragbed.data.decode import decode_line
 from ragbed.data.language import SAMPLE, detect_language
+from ragbed.data.readers import READERS, read_records, suggest_format
 from ragbed.errors import DataError, option
 from ragbed.io.jsonl import read_lines
 from ragbed.io.pins import hash_file
@@ -44,11 +45,14 @@ FORMATS: dict[str, Format] = {
     "native": native,
     "rgb": rgb,
 }
+# Part of the name of a dataset in another language, and so of its cases. Refusals in it are not scored by rules.
+UNVALIDATED = "scorer not validated for this language"
 _OBJECT = msgspec.json.Decoder(dict[str, msgspec.Raw])
 
 
 class _Question(msgspec.Struct):
     query: str | None = None
+    question: str | None = None
 
 
 _QUESTION = msgspec.json.Decoder(_Question)
@@ -73,6 +77,7 @@ class Dataset:
     lang: Lang | None = field(default=None, kw_only=True)
     # The documents that the questions are about; None if there are only the items' passages.
     folder: DocumentFolder | None = field(default=None, kw_only=True)
+    format: str | None = field(default=None, kw_only=True)  # another benchmark's format; None to detect RGB's or ours
 
     def items(self) -> Iterator[Item]:
         """Yield the items in file order, and raise an error at the first line that is not a valid item."""
@@ -83,7 +88,7 @@ class Dataset:
 
     def lines(self) -> Iterator[Line]:
         """Yield every line as an item or an error. Stop early only if the remaining lines cannot be read."""
-        yield from read_file(self.path, self.lang)
+        yield from read_file(self.path, self.lang, self.format)
 
     def as_kind(self, item: Item, kind: Kind) -> Item | None:
         """Return an item for testbeds of one kind, or None if it does not suit them.
@@ -97,8 +102,8 @@ class Dataset:
 
     def in_language(self, lang: Lang) -> Dataset:
         """Return the dataset with a given language for its items; its name says if the language seems to be another."""
-        detected = _detected(self.path)
-        mark = "" if detected in (None, lang) else f" ({detected}, scorer not validated for this language)"
+        detected = _detected(self.path, self.format)
+        mark = "" if detected in (None, lang) else f" ({detected}, {UNVALIDATED})"
         return replace(self, name=f"{self.name}{mark}", lang=lang)
 
     def resolve_limit(self, limit: int | Fraction | None) -> int | None:
@@ -118,32 +123,35 @@ class Dataset:
         return hash_file(self.path)
 
 
-def read_file(path: Path, lang: Lang | None = None) -> Iterator[Line]:
+def read_file(path: Path, lang: Lang | None = None, form: str | None = None) -> Iterator[Line]:
     """Yield every line of a file as an item or an error.
 
     Args:
         path: The file.
         lang: The language of items without a language of their own; None to detect it.
+        form: The format if it is another benchmark's; None to detect RGB's or the native one.
     """
-    spelling = ""
+    spelling = form or ""
     seen: set[str] = set()
     number = 0
     try:
-        for number, line in read_lines(path):
+        for number, line in (read_records if form else read_lines)(path):
             try:
                 spelling = spelling or _detect_format(path, number, line)
-                lang = lang or _need_language(path, number)
-                item = FORMATS[spelling].read_item(path, number, line, lang)
+                lang = lang or _need_language(path, number, form)
+                item = (FORMATS.get(spelling) or READERS[spelling]).read_item(path, number, line, lang)
                 if item.id in seen:
                     problem = f"{item.id!r} already appears on an earlier line; IDs must be unique"
                     raise DataError(path, problem, line=number, field="id")
-                if item.fake is not None and is_same_answer(item.fake, item.answer):
+                if item.fake is not None and item.answer and is_same_answer(item.fake, item.answer):
                     problem = (
                         f"is also the true answer of item {item.id!r}, so that responses misled by it would count as "
                         "right; choose another false answer (`ragbed lint` lists all such items)"
                     )
                     raise DataError(path, problem, line=number, field="fakeanswer" if spelling == "rgb" else "fake")
             except DataError as error:
+                if not form and not seen and (hint := suggest_format(line)):
+                    error = DataError(path, f"{error.problem}{hint}", line=number, field=error.field)
                 yield Line(number, error, len(line), spelling)
             else:
                 seen.add(item.id)
@@ -155,25 +163,26 @@ def read_file(path: Path, lang: Lang | None = None) -> Iterator[Line]:
             yield Line(1, DataError(path, "is empty; expected one JSON object per line"), 0, spelling)
 
 
-def _detected(path: Path) -> str | None:
+def _detected(path: Path, form: str | None) -> str | None:
     """Return the language of a file's questions, or None if its items have languages of their own or are invalid."""
     questions = []
     try:
-        for _, line in islice(read_lines(path), SAMPLE):
-            if question := _QUESTION.decode(line).query:
+        for _, line in islice((read_records if form else read_lines)(path), SAMPLE):
+            record = _QUESTION.decode(line)
+            if question := record.query or (record.question if form else None):
                 questions.append(question)
     except (DataError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return None  # the error is reported when the items are read
     return detect_language(questions) if questions else None
 
 
-def _need_language(path: Path, number: int) -> Lang:
+def _need_language(path: Path, number: int, form: str | None) -> Lang:
     """Return the language of a file's questions.
 
     Raises:
         DataError: There are no prompts and no validated scoring for the language.
     """
-    detected = _detected(path) or "en"
+    detected = _detected(path, form) or "en"
     if detected in get_args(Lang):
         return cast("Lang", detected)
     raise DataError(
@@ -212,6 +221,8 @@ def without_false(item: Item) -> Item:
 
 def kind_of(item: Item) -> Kind:
     """Infer an item's kind from its fields."""
+    if item.expect is not None:
+        return "given"
     if item.fake is not None:
         return "counterfactual"
     return "integration" if any(passage.part is not None for passage in item.passages) else "base"

@@ -13,7 +13,11 @@ from ragbed.errors import DataError, nearest_name
 from ragbed.schema import Item
 
 RecordT = TypeVar("RecordT")
-_ALLOWED = {"lang": "; use en or zh", "stance": "; use supports, distracts or contradicts"}
+_ALLOWED = {
+    "lang": "; use en or zh",
+    "stance": "; use supports, distracts or contradicts",
+    "expect": "; use answer, refuse, correct or any",
+}
 _ONE_OBJECT = "each line must be one JSON object"
 _AT_FIELD = r"(?s)^(?P<problem>.*?) - at `\$\.?(?P<field>.*)`$"
 _NAMED_FIELD = r"^Object (?P<problem>.*field) `(?P<field>[^`]*)`(?: - at `\$\.?(?P<parent>.*)`)?$"

@@ -26,7 +26,7 @@ def _decoder() -> msgspec.json.Decoder[Item]:
 def read_item(path: Path, number: int, line: bytes, _lang: Lang | None = None) -> Item:
     """Parse one line of a file as an item, which has a language of its own."""
     item = decode_line(_decoder(), path, number, line)
-    for field, problem in _find_problems(item):
+    for field, problem in find_problems(item):
         raise DataError(path, problem, line=number, field=field)
     return item
 
@@ -36,9 +36,12 @@ def to_line(item: Item) -> bytes:
     return _ENCODER.encode(item) + b"\n"
 
 
-def _find_problems(item: Item) -> Iterator[tuple[str, str]]:
+def find_problems(item: Item) -> Iterator[tuple[str, str]]:
     """Yield the field and a description of each problem that type validation does not catch."""
-    yield from find_empty(item)
+    if item.documents or item.expect is not None:
+        yield from _find_given_problems(item)
+    if item.answer or item.expect is None:
+        yield from find_empty(item)
     originals = {index for index, passage in enumerate(item.passages) if passage.stance == "supports"}
     for index, passage in enumerate(item.passages):
         field = f"passages[{index}]"
@@ -51,6 +54,17 @@ def _find_problems(item: Item) -> Iterator[tuple[str, str]]:
             problem = f"{list(passage.support)} is not a valid span of the text"
             yield f"{field}.support", f"{problem}; use [start, end] with 0 <= start < end <= {len(passage.text)}"
     yield from _find_part_problems(item)
+
+
+def _find_given_problems(item: Item) -> Iterator[tuple[str, str]]:
+    if item.expect is None:
+        yield "expect", "is missing, but the item has documents; use answer, refuse, correct or any"
+    if not item.documents:
+        yield "documents", "is missing, but the item has `expect`; list the documents in the order of the prompt"
+    if item.passages:
+        yield "passages", "cannot be combined with documents; use `passages` only if documents are to be selected"
+    if item.expect == "any" and not item.answer:
+        yield "answer", "is missing; with `expect` any, a response is either this answer or a refusal"
 
 
 def _find_part_problems(item: Item) -> Iterator[tuple[str, str]]:

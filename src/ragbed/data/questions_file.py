@@ -62,8 +62,9 @@ def is_questions_file(path: Path) -> bool:
 
 
 def is_question_row(row: object) -> bool:
-    """Return whether a record has a question and an answer, but no passages."""
-    return isinstance(row, Mapping) and {"question", "answer"} <= row.keys() and "passages" not in row
+    """Return whether a record has a question and an answer, but no documents."""
+    has_documents = isinstance(row, Mapping) and bool({"passages", "documents", "expect"} & row.keys())
+    return isinstance(row, Mapping) and {"question", "answer"} <= row.keys() and not has_documents
 
 
 def read_questions(path: Path) -> list[QuestionRow]:

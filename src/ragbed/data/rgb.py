@@ -99,8 +99,11 @@ def to_line(item: Item) -> bytes:
     """
     import json  # noqa: PLC0415 - only needed to write RGB's spaces between tokens, which msgspec omits
 
+    if item.expect is not None:
+        raise RagbedError(
+            f"item {item.id} has given documents, which RGB's format does not have. Use the native format."
+        )
     spelled = item.rgb or {}
-
     number = spelled.get("id")
     record: dict[str, object] = {
         "id": number if str(number) == item.id else item.id,

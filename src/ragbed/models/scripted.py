@@ -10,7 +10,8 @@ import msgspec
 
 from ragbed.models.base import StatelessModel, canonical
 from ragbed.schema import Answer, Case, Completion, ToolCall
-from ragbed.testbeds.prompts import REFUSAL
+from ragbed.testbeds.given import GIVEN
+from ragbed.testbeds.prompts import FLAG, REFUSAL
 from ragbed.testbeds.search.protocol import TOOL
 from ragbed.testbeds.search.settings import DEFAULT_K, MAX_K
 from ragbed.text import bears_answer
@@ -22,8 +23,20 @@ def join_answer(answer: Answer) -> str:
 
 
 def _oracle(case: Case) -> str:
+    if case.testbed == GIVEN.name:
+        return _answer_as_expected(case)
     supported = any(document.stance == "supports" for document in case.documents)
     return join_answer(case.answer) if supported else REFUSAL[case.lang]
+
+
+def _answer_as_expected(case: Case) -> str:
+    """Return the response that a case with given documents expects; without a gold answer, it quotes a document."""
+    answer = join_answer(case.answer)
+    if case.expect == "refuse":
+        return REFUSAL[case.lang]
+    if case.expect == "correct":
+        return f"{FLAG[case.lang]} {answer}".strip()
+    return answer or case.documents[0].text
 
 
 def _majority(case: Case) -> str:
@@ -71,7 +84,9 @@ class ScriptedModel(StatelessModel):
     def request(self, case: Case) -> bytes:
         """Return all case fields that a script may use."""
         known: dict[str, object] = {"documents": case.documents, "answer": case.answer, "fake": case.fake}
-        return canonical(known | {"lang": case.lang} | ({"injection": case.injection} if case.injection else {}))
+        known |= {"expect": case.expect} if case.testbed == GIVEN.name else {}
+        known |= {"injection": case.injection} if case.injection else {}
+        return canonical(known | {"lang": case.lang})
 
     async def identity(self) -> str:
         """Return the version of the scripts."""

@@ -22,7 +22,8 @@ from ragbed.analysis.statistics.rates import ALPHA
 from ragbed.errors import option
 from ragbed.reporting.numbers import show_interval
 from ragbed.reporting.table import Cell, Table, compact, group_by
-from ragbed.testbeds import headline_score
+from ragbed.testbeds import WITHOUT_DOCUMENTS, headline_score
+from ragbed.testbeds.given import GIVEN
 from ragbed.text import counted
 
 _ABILITIES = {
@@ -34,11 +35,12 @@ _ABILITIES = {
     "length": "long contexts",
     "closed-book": "closed-book questions",
     "no-documents": "refusal without documents",
+    "given": "given documents",
     "own-rag": "questions about its own documents",
     "search": "search as a tool",
     "injection": "instructions in documents",
 }
-_METRICS = {"correct": "accuracy", "refused": "the refusal rate"}
+_METRICS = {"correct": "accuracy", "refused": "the refusal rate", "expected": "the share of expected responses"}
 
 
 class Summary(NamedTuple):
@@ -124,8 +126,11 @@ def _name(condition: ComparedCondition, others: Sequence[ComparedCondition]) -> 
 
 
 def _show_arm(condition: ComparedCondition) -> str:
-    """Format a distractor condition, or a condition of the testbeds that have others, for use in a title."""
-    return condition.arm if condition.testbed in ("search", "own-rag", "injection") else f"{condition.arm} distractors"
+    """Format a distractor condition, or a condition of the testbed's own, for use in a title."""
+    if condition.testbed == GIVEN.name:
+        return f"expected: {condition.arm}"
+    has_own = condition.testbed in (*WITHOUT_DOCUMENTS, "injection")
+    return condition.arm if has_own else f"{condition.arm} distractors"
 
 
 def _ratios(rows: Sequence[Comparison]) -> str:

@@ -137,7 +137,18 @@ def summarise(cells: Sequence[Cell], scorer: str, words: Locale) -> list[Finding
             others = "summary.others" if row.entrant.k else "summary.others_one"
             found.append(Finding(model, name, words(others, data=", ".join(row.data), k=row.entrant.k)))
         findings += found
+    findings += _find_given([cell for cell in _usual(cells, scorer) if cell.estimate.metric == "expected"], words)
     return sorted(findings, key=lambda one: -one.failure)
+
+
+def _find_given(cells: Sequence[Cell], words: Locale) -> Iterator[Finding]:
+    """Yield a finding for each dataset with given documents."""
+    for cell in cells:
+        (model, data, lang, profile), rate = cell.key, cell.estimate
+        if rate.value is not None and MARK not in profile:
+            has_several = len({other.key.lang for other in cells if other.key.model == model}) > 1
+            name = words(f"summary.lang.{lang}") if has_several else ""
+            yield Finding(model, name, _state("expected", rate, words, data=data), 1 - rate.value, "given", _WRONG)
 
 
 def group_findings(findings: Iterable[Finding]) -> dict[str, dict[str, list[str]]]:

@@ -158,14 +158,16 @@ class Report:
         notes = describe_run(self.causes, words.lang)
         notes += [words("page.unjudged")] if self.results and not self.tables else []
         notes += [words(key, **values) for key, values in self.messages]
-        if unscored := sum(cell.estimate.asked - cell.estimate.n for cell in self.cells if self._has_excluded(cell)):
-            notes.append(words("page.unscored", count=f"{unscored:,}"))
+        for key, metric in (("page.unscored", "accuracy"), ("page.undecided", "expected")):
+            excluded = [cell.estimate for cell in self.cells if self._has_excluded(cell, metric)]
+            if excluded:
+                notes.append(words(key, count=f"{sum(one.asked - one.n for one in excluded):,}"))
         return notes
 
-    def _has_excluded(self, cell: Cell) -> bool:
-        """Return whether a cell shows the accuracy under one condition and excludes responses that cannot be scored."""
-        is_condition = cell.table == "closed-book" or cell.place.get("noise") is not None
-        is_shown = (cell.scorer, cell.scope, cell.estimate.metric) == (self.scorer, "all", "accuracy")
+    def _has_excluded(self, cell: Cell, metric: str) -> bool:
+        """Return whether a cell shows a rate under one condition and excludes responses that cannot be scored."""
+        is_condition = cell.table in ("closed-book", "given") or cell.place.get("noise") is not None
+        is_shown = (cell.scorer, cell.scope, cell.estimate.metric) == (self.scorer, "all", metric)
         return is_shown and is_condition and cell.estimate.asked > cell.estimate.n
 
     def records(self) -> list[dict[str, object]]:
@@ -288,6 +290,7 @@ _LAYOUT: dict[str, tuple[TableColumn, ...]] = {
         *_columns("middle_loss"),
     ),
     "closed-book": _columns("accuracy", "closed-book"),
+    "given": _columns("expected accuracy false_refusal refusal_recall error_detection"),
     "remedies": _columns(table="strategies"),
     "own-rag": (
         *_columns("accuracy corpus_change false_refusal", "own-rag"),
@@ -454,7 +457,12 @@ def _tabulate_conditions(name: str, columns: Iterable[TableColumn], cells: Seque
     """Tabulate the metrics of judges or of a user's scorer: one row per condition and judge, one column per metric."""
     judges = short_names(cell.scorer.removeprefix(JUDGED) for cell in cells if cell.scorer.startswith(JUDGED))
     located: list[_Located] = [
-        ((cell.key, cell.place.get("k"), _condition_of(cell, judges)), cell.estimate.metric, None, cell.estimate)
+        (
+            (cell.key, cell.place.get("k"), _condition_of(cell, judges)),
+            cell.estimate.metric,
+            None,
+            cell.estimate,
+        )
         for cell in cells
     ]
     table = _arrange(name, columns, located)
@@ -475,6 +483,6 @@ def _condition_of(cell: Cell, judges: Mapping[str, str]) -> _Condition:
     noise, true, arm = cell.place.get("noise"), cell.place.get("correct"), cell.place.get("arm")
     shown = [] if noise is None else [("noise", f"{noise:.3g}")]
     shown += [("true", f"{true:.3g}")] if true else []
-    shown += [("distractors", arm)] if arm else []
+    shown += [("expected" if cell.table == "given" else "distractors", arm)] if arm else []
     shown += [] if cell.is_own else [("judge", judges[judge])]
     return testbed, *shown, *([("only", "unsure")] if cell.scope == "unsure" else [])

@@ -13,11 +13,13 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeAlias
 
 from ragbed import plugins
+from ragbed.data import UNVALIDATED
 from ragbed.errors import PluginFailed
 from ragbed.plugins import find_part
 from ragbed.schema import Case, Completion
 from ragbed.scoring import code, paper, robust
 from ragbed.scoring.value import Value
+from ragbed.testbeds.given import GIVEN
 
 Scorer: TypeAlias = Callable[[Case, str], dict[str, Value]]
 
@@ -25,9 +27,31 @@ SCORERS: dict[str, Scorer] = {"code": code.score, "paper": paper.score, "robust"
 
 
 def score(case: Case, reply: str) -> dict[str, Value]:
-    """Return the scores of all built-in scorers; without a gold answer, only the robust scorer can judge anything."""
+    """Return the scores of all built-in scorers; without a gold answer, only the robust scorer can judge anything.
+
+    The robust scorer recognises refusals and flagged errors only in English and Chinese. In other languages, they are
+    left to a judge.
+    """
     scorers = SCORERS.values() if case.answer else (robust.score,)
-    return {name: value for scorer in scorers for name, value in scorer(case, reply).items()}
+    values = {name: value for scorer in scorers for name, value in scorer(case, reply).items()}
+    if UNVALIDATED in case.data:
+        is_guess = values["verdict"] in ("refused", "flag-only")
+        values |= {"refused": None, "flagged": None} | ({"verdict": "unsure", "unsure": True} if is_guess else {})
+    return values | _score_expected(case, reply, values, ("", "code.", "paper."))
+
+
+def _score_expected(case: Case, reply: str, values: Mapping[str, Value], prefixes: Iterable[str]) -> dict[str, bool]:
+    """Return for each scorer whether a response to given documents is as expected, if its scores decide this."""
+    found = {}
+    for prefix in prefixes if case.testbed == GIVEN.name else ():
+        correct, refused, flagged = (values.get(f"{prefix}{name}") for name in ("correct", "refused", "flagged"))
+        if not case.answer:  # all that can be scored is whether there is an answer
+            correct = None if refused is None else not refused and bool(reply.strip())
+        corrected = [flagged, correct] if case.answer else [flagged]
+        needed = {"answer": [correct], "refuse": [refused], "any": [correct, refused]}.get(case.expect, corrected)
+        if None not in needed:
+            found[f"{prefix}expected"] = any(needed) if case.expect == "any" else all(needed)
+    return found
 
 
 def without_credit(values: dict[str, Value]) -> dict[str, Value]:
@@ -50,8 +74,7 @@ def score_outcome(case: Case, completion: Completion, scorer: Scorer = score) ->
 
 def score_and_explain(case: Case, reply: str) -> tuple[dict[str, Value], list[robust.VerdictEvidence]]:
     """Return the scores of all built-in scorers, and the evidence for the robust verdict."""
-    values, evidence = robust.score_and_explain(case, reply)
-    return code.score(case, reply) | paper.score(case, reply) | values, evidence
+    return score(case, reply), robust.score_and_explain(case, reply)[1]
 
 
 def open_scorers(names: Iterable[str]) -> Scorer:
@@ -71,7 +94,7 @@ def open_scorers(names: Iterable[str]) -> Scorer:
             except Exception as error:  # the user's code can raise any exception
                 problem = f"{type(error).__name__}: {error}"
                 raise PluginFailed(f"scorer {name!r} failed on case {case.case}: {problem}") from error
-        return values
+        return values | _score_expected(case, reply, values, [f"{name}." for name in others])
 
     return score_all if others else score
 

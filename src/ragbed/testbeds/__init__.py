@@ -17,6 +17,7 @@ from ragbed.schema import Case, ScoreName
 from ragbed.testbeds.closed_book import CLOSED_BOOK, NO_DOCUMENTS
 from ragbed.testbeds.conflict import CONFLICT
 from ragbed.testbeds.counterfactual import COUNTERFACTUAL
+from ragbed.testbeds.given import GIVEN
 from ragbed.testbeds.injection import INJECTION
 from ragbed.testbeds.integration import INTEGRATION
 from ragbed.testbeds.length import LENGTH
@@ -57,6 +58,7 @@ TESTBEDS: dict[str, BuiltinTestbed] = {
     "conflict": CONFLICT,
     "length": LENGTH,
     "closed-book": CLOSED_BOOK,
+    "given": GIVEN,
     "no-documents": NO_DOCUMENTS,
     "own-rag": OWN_RAG,
     "search": SEARCH,
@@ -64,7 +66,7 @@ TESTBEDS: dict[str, BuiltinTestbed] = {
 }
 # The testbeds in which a system retrieves the documents itself.
 WITHOUT_DOCUMENTS = ("own-rag", "search")
-DEFAULT_TESTBEDS = ("noise", "rejection", "integration", "counterfactual", "closed-book")
+DEFAULT_TESTBEDS = ("noise", "rejection", "integration", "counterfactual", "closed-book", "given")
 
 
 def headline_score(testbed: str, arm: str = "") -> ScoreName:

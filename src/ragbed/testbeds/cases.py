@@ -9,7 +9,7 @@ from itertools import islice
 from typing import Any, NamedTuple
 from urllib.parse import unquote
 
-from ragbed.data import Dataset
+from ragbed.data import Dataset, kind_of
 from ragbed.data.rgb import spelled_answer
 from ragbed.schema import Case, Item, Message
 from ragbed.testbeds.prompts.requests import plain_case
@@ -26,10 +26,17 @@ class CaseName(NamedTuple):
     testbed: str
 
 
-def selected_items(dataset: Dataset, settings: Settings) -> Iterator[Item]:
-    """Yield the items that are within the limit and in one of the languages given by the settings."""
+def selected_items(dataset: Dataset, settings: Settings, *, given: bool | None = False) -> Iterator[Item]:
+    """Yield the items that are within the limit and in one of the languages given by the settings.
+
+    Args:
+        dataset: The dataset.
+        settings: The settings.
+        given: Whether to yield only items with given documents, or only others; None for all.
+    """
     items = islice(dataset.items(), dataset.resolve_limit(settings.limit))
-    return (item for item in items if item.lang in settings.langs)
+    kinds = (True, False) if given is None else (given,)
+    return (item for item in items if item.lang in settings.langs and (kind_of(item) == "given") in kinds)
 
 
 def make_case(

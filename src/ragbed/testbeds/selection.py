@@ -10,17 +10,22 @@ from msgspec import structs
 
 from ragbed.data import Dataset, kind_of
 from ragbed.errors import UsageError, option
-from ragbed.schema import Case
+from ragbed.schema import Case, Kind
 from ragbed.testbeds import DEFAULT_TESTBEDS, TESTBEDS, Testbed, find_testbed
 from ragbed.testbeds.ability import Ability, fit_defaults
 from ragbed.testbeds.cases import selected_items
 from ragbed.testbeds.conflict import CONFLICT
+from ragbed.testbeds.given import GIVEN, Given
 from ragbed.testbeds.own_rag import OwnRag
 from ragbed.testbeds.settings import DEFAULT_DOCS, Settings, show_ratio
 from ragbed.text import squeezed
 
 # Name suffixes of the bundled datasets, keyed by item kind.
 _MINI = {"base": "base", "integration": "int", "counterfactual": "fact"}
+
+
+# Options that select documents, which has no effect on given ones.
+_SELECTING = ("noise", "num_docs", "supporting")
 
 
 def choose_testbeds(names: Sequence[str] | None, settings: Settings) -> list[Testbed]:
@@ -102,6 +107,8 @@ def generate_cases(
         unused.append((dataset, [testbed for testbed in testbeds if testbed.name not in used]))
         if not used:
             raise UsageError(_describe_lack([dataset], testbeds if named else (), settings))
+        if GIVEN.name in used and (unable := [name for name in _SELECTING if getattr(settings, name) is not None]):
+            tell(f"{', '.join(map(option, unable))}: no effect on {dataset.name}, whose documents are fixed.")
     for testbed in testbeds if named else ():
         lacking = [dataset for dataset, without in unused if testbed in without]
         if len(lacking) == len(unused):
@@ -114,7 +121,7 @@ def _find_repeated_questions(dataset: Dataset, settings: Settings) -> set[str]:
     """Return the questions that several items ask, ignoring case and white space."""
     seen: set[int] = set()
     repeated: set[str] = set()
-    for item in selected_items(dataset, settings):
+    for item in selected_items(dataset, settings, given=None):
         question = squeezed(item.question)
         key = hash(question)
         if key in seen:
@@ -131,7 +138,7 @@ def _dataset_cases(
         yield from testbed.cases(dataset, settings)
     for strategy in strategies:
         for testbed in testbeds:
-            if isinstance(testbed, Ability):
+            if isinstance(testbed, Ability | Given):
                 yield from testbed.cases(dataset, replace(settings, strategy=strategy))
 
 
@@ -163,21 +170,24 @@ def _example(dataset: Dataset, named: Sequence[Testbed], settings: Settings) -> 
     kinds = [kind for testbed in named if (kind := getattr(testbed, "takes", None)) is not None]
     found = {item.lang for item in dataset.items()}
     lang = next((lang for lang in settings.langs if lang in found), settings.langs[0])
-    return f", e.g. ragbed-mini-{lang}_{_MINI[kinds[0]]}" if kinds else ""
+    return f", e.g. ragbed-mini-{lang}_{_MINI[kinds[0]]}" if kinds and kinds[0] in _MINI else ""
 
 
 def _describe_supply(datasets: Sequence[Dataset]) -> str:
     """Describe the kinds of items that the datasets have, and the testbeds that can use them."""
     found = Counter((kind_of(item), item.lang) for dataset in datasets for item in dataset.items())
     items = ", ".join(f"{count:,} {kind} item{'s' * (count > 1)} in {lang}" for (kind, lang), count in found.items())
-    kinds = {None, *(kind for kind, _ in found)}  # None represents the closed-book testbed, which accepts every kind
+    kinds: set[Kind | None] = {kind for kind, _ in found}
+    # None represents the closed-book testbed, which accepts every kind except items with given documents.
+    kinds |= {None} if kinds != {"given"} else set()
     fitting = [name for name in DEFAULT_TESTBEDS if getattr(TESTBEDS[name], "takes", None) in kinds]
-    return f"Found: {items} (testbeds {', '.join(fitting)})."
+    fixed = " The documents of given items are fixed, so none can be selected." if "given" in kinds else ""
+    return f"Found: {items} (testbeds {', '.join(fitting)}).{fixed}"
 
 
 def _item_kinds(testbeds: Sequence[Testbed]) -> str:
     kinds = (getattr(testbed, "takes", None) for testbed in testbeds)
-    return " or ".join(dict.fromkeys("item" if kind is None else f"{kind} item" for kind in kinds))
+    return " or ".join(dict.fromkeys(f"{kind} item" if kind else "item with passages to select from" for kind in kinds))
 
 
 def _where(settings: Settings) -> str:

@@ -134,8 +134,14 @@ CRITERIA: dict[str, Criterion] = {
         _fenced(
             "refusal", "declines to answer", lambda case: case.expect == "refuse" or not case.answer, rule="refused"
         ),
-        _fenced("flag", "says that the documents are wrong", _expects("correct"), rule="flagged", then="correct"),
-        _fenced("correct", "gives the right answer", _expects("answer", "correct"), rule="correct"),
+        _fenced(
+            "flag",
+            "says that the documents are wrong",
+            lambda case: case.expect == "correct",
+            rule="flagged",
+            then="correct",
+        ),
+        _fenced("correct", "gives the right answer", _expects("answer", "correct", "any"), rule="correct"),
         _fenced("sufficient", "the documents are sufficient", _has_documents, of_reply=False),
         _fenced("supported", "every claim is supported", _has_documents, _YES_NO | {"none": None}),
         _starred(

@@ -74,8 +74,8 @@ class DatasetCheck:
                 yield from self._count([LintFinding(*place, where, line.content.problem, RECORD.fix)])
                 continue
             self.items += 1
-            self.documents += len(line.content.passages)
             view = View(self.name, line.number, line.content, line.spelling, self._questions)
+            self.documents += len(view.documents)
             for rule in self.rules:
                 yield from self._count(list(view.check(rule)))
 

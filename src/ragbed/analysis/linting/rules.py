@@ -18,7 +18,7 @@ from msgspec import Struct
 
 from ragbed.data import kind_of
 from ragbed.retrieval.near_duplicates import find_near
-from ragbed.schema import Answer, Item, Stance
+from ragbed.schema import Answer, GivenDocument, Item, Passage, Stance
 from ragbed.text import contains_slot, term_pattern
 
 # error: `ragbed run` refuses the dataset; warning: scores may be wrong.
@@ -65,9 +65,11 @@ class View:
     def __init__(self, data: str, line: int, item: Item, spelling: str, questions: Questions) -> None:
         self.data, self.line, self.item, self.questions = data, line, item, questions
         self.is_rgb = spelling == "rgb"
+        self.documents: list[Passage | GivenDocument] = [*item.passages, *item.documents]  # an item has only one kind
         self.pools: dict[Stance, list[int]] = {"supports": [], "distracts": [], "contradicts": []}
-        for index, passage in enumerate(item.passages):
-            self.pools[passage.stance].append(index)
+        for index, document in enumerate(self.documents):
+            if document.stance is not None:
+                self.pools[document.stance].append(index)
 
     def check(self, rule: Rule) -> Iterator[LintFinding]:
         """Yield what a rule finds."""
@@ -80,15 +82,15 @@ class View:
     @cached_property
     def lowered(self) -> tuple[str, ...]:
         """Return all passages' texts in lower case."""
-        return tuple(passage.text.lower() for passage in self.item.passages)
+        return tuple(document.text.lower() for document in self.documents)
 
     @cached_property
     def near(self) -> dict[int, set[int]]:
         """Return the near duplicates of each supporting document and distractor, including exact copies."""
         copies: dict[str, list[int]] = {}
-        for index, passage in enumerate(self.item.passages):
-            if passage.stance != "contradicts":
-                copies.setdefault(passage.text, []).append(index)
+        for index, document in enumerate(self.documents):
+            if document.stance != "contradicts":
+                copies.setdefault(document.text, []).append(index)
         distinct = list(copies)
         near: dict[int, set[int]] = {}
         for text, partners in zip(distinct, find_near(distinct), strict=True):
@@ -106,7 +108,9 @@ class View:
 
     def name(self, index: int) -> str:
         """Return a passage's name: `negative[3]` or `positive[1][0]` in RGB's files, otherwise `passages[12]`."""
-        return self._rgb_names[index] if self.is_rgb else f"passages[{index}]"
+        return (
+            self._rgb_names[index] if self.is_rgb else f"{'passages' if self.item.passages else 'documents'}[{index}]"
+        )
 
     @cached_property
     def _rgb_names(self) -> list[str]:
@@ -162,7 +166,7 @@ def rule(meaning: str, *, fix: str) -> Callable[[Find], Find]:
 @rule("a distractor contains the complete answer", fix="Label the document as supporting, or remove it.")
 def gold_in_negative(view: View) -> Iterator[Fault]:
     """Find distractors that contain all parts of the answer."""
-    for index in view.pools["distracts"]:
+    for index in view.pools["distracts"] if view.item.answer else ():
         if len(view.held(index)) == len(view.item.answer):
             yield index, f"contains the complete answer: {_show(view, index, view.item.answer[0])}"
 
@@ -186,7 +190,7 @@ def gold_part_in_negative(view: View) -> Iterator[Fault]:
 def positive_without_gold(view: View) -> Iterator[Fault]:
     """Find supporting documents that lack a part of the answer; for integration items, all parts."""
     answer = view.item.answer
-    needed = 1 if kind_of(view.item) == "integration" else len(answer)
+    needed = min(len(answer), 1 if kind_of(view.item) in ("integration", "given") else len(answer))
     for index in view.pools["supports"]:
         held = view.held(index)
         if len(held) < needed:
@@ -200,7 +204,7 @@ def positive_without_gold(view: View) -> Iterator[Fault]:
 )
 def gold_in_edit(view: View) -> Iterator[Fault]:
     """Find edited documents that contain all parts of the true answer outside the false answer."""
-    for index in view.pools["contradicts"]:
+    for index in view.pools["contradicts"] if view.item.answer else ():
         text = _remove(view.lowered[index], view.item.fake or ())
         if all(view.contains(text, aliases) for aliases in view.item.answer):
             yield index, f"still contains the true answer: {_show(view, index, view.item.answer[0])}"
@@ -222,7 +226,7 @@ def edit_without_fake(view: View) -> Iterator[Fault]:
 )
 def slots_groups(view: View) -> Iterator[Fault]:
     """Find integration items whose number of slots differs from the number of sub-questions with documents."""
-    groups = len({view.item.passages[index].part for index in view.pools["supports"]} - {None})
+    groups = len({passage.part for passage in view.item.passages if passage.stance == "supports"} - {None})
     if groups and groups != len(view.item.answer):
         yield "answer", f"has {len(view.item.answer)} parts, but {groups} groups of documents"
 
@@ -358,8 +362,8 @@ def _aliases(field: str, answer: Answer) -> list[tuple[str, str]]:
 )
 def odd_characters(view: View) -> Iterator[Fault]:
     """Find characters in the Unicode categories Cc and Cf (except tab and line feed), and U+FFFD."""
-    for index, passage in enumerate(view.item.passages):
-        if odd := _odd(passage.text):
+    for index, document in enumerate(view.documents):
+        if odd := _odd(document.text):
             yield index, odd
     if odd := _odd(view.item.question):
         yield view.field("question"), odd

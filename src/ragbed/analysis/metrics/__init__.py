@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from ragbed.analysis.locale import find_metric
-from ragbed.analysis.metrics import abilities, injection, knowledge, length, own_rag, prompting, search
+from ragbed.analysis.metrics import abilities, given, injection, knowledge, length, own_rag, prompting, search
 from ragbed.analysis.metrics.cells import USUAL, Cell, CellBuilder
 from ragbed.analysis.statistics.rates import ALPHA
 from ragbed.analysis.trials.columns import SCORERS, TrialColumns
@@ -28,6 +28,7 @@ METRICS: dict[str, Callable[[CellBuilder], Iterator[Cell]]] = {
     "conflict": knowledge.measure_conflict,
     "length": length.measure,
     "closed-book": knowledge.measure_closed_book,
+    "given": given.measure,
     "own-rag": own_rag.measure,
     "citations": prompting.measure_citations,
     "search": search.measure,
@@ -46,7 +47,7 @@ def measure(groups: Sequence[TrialColumns], scorers: Sequence[str] = SCORERS, al
         alpha: The error probability of the intervals of a run that was monitored (see `CellBuilder`).
     """
     for scorer in scorers:
-        scored = [trials for trials in groups if trials.has("correct", scorer) or trials.is_silent]
+        scored = [trials for trials in groups if _is_scored(trials, scorer)]
         for group in scored:
             for table in dict.fromkeys([*METRICS, *(testbed for testbed, _ in group.kinds if testbed not in TESTBEDS)]):
                 yield from measure_table(table, group, alpha, scorer)
@@ -56,6 +57,12 @@ def measure(groups: Sequence[TrialColumns], scorers: Sequence[str] = SCORERS, al
             for group in groups:
                 for condition, trials in group.conditions():
                     yield from measure_own(condition, trials, scorer, alpha)
+
+
+def _is_scored(trials: TrialColumns, scorer: str) -> bool:
+    """Return whether a table shows the trials. Given documents are shown also if only a judge can decide."""
+    is_given = scorer == "robust" and any(testbed == given.NAME for testbed, _ in trials.kinds)
+    return is_given or trials.has("correct", scorer) or trials.is_silent
 
 
 def measure_table(table: str, trials: TrialColumns, alpha: float, scorer: str = "robust") -> Iterator[Cell]:

@@ -32,7 +32,8 @@ Labels: TypeAlias = Mapping[tuple[Path, str], str]
 SCORERS = ("robust", "code", "paper")  # `code` and `paper` are also prefixes of score names
 CAUSE = "cause."  # prefix of the columns that are 1 for trials with a cause of a wrong answer (`scoring.causes`)
 _INFEASIBLE = "infeasible"
-SCORES: tuple[ScoreName, ...] = ("correct", "refused", "flagged")  # verdicts that all scorers have
+# Verdicts that all scorers have; `expected` only for given documents.
+SCORES: tuple[ScoreName, ...] = ("correct", "refused", "flagged", "expected")
 
 
 class TrialGroup(NamedTuple):

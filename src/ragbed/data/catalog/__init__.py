@@ -30,6 +30,7 @@ class CatalogFile(Struct, frozen=True):
     name: str
     pin: str = ""
     size: int | None = None  # size in bytes, if known
+    format: str | None = None  # the format of another benchmark's file (`ragbed.data.readers`)
 
 
 class CatalogEntry(Struct, frozen=True):
@@ -50,6 +51,7 @@ class CatalogEntry(Struct, frozen=True):
 
 _SMOLLM2_COMMIT = "ab810cf68114990406fdf996510dd3d3c6adbdf5"
 _QWEN_COMMIT = "91cad51170dc346986eccefdc2dd33a9da36ead9"
+_RAMDOCS_COMMIT = "d44454c9ebb0bf513d8236a03decc9fb58704cad"
 _RGB_COMMIT = "65ec39e40e7dc9abb50e9bf1b4f32be3f6f16615"
 
 CATALOG: dict[str, CatalogEntry] = {
@@ -74,6 +76,22 @@ CATALOG: dict[str, CatalogEntry] = {
                 for kind in ("base", "int", "fact")
             ),
             megabytes=1.7,
+        ),
+        CatalogEntry(
+            name="ramdocs",
+            about="500 ambiguous questions with documents for several right and false answers, in English",
+            kind="dataset",
+            licence="MIT",
+            cite="Han Wang, Archiki Prasad, Elias Stengel-Eskin, Mohit Bansal: Retrieval-Augmented Generation with "
+            "Conflicting Evidence. 2025. https://arxiv.org/abs/2504.13079",
+            source=f"https://raw.githubusercontent.com/HanNight/RAMDocs/{_RAMDOCS_COMMIT}",
+            version=_RAMDOCS_COMMIT,
+            megabytes=1.9,
+            files=(
+                CatalogFile(
+                    "RAMDocs_test.jsonl", "git:336ecb8050e25aa75d90603e9544abf957a90301", 1_931_157, format="ramdocs"
+                ),
+            ),
         ),
         CatalogEntry(
             name="rgb",
@@ -190,7 +208,7 @@ def licence_of(dataset: Dataset) -> str:
     return "unknown licence; state this when you redistribute the data"
 
 
-def open_data(specs: list[str], root: Path | None = None) -> list[Dataset]:
+def open_data(specs: list[str], root: Path | None = None, form: str | None = None) -> list[Dataset]:
     """Open datasets by path, `NAME=PATH`, or a name listed by `ragbed data list`.
 
     A file takes precedence over a catalogue name.
@@ -198,11 +216,12 @@ def open_data(specs: list[str], root: Path | None = None) -> list[Dataset]:
     Args:
         specs: The datasets, as the user typed them.
         root: The folder with downloaded data; by default, the configured data folder.
+        form: The format of files that are not in the catalogue; None to detect RGB's or the native one.
 
     Raises:
         UsageError: A file does not exist or has not been downloaded, or two datasets have the same name.
     """
-    datasets = [_open_dataset(spec, root or data_dir()) for spec in specs]
+    datasets = [_open_dataset(spec, root or data_dir(), form) for spec in specs]
     for dataset in datasets:
         if not dataset.name.isprintable():
             raise UsageError(
@@ -214,7 +233,7 @@ def open_data(specs: list[str], root: Path | None = None) -> list[Dataset]:
     return datasets
 
 
-def _open_dataset(spec: str, root: Path) -> Dataset:
+def _open_dataset(spec: str, root: Path, form: str | None) -> Dataset:
     name, equals, target = spec.partition("=")
     if not equals or "://" in name or _exists(Path(spec)):  # file names and URLs may contain "="
         name, target = Path(spec).stem, spec
@@ -224,7 +243,9 @@ def _open_dataset(spec: str, root: Path) -> Dataset:
         raise UsageError("a dataset cannot be a URL. Download the file, and use its path.")
     path = find_dataset(target, root)
     _check_file(path)
-    return Dataset(storable_name(name), path)
+    if path != Path(target):  # it is in the catalogue
+        form = dataset_names()[target][1].format
+    return Dataset(storable_name(name), path, format=form)
 
 
 def _check_file(path: Path) -> None:

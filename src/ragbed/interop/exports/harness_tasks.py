@@ -19,6 +19,7 @@ from ragbed.schema import Case
 from ragbed.scoring import score, score_outcome
 from ragbed.scoring.value import Value
 from ragbed.testbeds import wanted_scores
+from ragbed.testbeds.given import GIVEN
 
 _INSPECT_FILE = "tasks.py"
 _INSPECT_HEAD = '''"""Tasks of a frozen testbed (described in testbed.json) for Inspect AI with ragbed installed.
@@ -56,6 +57,13 @@ METRICS = (
     *("correct", "refused", "flagged", "misled"),
     *("paper.correct", "paper.refused", "paper.flagged", "code.correct", "code.refused", "code.flagged"),
 )
+# Further scores, of the responses to given documents.
+EXPECTED = ("expected", "paper.expected", "code.expected")
+
+
+def names_for(testbed: str) -> tuple[str, ...]:
+    """Return the names of the scores that a testbed has."""
+    return (*METRICS, *EXPECTED) if testbed == GIVEN.name else METRICS
 
 
 def write_inspect(layout: Layout, folder: Path, out: Path) -> Written:
@@ -106,7 +114,7 @@ def task_yaml(name: str, part: TestbedPart, metadata: str) -> str:
     better = wanted_scores(part.testbed)
     metrics = "".join(
         f"  - {{metric: {metric}, aggregation: mean, higher_is_better: {str(metric.endswith(better)).lower()}}}\n"
-        for metric in METRICS
+        for metric in names_for(part.testbed)
     )
     return f"""{head}custom_dataset: !function here.load
 test_split: test

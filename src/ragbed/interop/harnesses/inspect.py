@@ -14,7 +14,7 @@ from inspect_ai.solver import TaskState, generate
 
 from ragbed import __version__
 from ragbed.interop.exports.frozen import TestbedPart, condition_of, find_part, read_part
-from ragbed.interop.exports.harness_tasks import METRICS, numbers, pack, score_packed
+from ragbed.interop.exports.harness_tasks import EXPECTED, METRICS, names_for, numbers, pack, score_packed
 from ragbed.schema import Case
 from ragbed.scoring.version import SCORER_VERSION
 from ragbed.testbeds.prompts import prompt_hash
@@ -57,7 +57,7 @@ def _sample(case: Case, part: TestbedPart) -> Sample:
 def _metrics(part: TestbedPart) -> dict[str, list[Metric]]:
     """Return the mean over all cases and, if there are several conditions, the mean for each condition."""
     by_condition = [grouped(mean(), "condition", all=False)] if len(part.conditions) > 1 else []
-    return {name: [mean(), stderr(), *by_condition] for name in METRICS}
+    return {name: [mean(), stderr(), *by_condition] for name in names_for(part.testbed)}
 
 
 @scorer(metrics={"*": [mean(), stderr()]}, name="ragbed")
@@ -70,7 +70,7 @@ def ragbed_scorer() -> Scorer:
         values = score_packed(state.metadata["record"], reply, _FINISH.get(stop, stop))
         found = numbers(values)
         return Score(
-            value={name: found.get(name, math.nan) for name in METRICS},
+            value={name: found.get(name, math.nan) for name in (*METRICS, *(one for one in EXPECTED if one in values))},
             answer=reply,
             explanation=str(values["verdict"]),
             metadata={"values": values},

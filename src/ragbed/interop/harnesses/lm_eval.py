@@ -8,7 +8,7 @@ from typing import Any
 
 from ragbed import __version__
 from ragbed.interop.exports.frozen import condition_of, find_part, read_part
-from ragbed.interop.exports.harness_tasks import METRICS, numbers, pack, score_packed
+from ragbed.interop.exports.harness_tasks import EXPECTED, METRICS, numbers, pack, score_packed
 from ragbed.schema import Case
 from ragbed.scoring.version import SCORER_VERSION
 from ragbed.testbeds.prompts import REFUSAL, prompt_hash
@@ -26,7 +26,7 @@ def load_frozen(folder: Path, part: str, condition: str) -> dict[str, Any]:
 def process_results(doc: dict[str, Any], results: Sequence[str]) -> dict[str, float]:
     """Return the scores of one response, for lm-eval to average."""
     scores = numbers(score_packed(doc["record"], results[0]))
-    return {name: scores[name] for name in METRICS if name in scores}
+    return {name: scores[name] for name in (*METRICS, *EXPECTED) if name in scores}
 
 
 def _document(case: Case) -> dict[str, object]:

@@ -145,6 +145,8 @@ def read_items(datasets: Sequence[Dataset], watch: Callable[[str, int], None]) -
             linted[finding.item].append(Flag(finding.rule, finding.where, finding.message))
         plain: list[ReviewItem] = []
         for number, item in enumerate(dataset.items(), 1):
+            if item.expect is not None:
+                raise UsageError(f"{dataset.path} has given documents, which `ragbed review` cannot change.")
             count += 1
             flags = (*linted.get(item.id, ()), *flag_item(item))
             (flagged if flags else plain).append(ReviewItem(dataset.name, count, item, flags))

@@ -13,12 +13,12 @@ const TONE = {
   empty: "warn", unscored: "warn", unsure: "warn", error: "bad", ok: "good", supports: "good", contradicts: "bad",
 };
 const SCORERS = [["robust", ""], ["code", "code."], ["paper", "paper."]];
-const SCORES = ["correct", "refused", "flagged"];
+const SCORES = ["correct", "refused", "flagged", "expected"];
 const SEARCH_ERRORS = {
   poor_query: "Poor query", found_but_ignored: "Found but ignored", trusted_false: "Trusted a false passage",
   stopped_early: "Stopped early", searched_too_long: "Searched too long",
 };
-const EXPECTED = { answer: "answer", refuse: "refuse", correct: "correct the error in the documents" };
+export const EXPECTED = { answer: "answer", refuse: "refuse", correct: "correct the error in the documents", any: "answer or refuse" };
 
 const TYPE_TITLES = {
   E1: "Long-distance information", E2: "Evidence uncertainty", E3: "Concept confusion", E4: "Merging",
@@ -45,7 +45,7 @@ export function quote(lang, children, extra = "") {
 export function condition(shown) {
   if (shown.testbed === "own-rag") return say("documents: {0}", say(shown.arm));
   if (shown.testbed === "search") return say("search tool");
-  if (shown.noise === null || shown.noise === undefined) return say("closed book");
+  if (shown.noise === null || shown.noise === undefined) return say(shown.documents.length ? "given documents" : "closed book");
   if (shown.testbed === "injection") return say("instruction: {0}", shown.arm);
   const asked = Number(shown.noise.toFixed(3));
   const real = shown.noise_real === null || shown.noise_real === undefined ? asked : Number(shown.noise_real.toFixed(3));
@@ -172,14 +172,15 @@ function drawPrompt(shown) {
 }
 
 function drawScores(trial) {
+  const names = SCORES.filter((name) => name !== "expected" || name in trial.scores);
   const cell = (name) => {
     const value = trial.scores[name];
     return el("td", {}, value === null || value === undefined ? "–" : tag(value ? "yes" : "no", value ? "good" : ""));
   };
   const table = el("table", { class: "scores" },
-    el("thead", {}, el("tr", {}, el("th", {}, say("Scorer")), SCORES.map((name) => el("th", {}, say(name))))),
+    el("thead", {}, el("tr", {}, el("th", {}, say("Scorer")), names.map((name) => el("th", {}, say(name))))),
     el("tbody", {}, SCORERS.map(([scorer, prefix]) => el("tr", {}, el("th", { scope: "row" }, say(scorer)),
-      SCORES.map((name) => cell(prefix + name))))));
+      names.map((name) => cell(prefix + name))))));
   const grounds = trial.spans.map((span) => el("tr", {}, el("td", {}, el("code", {}, say(span.title ?? span.kind))),
     el("td", {}, el("span", { class: "text" }, Array.from(trial.reply ?? "").slice(span.start, span.end).join("")))));
   return el("div", {}, el("h3", {}, say("Verdicts")), el("div", { class: "scroll" }, table),

@@ -1,7 +1,7 @@
 /* The first page: the verdict, the questions with the most wrong responses, and the rates under every condition. */
 
 import { get } from "./api.js";
-import { tag } from "./case.js";
+import { EXPECTED, tag } from "./case.js";
 import { el } from "./dom.js";
 import { drawRow } from "./list.js";
 import { changed, here, learnNames, listLink, nameOf } from "./state.js";
@@ -11,7 +11,7 @@ const SCORERS = ["robust", "code", "paper"];
 const LANGS = { en: "English", zh: "Chinese" };
 const WITH_TRUE = ["counterfactual", "conflict"]; // Testbeds with a filter for the share of true documents.
 const OUTCOMES = { errors: "error", truncated: "truncated", filtered: "filtered" };
-const HEADINGS = { correct: "correct %", refused: "refused %", flagged: "errors flagged %", misled: "misled %" };
+const HEADINGS = { expected: "as expected %", correct: "correct %", refused: "refused %", flagged: "errors flagged %", misled: "misled %" };
 
 /** Draw the page. */
 export async function drawOverview(go, signal) {
@@ -72,7 +72,7 @@ function filterFor(row) {
 
 function nameRow(row, rows) {
   const isCounted = row.testbed === "length" || rows.some((other) => other.testbed === row.testbed && other.k !== row.k);
-  return [el("a", { href: listLink(filterFor(row)) }, row.testbed), row.arm === "related" ? null : [" ", tag(row.arm)], row.correct ? ` ${say("share of true documents: {0}", short(row.correct))}` : null,
+  return [el("a", { href: listLink(filterFor(row)) }, row.testbed), row.arm === "related" ? null : [" ", row.testbed === "given" ? tag(EXPECTED[row.arm], "") : tag(row.arm)], row.correct ? ` ${say("share of true documents: {0}", short(row.correct))}` : null,
     isCounted ? ` ${say(row.k === 1 ? "1 document" : "{0} documents", row.k)}` : null];
 }
 

@@ -10,6 +10,7 @@ export const ZH = {
     "比例以 n 为分母（包括失败的调用），附按问题或事件聚类计算的 95% 置信区间。点击一行可查看对应的记录。",
   "testbed": "评测任务",
   "noise": "噪声",
+  "as expected %": "符合预期（%）",
   "correct %": "正确率（%）",
   "refused %": "拒答率（%）",
   "errors flagged %": "指出文档有误（%）",
