@@ -55,7 +55,15 @@ def main() -> None:
 
 def _build(folder: Path, pages: int) -> bool:
     """Write pages, build a dataset from them, print the cost of every step, and return whether the targets are met."""
-    _write_pages(folder / "pages", pages)
+    for lang in LANGS:
+        events = pages // DOCUMENTS // len(LANGS)
+        for number, item in enumerate(make_items(_recipe(lang), "base", 0, events)):
+            _KNOWN[lang, number] = item.question, item.answer[0]
+            inner = folder / "pages" / lang / str(number // 500)
+            inner.mkdir(parents=True, exist_ok=True)
+            for place, passage in enumerate(item.passages):
+                text = f"{passage.text} {MARK[lang].format(number)}"
+                (inner / f"{number}-{place}.html").write_text(_page(lang, text, passage.date or ""), "utf-8")
     recipe = BuildRecipe(
         name="whole",
         generator="synthetic/generator",
@@ -88,18 +96,6 @@ def _build(folder: Path, pages: int) -> bool:
 def _recipe(lang: Lang) -> SynthSpec:
     half = DOCUMENTS // 2
     return SynthSpec(seed=5, lang=lang, supports=half, distractors=DOCUMENTS - half, tokens=TOKENS, perturbations=())
-
-
-def _write_pages(folder: Path, count: int) -> None:
-    for lang in LANGS:
-        events = count // DOCUMENTS // len(LANGS)
-        for number, item in enumerate(make_items(_recipe(lang), "base", 0, events)):
-            _KNOWN[lang, number] = item.question, item.answer[0]
-            inner = folder / lang / str(number // 500)
-            inner.mkdir(parents=True, exist_ok=True)
-            for place, passage in enumerate(item.passages):
-                text = f"{passage.text} {MARK[lang].format(number)}"
-                (inner / f"{number}-{place}.html").write_text(_page(lang, text, passage.date or ""), "utf-8")
 
 
 def _page(lang: Lang, text: str, day: str) -> str:

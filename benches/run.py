@@ -16,16 +16,14 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 from ragbed.models import ModelConfig, open_model
-from ragbed.models.base import Model
 from ragbed.runs.execution import Job, run
 from ragbed.runs.lock import hold
 from ragbed.runs.store import open_store
-from ragbed.schema import Case
 from tests.runs.harness import make_case
 from tests.servers.mock_model import Behaviour, mock_model
 
@@ -133,21 +131,14 @@ def _environ(url: str) -> dict[str, str]:
 def print_memory(folder: Path, calls: int) -> None:
     """Execute a run that has already been planned, and print the highest memory in MB."""
     with hold(folder / "run"), open_store(folder / "run", create=True) as store:
-        store.plan({"repeats": "1"}, _cases(calls))
-    run(Job(folder / "run", {"repeats": "1"}, lambda: (), [_open_model()]), lambda *_: None)
+        store.plan({"repeats": "1"}, (make_case(number, filler=FILLER) for number in range(calls)))
+    model = open_model("openai-api/bench/m", lambda name: ModelConfig(name, os.environ, connections=SLOTS))
+    run(Job(folder / "run", {"repeats": "1"}, lambda: (), [model]), lambda *_: None)
     with open_store(folder / "run", create=False) as store:
         ok = sum(result.completion.outcome == "ok" for result in store.results())
     if ok != calls:
         raise SystemExit(f"{ok:,} of {calls:,} responses were stored")
     print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
-
-
-def _open_model() -> Model:
-    return open_model("openai-api/bench/m", lambda name: ModelConfig(name, os.environ, connections=SLOTS))
-
-
-def _cases(count: int) -> Iterator[Case]:
-    return (make_case(number, filler=FILLER) for number in range(count))
 
 
 def _write_items(path: Path, count: int) -> None:

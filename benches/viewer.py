@@ -83,7 +83,8 @@ def measure_server(run: Path) -> bool:
             _measure(served, "search and filter", "/api/trials", narrowed),
             _measure(served, "cases", "/api/case", list(_cases(served))),
         ]
-        peak = _peak(served.process)
+        lines = Path(f"/proc/{served.process}/status").read_text("utf-8").splitlines()
+        peak = int(next(line for line in lines if line.startswith("VmHWM")).split()[1]) / 1024
     print(f"peak memory of the server: {peak:.0f} MB")
     return all(kept) and peak <= MEGABYTES
 
@@ -129,11 +130,6 @@ def _measure(served: Served, name: str, path: str, queries: Sequence[Mapping[str
 def _cpu_ms(process: int) -> float:
     fields = Path(f"/proc/{process}/stat").read_text("utf-8").rpartition(")")[2].split()
     return 1e3 * (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-
-
-def _peak(process: int) -> float:
-    lines = Path(f"/proc/{process}/status").read_text("utf-8").splitlines()
-    return int(next(line for line in lines if line.startswith("VmHWM")).split()[1]) / 1024
 
 
 RESTED = """async () => {

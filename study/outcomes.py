@@ -212,12 +212,22 @@ _SMALL, _MIDDLE, _LARGE = MODELS
 
 def ability_predictions(outcomes: Outcomes) -> Iterator[Prediction]:
     """Yield the outcome of each prediction."""
-    slope = _slope(outcomes, _SMALL)
+    own = (trial for trial in outcomes.trials.by_run["long-32"] if trial.model == _SMALL)
+    cells = measure(group_rows([trial for trial in own if trial.k <= _LENGTHS[-1]]), ["robust"])
+    (slope,) = (cell.estimate for cell in cells if cell.estimate.metric == "slope_per_doubling")
     accuracy, middle = _accuracy(outcomes, _SMALL), _accuracy(outcomes, _MIDDLE)
     yield Prediction(1, (slope.high or 0.0) < 0, f"{100 * (slope.value or 0.0):.1f} points per doubling")
     ends = accuracy[0], accuracy[-1]
     yield Prediction(2, ends[0] >= 0.5 and ends[1] <= 0.3, " and ".join(f"{100 * rate:.1f}%" for rate in ends))
-    errors, cases, longest = _count_too_long(outcomes)
+    trials = [
+        trial
+        for recording in outcomes.recordings
+        if recording.name == f"{_SMALL}.long-32"
+        for trial in recording.trials
+        if recording.conditions[trial.condition].k == _TOO_LONG
+    ]
+    sent = [trial for trial in trials if is_sent(trial)]
+    errors, cases, longest = len(trials) - len(sent), len(trials), max(trial.usage[0] for trial in sent if trial.usage)
     is_right = 2 * errors > cases and longest + _TOKENS <= _CONTEXT
     yield Prediction(3, is_right, f"{errors} of {cases} cases too long; longest prompt sent {longest:,} tokens")
     higher = sum(second > first for first, second in zip(accuracy, middle, strict=True))
@@ -227,24 +237,3 @@ def ability_predictions(outcomes: Outcomes) -> Iterator[Prediction]:
 def _accuracy(outcomes: Outcomes, model: str) -> list[float]:
     find = partial(outcomes.find, "long-32", ("length", model, "en_base"), "accuracy")
     return [find(k=k).value or 0.0 for k in _LENGTHS]
-
-
-def _slope(outcomes: Outcomes, model: str) -> Estimate:
-    """Return the change in accuracy per doubling of the number of documents, up to 20."""
-    own = (trial for trial in outcomes.trials.by_run["long-32"] if trial.model == model)
-    cells = measure(group_rows([trial for trial in own if trial.k <= _LENGTHS[-1]]), ["robust"])
-    (slope,) = (cell.estimate for cell in cells if cell.estimate.metric == "slope_per_doubling")
-    return slope
-
-
-def _count_too_long(outcomes: Outcomes) -> tuple[int, int, int]:
-    """Return the smallest model's number of cases that were too long, its number of cases, and its longest prompt."""
-    trials = [
-        trial
-        for recording in outcomes.recordings
-        if recording.name == f"{_SMALL}.long-32"
-        for trial in recording.trials
-        if recording.conditions[trial.condition].k == _TOO_LONG
-    ]
-    sent = [trial for trial in trials if is_sent(trial)]
-    return len(trials) - len(sent), len(trials), max(trial.usage[0] for trial in sent if trial.usage)

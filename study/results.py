@@ -41,7 +41,15 @@ def render(outcomes: Outcomes) -> Iterator[tuple[Path, bytes]]:
         yield page, fill(page.read_text(encoding="utf-8"), blocks).encode()
     yield RESULTS / "comparisons.csv", _comparisons(outcomes).encode()
     yield RESULTS / "cells.csv", _cells(outcomes).encode()
-    yield from _figures(outcomes)
+    for run, wanted in _FIGURES.items():
+        named = [replace(cell, key=cell.key._replace(model=short(cell.key.model))) for cell in outcomes.cells[run]]
+        order = [short(model) for model in MODELS]
+        named.sort(key=lambda cell: order.index(cell.key.model))
+        for lang, ending in (("en", ""), ("zh", ".zh")):
+            charts = make_figures(named, "robust", read_words(lang))
+            for name in wanted if lang == "en" else _CHINESE.intersection(wanted):
+                chart = next(chart for chart in charts if chart.name.startswith(f"{name}-"))
+                yield RESULTS / f"{name}{ending}.svg", PICTURES["svg"](chart)
 
 
 def fill(page: str, blocks: dict[str, str]) -> str:
@@ -84,18 +92,6 @@ def _csv(header: tuple[str, ...], rows: Sequence[tuple[object, ...]]) -> str:
     writer.writerow(header)
     writer.writerows([[f"{cell:.5g}" if isinstance(cell, float) else cell for cell in row] for row in rows])
     return text.getvalue()
-
-
-def _figures(outcomes: Outcomes) -> Iterator[tuple[Path, bytes]]:
-    for run, wanted in _FIGURES.items():
-        named = [replace(cell, key=cell.key._replace(model=short(cell.key.model))) for cell in outcomes.cells[run]]
-        order = [short(model) for model in MODELS]
-        named.sort(key=lambda cell: order.index(cell.key.model))
-        for lang, ending in (("en", ""), ("zh", ".zh")):
-            charts = make_figures(named, "robust", read_words(lang))
-            for name in wanted if lang == "en" else _CHINESE.intersection(wanted):
-                chart = next(chart for chart in charts if chart.name.startswith(f"{name}-"))
-                yield RESULTS / f"{name}{ending}.svg", PICTURES["svg"](chart)
 
 
 def main(arguments: list[str]) -> None:

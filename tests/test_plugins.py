@@ -111,8 +111,7 @@ def _plugins() -> dict[str, str]:
 
 @pytest.mark.parametrize("code", ["raise ValueError('no such luck')", "import sys; sys.exit('no such luck')"])
 def test_one_that_cannot_be_imported_is_named_and_hinders_nobody(code: str, site: Path, tmp_path: Path) -> None:
-    module = f"broken_{len(code)}"
-    _write_package(site, "broken-bits", "models", "broken", module, code)
+    _write_package(site, "broken-bits", "models", "broken", f"broken_{len(code)}", code)
     assert (
         "no such luck. Update it, or uninstall it: pip uninstall broken-bits" in _plugins()["broken-bits models broken"]
     )

@@ -63,7 +63,8 @@ def torture(folder: Path, count: int, seed: int) -> bool:
         for command, ended in try_reading(places, tally):
             if ended.code == 0 and command.name in told and _told(command, ended) != told[command.name]:
                 tally.add("differences", f"{command.folder.name} {command.name}", ["different: exit code 0"])
-        _remove(places)
+        for place in places:
+            shutil.rmtree(place)
     return tally.close()
 
 
@@ -85,8 +86,3 @@ def _told(command: Command, ended: Ended) -> str:
     """Return what a command reports about the run, i.e. its output or the file that it writes."""
     written = command.folder / "trials.jsonl"
     return written.read_text("utf-8") if command.name == "export" else ended.out
-
-
-def _remove(places: list[Path]) -> None:
-    for place in places:
-        shutil.rmtree(place)

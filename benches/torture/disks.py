@@ -84,22 +84,18 @@ class _Disks:
 
         `strace` counts separately in each thread, and a new run writes more during planning than during calls.
         """
-        begun = self._begin()
+        # A run that was killed after a few responses, so that the next disturbance occurs during calls.
+        begun, until = self.folder / "begun", endpoint_size(self.runs.endpoint) + SLOTS
+        process = self.runs.start(begun)
+        while endpoint_size(self.runs.endpoint) < until:
+            time.sleep(0.001)
+        process.kill()
+        process.wait()
         for call, error in (("pwrite64", "EIO"), ("pwrite64", "ENOSPC"), ("fdatasync", "EIO"), ("ftruncate", "EIO")):
             for number in (1, 2, 3, 8, 30, 400, 700, 1000):
                 for when in (f"{number}", f"{number}+"):
                     self._fail(call, error, when, None)
                     self._fail(call, error, when, begun)
-
-    def _begin(self) -> Path:
-        """Create a run that was killed after a few responses, so that the next disturbance occurs during calls."""
-        run, until = self.folder / "begun", endpoint_size(self.runs.endpoint) + SLOTS
-        process = self.runs.start(run)
-        while endpoint_size(self.runs.endpoint) < until:
-            time.sleep(0.001)
-        process.kill()
-        process.wait()
-        return run
 
     def _fail(self, call: str, error: str, when: str, begun: Path | None) -> None:
         run = self.folder / f"failed-{call}-{error}-{when}"

@@ -22,7 +22,15 @@ class Disturbed:
     def __init__(self, folder: Path, endpoint: Endpoint, items: int) -> None:
         self.folder, self.endpoint, self.items = folder, endpoint, items
         self.data = folder / f"made-{items}.jsonl"
-        _write_items(self.data, items)
+        with open(self.data, "w", encoding="utf-8") as sink:
+            for number in range(items):
+                # The endpoint distinguishes cases by their prompts, so all prompts must differ.
+                positive, negative = (
+                    [f"{kind} {place} on matter {number} is {digest}." for place in range(5)]
+                    for kind, digest in (("Document", hashlib.md5(b"%d" % number).hexdigest()), ("Rumour", "unknown"))
+                )
+                record = {"id": number, "query": f"What is matter {number}?", "answer": [f"{number}-"]}
+                sink.write(json.dumps(record | {"positive": positive, "negative": negative}) + "\n")
         self.cases = 5 * items
         self.environ = os.environ | {"TEST_BASE_URL": endpoint.url}
         self.undisturbed = folder / f"undisturbed-{items}"
@@ -49,15 +57,3 @@ def stored(run: Path) -> dict[str, str | None]:
         if (run / "run.sqlite").stat().st_size:
             raise
         return {}
-
-
-def _write_items(path: Path, count: int) -> None:
-    with open(path, "w", encoding="utf-8") as sink:
-        for number in range(count):
-            # The endpoint distinguishes cases by their prompts, so all prompts must differ.
-            positive, negative = (
-                [f"{kind} {place} on matter {number} is {digest}." for place in range(5)]
-                for kind, digest in (("Document", hashlib.md5(b"%d" % number).hexdigest()), ("Rumour", "unknown"))
-            )
-            record = {"id": number, "query": f"What is matter {number}?", "answer": [f"{number}-"]}
-            sink.write(json.dumps(record | {"positive": positive, "negative": negative}) + "\n")

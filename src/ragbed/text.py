@@ -93,8 +93,7 @@ def to_terms(text: str) -> list[str]:
     """Return the search terms in a text: Latin words in lower case, and pairs of neighbouring Han characters."""
     terms: list[str] = []
     for run in _compiled(_TERM).findall(text.lower()):
-        is_han = run[0] > "\u3000"
-        terms += [run[at : at + 2] for at in range(max(len(run) - 1, 1))] if is_han else [run]
+        terms += [run[at : at + 2] for at in range(max(len(run) - 1, 1))] if run[0] > "\u3000" else [run]
     return terms
 
 

@@ -86,8 +86,7 @@ def test_p_values_are_adjusted_for_all_pairs_of_all_testbeds() -> None:
 def test_only_shared_conditions_and_questions_are_ranked() -> None:
     noisy = NOISE._replace(noise=0.8)
     first = _ranked_side("a", {NOISE: [1.0, 1.0, 0.0], noisy: [0.0, 0.0, 0.0]}, failed="q1 q2")
-    second = _ranked_side("b", {NOISE: [1.0, 0.0]})
-    (ranking,) = rank_models([first, second])
+    (ranking,) = rank_models([first, _ranked_side("b", {NOISE: [1.0, 0.0]})])
     assert (ranking.n, ranking.unpaired, ranking.noise) == (2, 1, (0.0,))
     assert [(model.model, model.score.value, model.incomplete) for model in ranking.models] == [
         ("a", 1.0, 1),

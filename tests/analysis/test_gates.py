@@ -268,8 +268,7 @@ def test_the_needed_questions_exceed_those_of_the_run() -> None:
 
 
 def test_a_p_value_is_never_printed_as_zero() -> None:
-    row = replace(_compared(0, 50, 100, 0.03), decline_p=0.0)
-    (checked,) = check_declines([row], 0.03)
+    (checked,) = check_declines([replace(_compared(0, 50, 100, 0.03), decline_p=0.0)], 0.03)
     assert checked.message.endswith("a drop of more than 3, p < 0.001")
 
 

@@ -72,8 +72,7 @@ def _states(cells: list[Cell], minimum: float) -> dict[tuple[object, ...], tuple
             (checked,) = check_floors(
                 [CellSelector("fail_under", "", cell.table, metric, None, None, None, minimum)], [cell]
             )
-            key = (cell.table, metric, *sorted(cell.place.items(), key=str))
-            found[key] = value, _RANKS[checked.state]
+            found[cell.table, metric, *sorted(cell.place.items(), key=str)] = value, _RANKS[checked.state]
     return found
 
 

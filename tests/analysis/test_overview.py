@@ -57,8 +57,7 @@ def test_scoring_during_the_run_gives_the_same_table_as_afterwards(tmp_path: Pat
 def test_results_of_earlier_sessions_are_included(tmp_path: Path) -> None:
     first, second = TalkingModel(agree), TalkingModel(agree, "test/second")
     run(make_job(tmp_path / "run", 60, first), ask_nobody)
-    live = LiveTable(tmp_path / "run")
-    run(make_job(tmp_path / "run", 60, first, second, follower=live), ask_nobody)
+    run(make_job(tmp_path / "run", 60, first, second, follower=LiveTable(tmp_path / "run")), ask_nobody)
     assert (len(first.asked), len(second.asked)) == (60, 60)
     assert [(row.asked, row.rate("correct")) for row in tabulate_run(tmp_path / "run")] == [(60, 1.0)] * 2
 
@@ -85,8 +84,7 @@ def test_an_error_while_scoring_is_raised_after_the_run(tmp_path: Path, monkeypa
         raise ValueError("broken scorer")
 
     monkeypatch.setattr("ragbed.analysis.trials.table.score_outcome", fail)
-    live = LiveTable(tmp_path / "run")
-    run(make_job(tmp_path / "run", 60, TalkingModel(agree), follower=live), ask_nobody)
+    run(make_job(tmp_path / "run", 60, TalkingModel(agree), follower=LiveTable(tmp_path / "run")), ask_nobody)
     with pytest.raises(ValueError, match="broken scorer"):
         tabulate_run(tmp_path / "run")
 
@@ -131,8 +129,7 @@ def test_all_commands_and_python_show_the_same_numbers(tmp_path: Path) -> None:
     accuracy = next(row for row in rows if row["testbed"] == "noise")["rates"]["correct"]
     assert f" {100 * accuracy:.1f} [" in done.err
     assert f" {100 * accuracy:.1f} [" in printed
-    status = json.loads(type_command("status", str(tmp_path / "run"), "--json").out)
-    for model in status["models"]:
+    for model in json.loads(type_command("status", str(tmp_path / "run"), "--json").out)["models"]:
         for name in ("planned", "asked", "ok", "truncated", "filtered", "error"):
             assert model[name] == sum(row[name] for row in rows if row["model"] == model["model"])
 
@@ -213,10 +210,9 @@ def test_merged_shards_archives_exports_and_the_viewer_show_the_same_numbers(tmp
     cells = json.loads(type_command("report", str(tmp_path / "whole"), "-f", "json").out)
     robust = [cell for cell in cells if cell["scorer"] == "robust" and cell["metric"] != "seconds"]
     assert robust == metrics("whole")
-    csv = DictReader(type_command("report", str(tmp_path / "whole"), "-f", "csv").out.splitlines())
     written = {
         float(row["noise"]): float(row["value"])
-        for row in csv
+        for row in DictReader(type_command("report", str(tmp_path / "whole"), "-f", "csv").out.splitlines())
         if (row["metric"], row["scorer"], row["scope"]) == ("accuracy", "robust", "all")
     }
     assert written == pytest.approx(accuracy)

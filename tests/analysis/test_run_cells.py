@@ -127,10 +127,9 @@ def test_the_totals_of_the_original_code_have_their_own_metrics(tmp_path: Path) 
         replies.append("factual errors, insufficient information")
         return Completion(outcome="ok", reply=replies[int(case.item.rpartition("-")[2]) % 6], finish="stop")
 
-    places = {"rejection": DATA, "counterfactual": "ragbed-mini-en_fact"}
     cases = [
         case
-        for testbed, name in places.items()
+        for testbed, name in {"rejection": DATA, "counterfactual": "ragbed-mini-en_fact"}.items()
         for dataset in open_data([name])
         for case in TESTBEDS[testbed].cases(dataset, Settings(profile="code-2023"))
         if case.feasible

@@ -92,8 +92,7 @@ def test_reports_and_tables_of_a_monitored_run_use_its_intervals_and_say_so(tmp_
     assert ragbed.report(run, format="csv")["text"]
     page = ragbed.report(run, format="html", out=tmp_path / "report.html")["paths"][0]
     assert "valid at any stopping time" in page.read_text("utf-8")
-    typed = type_command("report", str(run.folder))
-    assert "valid at any stopping time" in typed.err
+    assert "valid at any stopping time" in type_command("report", str(run.folder)).err
 
 
 def test_an_inconclusive_run_exits_with_0_and_lists_its_conditions(tmp_path: Path) -> None:
@@ -171,10 +170,8 @@ def test_questions_come_in_an_order_of_the_seed_balanced_over_positions_with_all
 
 
 def test_repeats_of_a_question_are_made_together(tmp_path: Path) -> None:
-    model = Slow()
-    run = _run(tmp_path / "r", model, repeats=2, until="noise.accuracy ± 40")
-    made = Counter(trial["item"] for trial in run.trials())
-    assert set(made.values()) <= {1, 2, 4}
+    run = _run(tmp_path / "r", Slow(), repeats=2, until="noise.accuracy ± 40")
+    assert set(Counter(trial["item"] for trial in run.trials()).values()) <= {1, 2, 4}
     assert run.conditions[0]["state"] == "decided"
 
 
@@ -207,8 +204,7 @@ class FailingOnce(Slow):
 
 
 def test_questions_after_a_failed_call_wait_for_its_repetition(tmp_path: Path) -> None:
-    run = _run(tmp_path / "r", FailingOnce(), until="noise.accuracy@0.4 ± 30")
-    (condition,) = run.conditions
+    (condition,) = _run(tmp_path / "r", FailingOnce(), until="noise.accuracy@0.4 ± 30").conditions
     assert condition["state"] == "inconclusive"
     assert "a call failed" in condition["message"]
     again = Slow()
@@ -242,12 +238,10 @@ def test_a_report_shows_the_current_interval_and_keeps_the_decision(tmp_path: Pa
     assert decided.last is not None
     assert (cell["low"], cell["high"]) == (row.rates["correct"].low, row.rates["correct"].high)
     assert (decided.last.low, decided.last.high) == (cell["low"], cell["high"]) != (decided.low, decided.high)
-    again = _run(tmp_path / "r", Slow(), until=until)
-    assert again.conditions == run.conditions
+    assert _run(tmp_path / "r", Slow(), until=until).conditions == run.conditions
     ragbed.export(run, "archive", tmp_path / "c.zip")
     ragbed.import_results(tmp_path / "c.zip", "archive", tmp_path / "imported")
-    other = _run(tmp_path / "other", Slow("test/other"), until=until)
-    ragbed.merge([run, other], tmp_path / "merged")
+    ragbed.merge([run, _run(tmp_path / "other", Slow("test/other"), until=until)], tmp_path / "merged")
     for folder in (tmp_path / "imported", tmp_path / "merged"):
         assert decided in decided_in(folder)
     reader = open_run(run.folder)
@@ -279,8 +273,7 @@ def test_a_damaged_decision_is_an_error(tmp_path: Path) -> None:
 
 
 def test_a_gate_names_a_decision_that_its_current_value_contradicts(tmp_path: Path) -> None:
-    run = _run(tmp_path / "r", Improving(), until="decided", fail_under="noise.accuracy@0.4=0.4")
-    (gate,) = run.gates
+    (gate,) = _run(tmp_path / "r", Improving(), until="decided", fail_under="noise.accuracy@0.4=0.4").gates
     assert gate["state"] == "failed"
     value, low, high, *_, first, last = map(float, re.findall(r"[\d.]+", gate["message"]))
     assert low <= value <= high

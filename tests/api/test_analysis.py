@@ -108,5 +108,4 @@ def test_a_drop_and_a_discordance_give_the_number_of_questions(
 
 def test_items_give_the_smallest_detectable_drop_and_both_give_the_power() -> None:
     assert ragbed.power(items=300)[0]["drop"] == pytest.approx(0.0561, abs=1e-4)
-    both = ragbed.power(items=312, drop="5%", discordance="10%")
-    assert both[0]["power"] == pytest.approx(0.7638, abs=1e-4)
+    assert ragbed.power(items=312, drop="5%", discordance="10%")[0]["power"] == pytest.approx(0.7638, abs=1e-4)

@@ -62,8 +62,7 @@ def test_every_command_has_a_function() -> None:
 
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_every_option_is_a_parameter_and_the_other_way_round(name: str) -> None:
-    parameters = set(inspect.signature(getattr(ragbed, FUNCTIONS[name])).parameters) - API_ONLY
-    assert parameters == _options(name)
+    assert set(inspect.signature(getattr(ragbed, FUNCTIONS[name])).parameters) - API_ONLY == _options(name)
 
 
 @pytest.mark.parametrize("name", ELSEWHERE["run"])

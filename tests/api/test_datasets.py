@@ -32,8 +32,7 @@ def test_cases_of_items_in_memory() -> None:
     items = [
         {"id": "1", "query": "Who won?", "answer": "Ann", "positive": ["Ann won."] * 3, "negative": ["Bo lost."] * 3}
     ]
-    made = ragbed.cases({"mine": items}, testbeds="noise", noise=0.5, num_docs=2)
-    (case,) = made
+    (case,) = ragbed.cases({"mine": items}, testbeds="noise", noise=0.5, num_docs=2)
     assert (case.data, case.question, len(case.documents)) == ("mine", "Who won?", 2)
 
 
@@ -47,8 +46,7 @@ def test_items_in_memory_may_have_a_given_language_and_documents(tmp_path: Path)
 
 def test_items_in_memory_are_exported(tmp_path: Path) -> None:
     item = {"id": "1", "query": "Who won?", "answer": "Ann", "positive": ["Ann won."], "negative": ["Bo lost."]}
-    exported = ragbed.export({"mine": [item]}, "native", tmp_path / "mine.jsonl")
-    assert exported["items"] == 1
+    assert ragbed.export({"mine": [item]}, "native", tmp_path / "mine.jsonl")["items"] == 1
     assert "Who won?" in (tmp_path / "mine.jsonl").read_text("utf-8")
 
 

@@ -84,8 +84,7 @@ def test_one_module_below_the_command_line_uses_the_environment() -> None:
 
 def test_no_module_below_the_command_line_imports_click_or_prints() -> None:
     for path in _modules():
-        tree = ast.parse(path.read_text("utf-8"))
-        for node in ast.walk(tree):
+        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
             if isinstance(node, ast.Import | ast.ImportFrom):
                 names = [alias.name for alias in node.names] + [getattr(node, "module", None) or ""]
                 assert not any(name.split(".")[0] == "click" for name in names), path
@@ -102,5 +101,4 @@ def _code(path: Path) -> str:
 def test_no_module_below_the_command_line_reads_the_variable_of_an_option() -> None:
     allowed = {"RAGBED_DATA_DIR", "RAGBED_CACHE_DIR"}
     for path in _modules():
-        named = set(re.findall(r"['\"](RAGBED_[A-Z_]+)['\"]", _code(path)))
-        assert named <= allowed, path
+        assert set(re.findall(r"['\"](RAGBED_[A-Z_]+)['\"]", _code(path))) <= allowed, path

@@ -320,8 +320,7 @@ def test_a_run_is_complete_even_if_the_model_cannot_be_closed(close: Any, tmp_pa
 
 def test_the_methods_of_a_model_object_share_its_state(tmp_path: Path) -> None:
     model = Slotted()
-    run = _evaluate(model, tmp_path, cache="off")
-    assert {trial["reply"] for trial in run.trials()} == {"open"}
+    assert {trial["reply"] for trial in _evaluate(model, tmp_path, cache="off").trials()} == {"open"}
     assert model.client == "closed"
     assert type(model.complete).__name__ == "method"  # the object itself is not changed
 

@@ -59,8 +59,7 @@ def test_passages_cut_to_one_pattern_do_not_stand_in_one_item() -> None:
         "1901": [plain[0], Passage(text=form.format(1899, "Cy Ferri"), stance="distracts")],
         "1902": [plain[1], Passage(text=form.format(1902, "Bo Lund"), stance="supports")],
     }
-    merged = merge_pools(parts, pools)
-    assert [(part, passage.text) for part, passage in merged] == [
+    assert [(part, passage.text) for part, passage in merge_pools(parts, pools)] == [
         (0, plain[0].text),
         (1, plain[1].text),
         (1, form.format(1902, "Bo Lund")),

@@ -48,8 +48,7 @@ def test_a_folder_becomes_a_recipe_that_can_be_read(tmp_path: Path) -> None:
     docs, target = tmp_path / "My docs", tmp_path / "recipe.toml"
     docs.mkdir()
     (docs / "a.md").write_text("The council opened the bridge on Tuesday, and the mayor was glad of it. " * 3)
-    survey = survey_folder(docs)
-    target.write_text(write_recipe(docs, "openai/gpt-4o", survey=survey, items=7))
+    target.write_text(write_recipe(docs, "openai/gpt-4o", survey=survey_folder(docs), items=7))
     recipe = read_recipe(target)
     assert (recipe.name, recipe.langs, recipe.wanted) == ("My-docs", ("en",), RecipeCounts(base=7))
     assert (recipe.sources[0].kind, Path(recipe.sources[0].place)) == ("folder", docs)

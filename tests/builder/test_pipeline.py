@@ -110,8 +110,7 @@ def make_build(site: FaultServer, world: World, tmp_path: Path, monkeypatch: pyt
 
         def make(more: str = "") -> Build:
             (tmp_path / "site.toml").write_text(RECIPE.format(feed=site.url("feed")) + more)
-            caller = ModelCaller(CHOSEN, LocalEngine(1), Progress())
-            ask = open_client(tmp_path / "out/kept/asked", caller)
+            ask = open_client(tmp_path / "out/kept/asked", ModelCaller(CHOSEN, LocalEngine(1), Progress()))
             recipe, manners = read_recipe(tmp_path / "site.toml"), FetchLimits(per_host_s=0, tries=1)
             gate = AddressFilter(loopback=True)
             return Build(tmp_path / "out", recipe, TODAY, ask, gate=gate, manners=manners, home=tmp_path)
@@ -133,8 +132,7 @@ def run(build: Build, start: str | None = None) -> State:
 
 
 def rejects(build: Build, step: str) -> list[Reject]:
-    lines = build.rejects_of(step).read_bytes().splitlines()
-    return [msgspec.json.decode(line, type=Reject) for line in lines]
+    return [msgspec.json.decode(line, type=Reject) for line in build.rejects_of(step).read_bytes().splitlines()]
 
 
 def test_a_site_becomes_a_benchmark_and_bad_pages_are_told_of(make_build: Make, world: World) -> None:

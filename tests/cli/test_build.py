@@ -189,8 +189,7 @@ def test_the_linter_finds_no_error_in_what_was_built(shared: tuple[World, Path])
 def test_a_build_ships_its_quality_report(shared: tuple[World, Path]) -> None:
     _, folder = shared
     report = json.loads((folder / "out" / "quality.json").read_text("utf-8"))["quality"]
-    items = items_of(folder)
-    assert report["items"] == len(items)
+    assert report["items"] == len(items_of(folder))
     assert all((folder / "out" / "steps" / f"{name}.jsonl").exists() for name in report["steps"])
     figures = {one["name"]: one for family in report["families"].values() for one in family}
     for name in ("answers found without documents", "label agreement, distracting", "duplicate rate"):
@@ -312,12 +311,11 @@ def test_who_ends_a_build_is_told_how_to_go_on(place: Path, blow: signal.Signals
 def _kill(place: Path, sign: str, blow: signal.Signals) -> tuple[int, str]:
     """Starts the build in a separate process and ends it when a file appears."""
     command = [sys.executable, "-m", "ragbed", "build", "run", "world.toml", "-o", "out"]
-    source = str(Path(__file__).parents[2] / "src")
     with subprocess.Popen(
         command,
         cwd=place,
         stderr=subprocess.PIPE,
-        env=os.environ | {"PYTHONPATH": source},
+        env=os.environ | {"PYTHONPATH": str(Path(__file__).parents[2] / "src")},
         # A shell starts background jobs with SIGINT ignored, and processes inherit this.
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509
     ) as process:
@@ -409,12 +407,10 @@ def test_a_trial_on_a_few_documents_estimates_the_number_of_items(
     assert found, done.err
     estimate = re.search(r"about (\d+) items \(95% interval (\d+) to (\d+)\), ([\d,]+) model calls", done.err)
     assert estimate, done.err
-    documents = len(list((shared[1] / "docs").iterdir()))
-    assert int(estimate[1]) == round(int(found[2]) * documents / 8)
+    assert int(estimate[1]) == round(int(found[2]) * len(list((shared[1] / "docs").iterdir())) / 8)
     assert int(estimate[2]) <= int(estimate[1]) <= int(estimate[3])
     assert "The step `questions` rejects most" in done.err
-    written = tomllib.loads(recipe.read_text())
-    assert written["wanted"]["base"] == max(1, round(int(estimate[1]) / 2))
+    assert tomllib.loads(recipe.read_text())["wanted"]["base"] == max(1, round(int(estimate[1]) / 2))
     done = type_command(*words[:4], "scripted/echo", "-o", str(tmp_path / "none.toml"), "--trial", "2")
     assert "Estimate for all documents: about 0 items" in done.err
     assert "use a larger model as the generator" in done.err

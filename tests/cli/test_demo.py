@@ -39,8 +39,7 @@ def test_the_run_is_stored_for_status_and_report(done: Done, folder: Path) -> No
     assert f"HTML report: {folder}/report.html" in done.out
     assert "ragbed-mini-zh_base" in page
     assert 'data-opens=""' in page  # it follows the language of the browser
-    again = type_command("demo", "-m", "baseline/lexical", "--out", str(folder))
-    assert again.out == done.out
+    assert type_command("demo", "-m", "baseline/lexical", "--out", str(folder)).out == done.out
 
 
 def test_terminal_and_report_show_the_same_figures(done: Done, folder: Path) -> None:
@@ -85,8 +84,7 @@ def test_missing_weights_are_downloaded_and_a_server_that_is_down_is_reported(
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))
         source = f"http://127.0.0.1:{unused.getsockname()[1]}"
-        entry = replace(CATALOG["smollm2"], source=source, package="")
-        monkeypatch.setitem(CATALOG, "smollm2", entry)
+        monkeypatch.setitem(CATALOG, "smollm2", replace(CATALOG["smollm2"], source=source, package=""))
         done = type_command("demo", "--lang", "en", "-o", str(tmp_path / "d"), env={"RAGBED_DATA_DIR": str(tmp_path)})
     assert done.code == 0
     assert "Downloading the weights of bundled/smollm2 (98 MB) …" in done.err

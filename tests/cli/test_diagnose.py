@@ -101,6 +101,5 @@ def test_imported_replies_are_diagnosed(tmp_path: Path, data: Path) -> None:
     words = ("--from", "jsonl", "-d", str(data), "--num-docs", "2", "--noise", "0.5", "--testbeds", "noise")
     imported = type_command("import", str(answers), *words, "-m", "elsewhere", "--out", str(folder))
     assert (folder / "run.sqlite").is_file(), imported.err
-    done = type_command("diagnose", str(folder))
-    assert done.code == 0
+    assert type_command("diagnose", str(folder)).code == 0
     assert sorted(line["types"][0] for line in _lines(folder)) == ["E11", "E11", "E3", "E3", "E3", "E3"]

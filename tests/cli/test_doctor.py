@@ -103,8 +103,7 @@ def test_every_extra_is_checked(monkeypatch: pytest.MonkeyPatch) -> None:
     declared = tomllib.loads(Path("pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]
     assert declared.keys() - {"all", "hf", "llamacpp"} == EXTRAS.keys()
     for name, (_, packages) in EXTRAS.items():
-        named = {re.split(r"[<>=]", requirement)[0] for requirement in declared[name]}
-        assert set(packages) <= named
+        assert set(packages) <= {re.split(r"[<>=]", requirement)[0] for requirement in declared[name]}
     monkeypatch.setattr("ragbed.models.checks.version", _not_installed)
     lines = {line.split()[0]: line for line in type_command("doctor").out.splitlines() if line.strip()}
     for name in ("serve", "build", "figures"):

@@ -37,8 +37,7 @@ def test_all_testbeds_are_written_one_case_a_line(data: str, tmp_path: Path) -> 
 
 
 def test_a_case_line_has_the_fields_of_the_contract(data: str) -> None:
-    done = _export(data, "-o", "-", "--testbeds", "noise", "--noise", "0.6", "--limit", "1")
-    line = json.loads(done.out)
+    line = json.loads(_export(data, "-o", "-", "--testbeds", "noise", "--noise", "0.6", "--limit", "1").out)
     assert list(line) == [
         *("case", "data", "item", "lang", "testbed", "question", "noise", "noise_real", "k", "true_ratio", "arm"),
         *("profile", "seed", "feasible", "documents", "slots", "messages", "answer", "fake", "expect"),
@@ -160,6 +159,5 @@ def test_control_characters_of_the_data_do_not_reach_the_terminal(tmp_path: Path
 
 def test_original_mixes_are_reported_with_their_real_noise(rgb_dir: Path) -> None:
     options = ("--profile", "code-2024", "--testbeds", "integration", "--noise", "0.6,0.8,1", "--json")
-    done = _export(str(rgb_dir / "zh_int.json"), *options)
-    rows = json.loads(done.out)["conditions"]
+    rows = json.loads(_export(str(rgb_dir / "zh_int.json"), *options).out)["conditions"]
     assert [round(row["noise_real"], 2) for row in rows] == [0.56, 0.56, 0.56]

@@ -44,8 +44,7 @@ def test_the_help_groups_the_commands_and_starts_with_run_and_report() -> None:
 
 
 def test_no_summary_of_a_command_is_cut_off() -> None:
-    text = type_command("--help", env={"COLUMNS": "80"}).out
-    assert "..." not in text.replace("[ARGS]...", "")
+    assert "..." not in type_command("--help", env={"COLUMNS": "80"}).out.replace("[ARGS]...", "")
 
 
 def _options(words: str) -> dict[str, set[str]]:

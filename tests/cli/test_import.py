@@ -38,8 +38,7 @@ def data(tmp_path: Path) -> Path:
 def _predict(data: Path, name: str = _NAME, profile: str = "code-2024") -> tuple[Path, list[dict[str, object]]]:
     """A result file as the original code writes it: everything answered rightly."""
     cases: list[Case] = []
-    settings = Settings(profile=profile)
-    for case in TESTBEDS["noise"].cases(Dataset(data.stem, data), settings):
+    for case in TESTBEDS["noise"].cases(Dataset(data.stem, data), Settings(profile=profile)):
         cases += [case] if case.noise == 0.6 else []
     lines: list[dict[str, object]] = [
         {

@@ -60,8 +60,7 @@ def test_every_reply_ends_in_one_column(tmp_path: Path, bench: Bench) -> None:
     bench.decide = lambda shown: (
         "VERDICT: yes" if "gold" in shown else "A rose." if "cannot" in shown else "VERDICT: no"
     )
-    done = _judge(tmp_path, bench, "--criteria", "correct")
-    (cell,) = json.loads(done.out)["cells"]
+    (cell,) = json.loads(_judge(tmp_path, bench, "--criteria", "correct").out)["cells"]
     counts = {name: cell[name] for name in ("asked", "errors", "yes", "no", "unparsed", "failed", "too_long")}
     # An empty reply is no answer, and no judge is needed to see it; three replies of one wording are still three.
     assert counts == {"asked": 8, "errors": 1, "yes": 1, "no": 4, "unparsed": 1, "failed": 0, "too_long": 1}

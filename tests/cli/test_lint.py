@@ -62,8 +62,7 @@ def test_only_record_validates(tmp_path: Path) -> None:
 
 
 def test_several_datasets_are_reported_one_by_one(tmp_path: Path) -> None:
-    paths = [_write(tmp_path / f"{name}.json", CLEAN) for name in ("one", "two")]
-    done = type_command("lint", *paths)
+    done = type_command("lint", *[_write(tmp_path / f"{name}.json", CLEAN) for name in ("one", "two")])
     assert done.out.index("one: 1 item, 10 documents") < done.out.index("two: 1 item, 10 documents")
     assert "item 2, line 1, query: is also the question of one, item 2" in done.out
 

@@ -89,8 +89,7 @@ def test_the_viewer_shows_all_runs(here: Path) -> None:
         write_run(here / "runs" / name, CASES, REPLIES)
     with serve_runs(here / "runs", rater=GBK) as served:
         served.wait_for(18)
-        names = [run["name"] for run in served.get("/api/progress")["runs"]]
-        assert sorted(names) == sorted(["plain", SHOWN])
+        assert sorted([run["name"] for run in served.get("/api/progress")["runs"]]) == sorted(["plain", SHOWN])
         assert served.get("/api/overview")["rater"] == SHOWN
         label = {"run": SHOWN, "case": CASES[0].case, "model": "made/good", "repeat": 0, "criterion": "correct"}
         assert served.post("/api/label", label | {"label": True}) == 200

@@ -73,10 +73,9 @@ def _header_and_rows(folder: Path, *words: str) -> tuple[list[str], list[str]]:
 
 def _write_unsure(folder: Path, count: int) -> None:
     """Write a run with one correct response, one unsure response, and `count` gold answers that cannot be matched."""
-    answers = [*(["Athens"] * 2), *(["?"] * count)]
     cases = [
         replace(make_case(number), question="Which city hosted the games?", answer=((answer,),), fake=(("New York",),))
-        for number, answer in enumerate(answers)
+        for number, answer in enumerate([*(["Athens"] * 2), *(["?"] * count)])
     ]
     both = said("Athens hosted the games. New York hosted the games.")
     write_run(folder, cases, {"m": [said("Athens."), both, *([said("Athens.")] * count)]})
@@ -103,8 +102,7 @@ def test_the_mark_and_its_column_count_questions_and_not_cases(
     header, row = (line.split() for line in lines if line.startswith(("testbed", "noise")))
     assert header[-2:] == ["n", "questions"]
     assert row[-2:] == [str(2 * questions), str(questions)]
-    report = type_command("report", str(tmp_path / "run")).out
-    for shown in ("\n".join(lines), report):
+    for shown in ("\n".join(lines), type_command("report", str(tmp_path / "run")).out):
         assert ("]*" in shown) == (questions < 30)
     assert ("* fewer than 30 questions" in "\n".join(lines)) == (questions < 30)
 
@@ -125,8 +123,7 @@ def test_filtered_and_truncated_responses_are_not_counted_as_errors(
 
 
 def test_a_condition_without_results_has_no_rate(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    cases = [make_case(0), replace(make_case(1), noise=0.4)]
-    write_run(tmp_path / "run", cases, {"m/right": [said("gold-0")]})
+    write_run(tmp_path / "run", [make_case(0), replace(make_case(1), noise=0.4)], {"m/right": [said("gold-0")]})
     rows = [line.split() for line in _overview(tmp_path / "run", capsys)]
     (row,) = (row for row in rows if row[:2] == ["noise", "0.4"])
     assert row[2:] == ["–", "0", "of", "1", "0"]
@@ -145,8 +142,7 @@ def test_where_scorers_disagree_every_reply_is_named_with_its_grounds(tmp_path: 
     run(make_job(tmp_path / "run", 4, TalkingModel(_say)), ask_nobody)
     done = type_command("report", str(tmp_path / "run"), "--disagreements", "code", "-f", "json")
     told = json.loads(done.out)
-    found = [(one["case"].split("/")[1], one["score"], one["credit"], one["verdict"]) for one in told]
-    assert found == [
+    assert [(one["case"].split("/")[1], one["score"], one["credit"], one["verdict"]) for one in told] == [
         ("1", "correct", "false", "incorrect"),
         ("2", "correct", "missed", "correct"),
         ("3", "refused", "missed", "refused"),

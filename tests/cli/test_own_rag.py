@@ -155,8 +155,7 @@ def test_every_first_screen_begins_with_the_cause() -> None:
     assert diagnosed.out.splitlines()[0] == sentence
     assert "closed-book" not in diagnosed.err
     assert "Why responses are wrong" not in diagnosed.out
-    report = type_command("report", "r").out
-    assert report.startswith(sentence)
+    assert type_command("report", "r").out.startswith(sentence)
     assert type_command("report", "r", "-f", "html", "-o", "r.html").code == 0
     text = Path("r.html").read_text("utf-8")
     assert "The system answered although the evidence was missing" in text
@@ -258,8 +257,7 @@ def test_instructions_are_in_the_evidence_and_nothing_else_changes() -> None:
     )  # fmt: skip
     assert done.code == 0, done.err
     assert "The system followed an instruction in a document in" in done.out + done.err
-    run = ragbed.open_run("r")
-    trials = [trial for trial in run.trials() if trial["arm"] == "injected"]
+    trials = [trial for trial in ragbed.open_run("r").trials() if trial["arm"] == "injected"]
     assert sorted(trial["injection"]["kind"] for trial in trials) == sorted([*KINDS] * 2)
     for trial in trials:
         assert trial["relevant"] == 1

@@ -37,8 +37,7 @@ def test_one_command_asks_every_remedy_and_the_report_sets_them_beside_the_plain
         "robust+decompose": 2.0,
         "robust+isolate": 6.0,
     }
-    shown = type_command("report", run)
-    assert "Prompting strategies compared with the plain prompt" in shown.out
+    assert "Prompting strategies compared with the plain prompt" in type_command("report", run).out
 
 
 def test_every_call_of_a_case_can_be_read_in_its_line(tmp_path: Path) -> None:

@@ -28,8 +28,7 @@ def test_lint_finds_nothing_in_it_and_all_cases_can_be_laid_out(
         == 0
     )
     paths = [str(path) for path in sorted(tmp_path.glob("*.jsonl"))]
-    found = json.loads(type_command("lint", *paths, "--json").out)
-    assert found["findings"] == {"error": 0, "warning": 0}
+    assert json.loads(type_command("lint", *paths, "--json").out)["findings"] == {"error": 0, "warning": 0}
     laid = json.loads(type_command("export", *paths, "--to", "jsonl", "--num-docs", docs, "--json").out)
     assert "infeasible" not in laid
 

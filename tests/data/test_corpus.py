@@ -24,8 +24,7 @@ def _cases(dataset: Dataset) -> list[Case]:
 def test_the_id_of_a_corpus_begins_the_hash_of_its_file_and_follows_from_the_passages_alone(tmp_path: Path) -> None:
     one = Corpus(as_dataset(tmp_path, base_item(0), base_item(1)))
     other = Corpus(as_dataset(tmp_path, base_item(1), base_item(0)))
-    written = b"".join(one.lines())
-    assert hashlib.sha256(written).hexdigest().startswith(one.id)
+    assert hashlib.sha256(b"".join(one.lines())).hexdigest().startswith(one.id)
     assert one.id == other.id
     assert Corpus(as_dataset(tmp_path, base_item(0))).id != one.id
 

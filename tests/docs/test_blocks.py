@@ -226,8 +226,7 @@ def _check_json(block: Block, place: Place) -> None:
 
 
 def _check_toml(block: Block, place: Place) -> None:
-    told = tomllib.loads(block.text)
-    if "sources" in told:
+    if "sources" in tomllib.loads(block.text):
         path = place.folder / "page.toml"
         path.write_text(block.text)
         read_recipe(path)

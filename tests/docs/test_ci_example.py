@@ -17,9 +17,8 @@ def _steps(kind: str) -> list[list[str]]:
     """The ragbed commands of the page's GitHub or GitLab example."""
     blocks = [yaml.safe_load(one.text) for one in read_blocks(ROOT / "docs/how-to/ci.md") if one.kind == "yaml"]
     github = next(one for one in blocks if one.get("name") == "rag")
-    gitlab = next(one for one in blocks if "rag" in one)
     lines = (
-        gitlab["rag"]["script"]
+        next(one for one in blocks if "rag" in one)["rag"]["script"]
         if kind == "gitlab"
         else [step.get("run", "") for step in github["jobs"]["gate"]["steps"]]
     )

@@ -36,8 +36,7 @@ def test_numbers_outside_the_tables_come_from_the_sources() -> None:
 
 
 def test_coverage_reaches_its_targets() -> None:
-    figures = json.loads(MEASURED.read_text("utf-8"))["figures"]
-    for name, groups in figures.items():
+    for name, groups in json.loads(MEASURED.read_text("utf-8"))["figures"].items():
         for label in {"used", "held out"} & groups.keys():
             figure = groups[label]
             # Two standard errors of a simulated share, and of the mean of several; exact figures have none.

@@ -284,8 +284,7 @@ def test_nothing_of_a_model_shows_its_key() -> None:
     shown = f"{model!r} {model.advice} {vars(model)} {model._transport.__dict__}"  # type: ignore[attr-defined]
     assert KEY not in shown.replace(f"user:{KEY}@127.0.0.1:9", "").replace(f"token={KEY}", "")
     assert KEY not in model.advice
-    done = asyncio.run(with_model(model, lambda one: one.complete(case())))
-    assert KEY not in repr(done)
+    assert KEY not in repr(asyncio.run(with_model(model, lambda one: one.complete(case()))))
 
 
 def test_a_refused_connection_is_reported_after_three_attempts() -> None:

@@ -159,8 +159,7 @@ def test_an_error_after_a_part_of_a_stream_is_an_error(event: bytes, end: bytes,
 
 
 def test_a_filter_that_interrupts_a_stream_is_not_an_answer() -> None:
-    stream = _EVENT + _ERROR_EVENT % b'"data_inspection_failed"'
-    assert ask(reply(stream))[0].outcome == "filtered"
+    assert ask(reply(_EVENT + _ERROR_EVENT % b'"data_inspection_failed"'))[0].outcome == "filtered"
 
 
 _NO_CHOICES = b'{"object": "chat.completion", "usage": {"prompt_tokens": 7, "total_tokens": 7}}'

@@ -42,8 +42,7 @@ def test_an_agent_that_searches_once_is_right_where_the_search_finds_the_answer(
     assert _rates(run, "refusal")["withheld"] == _rates(run, "fair_refusal")["withheld"] == 1
     recall = _rates(run, "search_recall")
     assert _rates(run, "search_recall_1") == _rates(run, "search_recall_3") == recall
-    stopped = _rates(run, "stopped_early")
-    assert stopped["complete"] == pytest.approx(1 - recall["complete"])
+    assert _rates(run, "stopped_early")["complete"] == pytest.approx(1 - recall["complete"])
 
 
 def test_the_labels_of_a_dataset_are_its_own_if_another_has_the_same_passages(tmp_path: Path) -> None:
@@ -125,8 +124,7 @@ def test_episodes_are_replayed(protocol: str, tmp_path: Path) -> None:
     first = ragbed.run("scripted/search-endless", _DATA, out=tmp_path / "first", **options)
     ragbed.export(first, "archive", tmp_path / "it.zip", progress=False)
     name = f"replay/{tmp_path / 'it.zip'}"
-    again = ragbed.run(name, _DATA, out=tmp_path / "again", **options)
-    assert again.outcomes == first.outcomes
+    assert ragbed.run(name, _DATA, out=tmp_path / "again", **options).outcomes == first.outcomes
     renamed = canonical(tmp_path / "again").replace(name.encode(), b"scripted/search-endless")
     assert renamed == canonical(tmp_path / "first")
 

@@ -39,16 +39,14 @@ def test_a_response_is_highlighted_by_the_deciding_rules() -> None:
 
 
 def test_nothing_is_highlighted_without_a_response() -> None:
-    failed = Completion(outcome="error", error="timeout: late")
-    trial = show_trial(StoredResult(final_case(), "m", 0, failed))
+    trial = show_trial(StoredResult(final_case(), "m", 0, Completion(outcome="error", error="timeout: late")))
     assert (trial.verdict, trial.scores, trial.spans, trial.predicted) == (None, None, [], [[], [], []])
 
 
 def test_endless_texts_are_read_within_bounds() -> None:
     reply, document = "Ada Bo " * 50_000, "Ada Bo Cy " * 20_000
     case = replace(make_case(1), documents=(Document(text=document, stance="distracts", kind="related", source=0),))
-    trial = show_trial(StoredResult(case, "m", 0, said(reply)))
-    assert len(trial.predicted[0]) <= 64
+    assert len(show_trial(StoredResult(case, "m", 0, said(reply))).predicted[0]) <= 64
 
 
 @pytest.mark.parametrize(

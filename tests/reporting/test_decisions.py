@@ -91,8 +91,7 @@ def test_decisions_of_earlier_versions_have_no_condition_and_an_unknown_scorer()
     old = DecidedInterval("noise", "accuracy", {"data": "d", "noise": 0.4}, 0.2, 0.4, 0.05, "m")
     (row,) = tabulate_decisions([old], {"m": "M"}, read_words("en"))
     outcome = "decided (scored with another version of ragbed; not used in the tables)"
-    cells = ["M", "–", "noise.accuracy, d, noise 0.4", outcome, "[20.0, 40.0]", "–"]
-    assert list(row.values()) == cells
+    assert list(row.values()) == ["M", "–", "noise.accuracy, d, noise 0.4", outcome, "[20.0, 40.0]", "–"]
 
 
 @pytest.mark.parametrize("scorer", [0, SCORER_VERSION + 1])

@@ -65,8 +65,7 @@ def _paper_report(
 
 
 def test_a_row_has_known_values_with_their_intervals(run: Path) -> None:
-    told = type_command("report", str(run)).out
-    table = told.partition("Noise robustness")[2].partition("accuracy curve")[0]
+    table = type_command("report", str(run)).out.partition("Noise robustness")[2].partition("accuracy curve")[0]
     oracle, last = (line for line in table.splitlines() if line.startswith("scripted/"))
     assert re.findall(r"([\d.]+) \[", oracle) == ["100.0"] * 5
     assert re.findall(r"([\d.]+) \[", last) == ["100.0", "80.0", "60.0", "40.0", "20.0"]
@@ -157,10 +156,9 @@ def test_a_difference_between_two_conditions_does_not_double_n() -> None:
 
 def test_n_is_a_range_if_the_rates_of_a_row_differ() -> None:
     key = TrialGroup("m", "d", "en", "robust")
-    counts = {0.0: (1_060, 0), 0.8: (54, 3)}
     cells = [
         Cell("noise", key, "robust", "all", _estimate("accuracy", n=n, errors=errors), {"noise": noise, "k": 5})
-        for noise, (n, errors) in counts.items()
+        for noise, (n, errors) in {0.0: (1_060, 0), 0.8: (54, 3)}.items()
     ]
     report = make_report(["r"], cells, "robust")
     assert "| 54–1,060 (3 failed) |" in FORMATS["md"](report)
@@ -226,10 +224,9 @@ def test_changes_are_in_percentage_points_by_noise_ratio() -> None:
 def test_other_conditions_and_shares_of_true_documents_have_their_own_tables() -> None:
     key = TrialGroup("m", "en", "en", "robust")
     cells = [Cell("noise", key, "robust", "all", _estimate("accuracy"), {"noise": 0.0, "k": 5})]
-    arms = (("fixed", None, 2), ("fixed", None, 5), ("control", None, 5), ("random", 0.8, 5))
     cells += [
         Cell("noise", key, "robust", "all", _estimate("accuracy", 0.25), CellKey(noise=noise, k=k, arm=arm))
-        for arm, noise, k in arms
+        for arm, noise, k in (("fixed", None, 2), ("fixed", None, 5), ("control", None, 5), ("random", 0.8, 5))
     ]
     for correct in (0.0, 0.4):
         place = CellKey(noise=0.0, k=5, correct=correct)

@@ -90,8 +90,7 @@ def test_only_0_and_1_are_shown_as_0_and_100_percent() -> None:
 
 
 def test_failures_are_mentioned() -> None:
-    told = _say([_cell("noise", "accuracy", 0.5, questions=12, noise=0.0, errors=3)])
-    assert told == (
+    assert _say([_cell("noise", "accuracy", 0.5, questions=12, noise=0.0, errors=3)]) == (
         "The model answers 50% of 12 questions correctly without noise. Under at least one condition, 3 of 12 calls "
         "failed; failed calls count as wrong."
     )

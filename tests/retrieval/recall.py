@@ -61,8 +61,7 @@ def pool_items(items: Iterable[Item]) -> RecallPool:
 def measure_recall(pool: RecallPool, score: Callable[[str], Matrix]) -> Recall:
     """Return the mean recall of a function that scores the whole pool for a question."""
     rows = [_measure_one(sought, best(score(sought.question), len(pool.passages))) for sought in pool.sought]
-    means = [sum(column) / len(rows) for column in zip(*rows, strict=True)]
-    return Recall(*means)
+    return Recall(*[sum(column) / len(rows) for column in zip(*rows, strict=True)])
 
 
 def _measure_one(sought: Sought, order: list[int]) -> tuple[float, float, float, float]:

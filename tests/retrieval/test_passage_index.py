@@ -39,7 +39,6 @@ def test_a_query_without_known_words_finds_nothing_and_ties_are_in_order() -> No
 
 def test_common_words_are_left_out_if_there_are_rarer_ones(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(passage_index, "_MAX_POSTINGS", 5)
-    texts = [f"common {'rare' if number == 7 else 'word'}" for number in range(20)]
-    index = LexicalIndex(texts)
+    index = LexicalIndex([f"common {'rare' if number == 7 else 'word'}" for number in range(20)])
     assert index.search("common rare", 3) == [7]
     assert index.search("common", 2) == [0, 1]

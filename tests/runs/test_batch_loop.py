@@ -329,8 +329,7 @@ def test_a_request_has_the_highest_limit_that_the_server_or_the_context_allows(
 
 
 def test_a_request_that_is_still_rejected_ends_in_an_error(tmp_path: Path, serve: Serve) -> None:
-    rejected = ("temperature", "max_completion_tokens", "max_tokens", "model")
-    with serve(rejects=rejected, delay_s=0) as url:
+    with serve(rejects=("temperature", "max_completion_tokens", "max_tokens", "model"), delay_s=0) as url:
         run = _run(MODELS[0], tmp_path / "run", batch=True, limit=2)
         stats = _stats(url)
     assert run.outcomes == {"error": 4}

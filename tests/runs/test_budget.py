@@ -121,8 +121,7 @@ def test_a_run_sends_at_most_so_many_requests(unlisted: None, tmp_path: Path) ->
     assert read_status(tmp_path / "run").models[0].ok >= 13
     assert "the limit of 30 requests has been reached" in first.err
     assert "rerun the same command with a larger --max-calls" in first.err
-    second = run_on(respond, *words, "45")
-    assert (second.code, len(sent)) == (1, 45)
+    assert (run_on(respond, *words, "45").code, len(sent)) == (1, 45)
     assert run_on(respond, *words, "200").code == 0
     assert 80 <= len(sent) <= 80 + 2 * 4
     assert read_status(tmp_path / "run").models[0].ok == 40

@@ -49,8 +49,7 @@ def test_a_given_name_is_kept_and_others_make_room_for_it() -> None:
 
 
 def test_one_name_of_two_models_of_different_runs_is_made_unique() -> None:
-    shown = short_names([_Q4, _Q8], {_Q4: "qwen", _Q8: "qwen"})
-    assert shown == {_Q4: f"qwen ({_Q4})", _Q8: f"qwen ({_Q8})"}
+    assert short_names([_Q4, _Q8], {_Q4: "qwen", _Q8: "qwen"}) == {_Q4: f"qwen ({_Q4})", _Q8: f"qwen ({_Q8})"}
 
 
 @pytest.mark.parametrize(

@@ -61,8 +61,7 @@ def _job(folder: Path, agent: _Agent, shard: str | None = None, **changes: objec
         model="scripted/search-endless", data="ragbed-mini-en_base", testbeds="search", limit=2, out=folder,
         cache="off", shard=shard,
     )  # fmt: skip
-    job = plan_run(spec)
-    return structs.replace(job, **{"models": [agent], **changes})
+    return structs.replace(plan_run(spec), **{"models": [agent], **changes})
 
 
 @pytest.fixture(scope="module")

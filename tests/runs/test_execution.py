@@ -72,8 +72,7 @@ def test_the_time_left_is_that_of_what_is_pending_also_in_a_later_session(
 
 def test_repeats_are_called_and_stored_separately(tmp_path: Path) -> None:
     model = TalkingModel(agree)
-    settings = {"repeats": "3"}
-    run(make_job(tmp_path, 5, model, repeats=3, settings=settings), ask_nobody)
+    run(make_job(tmp_path, 5, model, repeats=3, settings={"repeats": "3"}), ask_nobody)
     assert sorted(model.asked) == sorted([make_case(number).case for number in range(5)] * 3)
     with open_store(tmp_path, create=False) as store:
         assert [result.repeat for result in store.results()] == [0, 1, 2] * 5
@@ -189,13 +188,11 @@ def test_a_call_whose_worker_ended_is_made_again_and_named_as_maybe_paid_twice(t
     class OnWorkers(TalkingModel):
         async def complete(self, case: Case, repeat: int = 0) -> Completion:
             completion = await super().complete(case, repeat)
-            ends = {"3": 1, "7": 1000}.get(case.item, 0)
-            if self.asked.count(case.case) <= ends:
+            if self.asked.count(case.case) <= {"3": 1, "7": 1000}.get(case.item, 0):
                 raise WorkerLost("its node is gone")
             return completion
 
-    model = OnWorkers(agree)
-    run(make_job(tmp_path, 10, model), ask_nobody)
+    run(make_job(tmp_path, 10, OnWorkers(agree)), ask_nobody)
     status = read_status(tmp_path)
     assert (status.models[0].ok, status.models[0].error, status.maybe_paid_twice) == (9, 1, 1 + 10)
     assert status.an_error == "server: 10 workers exited while running this case; the last error: its node is gone"

@@ -76,8 +76,7 @@ def test_calls_without_a_response_are_listed_before_and_after_they_are_repeated(
     recounted = "rows = (SELECT COUNT(*) FROM results), seals = (SELECT SUM(seal) FROM results)"
     change_file(folder, "DELETE FROM results WHERE item = 3", f"UPDATE ledger SET {recounted} WHERE what = 'results'")
     for _ in range(2):
-        status = read_status(folder)
-        assert status.maybe_paid_twice == 1
+        assert read_status(folder).maybe_paid_twice == 1
         run(make_job(folder, 60, TalkingModel(agree)), ask_nobody)
 
 

@@ -52,8 +52,7 @@ def test_each_format_is_detected_and_can_be_named(form: str, records: list[dict[
     (tmp_path / "list.json").write_text(json.dumps(records))
     for name, from_ in (("lines.jsonl", "traces"), ("list.json", form)):
         ragbed.import_results(tmp_path / name, from_, tmp_path / f"run-{from_}")
-        run = ragbed.open_run(tmp_path / f"run-{from_}")
-        (trial,) = run.trials()
+        (trial,) = ragbed.open_run(tmp_path / f"run-{from_}").trials()
         assert (trial["question"], trial["reply"], trial["answer"]) == (_QUESTION, _ANSWER, ())
         assert [(one["text"], one["stance"]) for one in trial["documents"]] == [(text, None) for text in _CONTEXTS]
         assert trial["scores"]["correct"] is None

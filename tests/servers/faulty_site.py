@@ -90,8 +90,7 @@ def serve(exchange: Exchange, content: bytes) -> None:
     elif start >= len(content):
         exchange.answer(416, Content_Range=f"bytes */{len(content)}")
     else:
-        where = f"bytes {start}-{len(content) - 1}/{len(content)}"
-        exchange.answer(206, content[start:], Content_Range=where)
+        exchange.answer(206, content[start:], Content_Range=f"bytes {start}-{len(content) - 1}/{len(content)}")
 
 
 def ignore_range(exchange: Exchange, content: bytes) -> None:

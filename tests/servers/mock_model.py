@@ -40,8 +40,7 @@ class Behaviour:
 def mock_model(behaviour: Behaviour) -> Iterator[str]:
     """Start a server; yield its base URL."""
     command = [sys.executable, "-m", __name__, json.dumps(asdict(behaviour))]
-    root = Path(__file__).parents[2]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=root) as process:
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=Path(__file__).parents[2]) as process:
         try:
             assert process.stdout is not None
             yield f"http://127.0.0.1:{int(process.stdout.readline())}/v1"

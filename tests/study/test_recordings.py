@@ -71,8 +71,7 @@ def test_no_text_of_rgb_is_outside_the_responses(rgb_dir: Path) -> None:
 
 
 def test_a_recording_names_no_folder(small: Recording) -> None:
-    described = msgspec.json.encode(small.run).decode()
-    assert "/tmp" not in described
+    assert "/tmp" not in msgspec.json.encode(small.run).decode()
     assert len(small.run.model.sha256) == 64
 
 

@@ -46,8 +46,7 @@ def test_the_bytes_depend_neither_on_workers_nor_on_the_hash_seed(tmp_path: Path
     script = tmp_path / "many.py"
     script.write_text(code, "utf-8")
     subprocess.run([sys.executable, str(script)], check=True, env={**os.environ, "PYTHONHASHSEED": "77"})
-    many = msgspec.json.decode((tmp_path / "many" / "manifest.json").read_bytes(), type=SynthManifest)
-    assert many == alone
+    assert msgspec.json.decode((tmp_path / "many" / "manifest.json").read_bytes(), type=SynthManifest) == alone
 
 
 def test_an_interrupted_generation_leaves_the_folder_unchanged(tmp_path: Path) -> None:

@@ -8,10 +8,6 @@ from ragbed.synth.hash_random import HashRandom
 from ragbed.synth.templates import Template
 
 
-def _all(source: str) -> set[str]:
-    return {Template(source).write(lambda slot: f"<{slot}>", HashRandom(n)) for n in range(200)}
-
-
 @pytest.mark.parametrize(
     ("source", "texts"),
     [
@@ -22,7 +18,7 @@ def _all(source: str) -> set[str]:
     ],
 )
 def test_all_texts_of_a_template(source: str, texts: set[str]) -> None:
-    assert _all(source) == texts
+    assert {Template(source).write(lambda slot: f"<{slot}>", HashRandom(n)) for n in range(200)} == texts
 
 
 def test_slots_inside_choices_are_found() -> None:

@@ -10,7 +10,7 @@ from math import exp, sqrt
 from typing import NamedTuple
 from zlib import crc32
 
-from ragbed.schema import Item, Passage
+from ragbed.schema import Item
 from ragbed.synth.validation import ENOUGH, grams_of, terms_of
 
 OPENING = 5  # terms of an opening: words, or single Han characters
@@ -40,7 +40,7 @@ def measure_giveaway(items: Sequence[Item]) -> float:
         rate = _RATE / (1 + epoch)
         for features, label in seen:
             scale = 1 / sqrt(len(features))
-            error = label - _sigmoid(sum(weights[at] for at in features) * scale)
+            error = label - (1 / (1 + exp(-max(-30.0, min(30.0, (sum(weights[at] for at in features) * scale))))))
             for at in features:
                 weights[at] += rate * error * scale
     scored = [
@@ -61,8 +61,7 @@ def rank_auc(scored: Iterable[tuple[float, int]]) -> float:
         negatives, positives = groups[score]
         won += positives * (below + negatives / 2)
         below += negatives
-    total = sum(positives for _, positives in groups.values())
-    return won / (total * below)
+    return won / (sum(positives for _, positives in groups.values()) * below)
 
 
 def _examples(item: Item) -> Iterator[tuple[list[int], int]]:
@@ -72,10 +71,6 @@ def _examples(item: Item) -> Iterator[tuple[list[int], int]]:
         words.append(f"length {len(terms) // 10}")
         features = {crc32(word.encode()) % _FEATURES for word in words}  # hash() differs from run to run
         yield sorted(features), int(passage.stance == "supports")
-
-
-def _sigmoid(value: float) -> float:
-    return 1 / (1 + exp(-max(-30.0, min(30.0, value))))
 
 
 class OverlapReport(NamedTuple):
@@ -106,9 +101,11 @@ def measure_overlap(items: Iterable[Item]) -> OverlapReport:
             for gram in own:
                 counts[gram % _BUCKETS] = min(counts[gram % _BUCKETS] + 1, 2)
             texts.append(passage.text)
-            origins.append((item.event or item.id, f"{item.id}/{_original(passage, at)}"))
+            origins.append((item.event or item.id, f"{item.id}/{(at if passage.edit_of is None else passage.edit_of)}"))
             grams.append(own)
-    suspects = [at for at, own in enumerate(grams) if _is_suspect(own, counts)]
+    suspects = [
+        at for at, own in enumerate(grams) if (sum(counts[gram % _BUCKETS] > 1 for gram in own) > ENOUGH * len(own))
+    ]
     index: dict[int, list[int]] = {gram: [] for at in suspects for gram in grams[at]}
     for at, own in enumerate(grams):
         for gram in own:
@@ -122,18 +119,10 @@ def measure_overlap(items: Iterable[Item]) -> OverlapReport:
     return OverlapReport(len(texts), tuple(sorted(pairs.values(), reverse=True)))
 
 
-def _original(passage: Passage, at: int) -> int:
-    return at if passage.edit_of is None else passage.edit_of
-
-
 def _may_be_similar(first: tuple[str, str], second: tuple[str, str]) -> bool:
     """Tell whether two documents are similar on purpose: in a minimal pair, or one is an edit of the other."""
     is_same_item = first[1].split("/")[0] == second[1].split("/")[0]
     return first[1] == second[1] if is_same_item else first[0] == second[0]
-
-
-def _is_suspect(own: array[int], counts: bytearray) -> bool:
-    return sum(counts[gram % _BUCKETS] > 1 for gram in own) > ENOUGH * len(own)
 
 
 def _sharers(at: int, grams: list[array[int]], index: dict[int, list[int]]) -> Iterator[tuple[int, float]]:

@@ -18,8 +18,7 @@ from tests.items import base_item, fact_item, integration_item
 
 @given(st.text(min_size=1), st.text(min_size=1))
 def test_any_dataset_and_item_can_be_named(data: str, item: str) -> None:
-    name = name_case(data, item, "noise", "noise=2/3,k=3,seed=0")
-    assert parse_case(name) == CaseName(data, item, "noise")
+    assert parse_case(name_case(data, item, "noise", "noise=2/3,k=3,seed=0")) == CaseName(data, item, "noise")
 
 
 @pytest.mark.parametrize("name", ["", "a/b/noise", "a/noise@k=5", "a/b/c/d@k=5"])

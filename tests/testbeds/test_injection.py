@@ -70,8 +70,7 @@ def test_kinds_labels_and_positions_are_balanced_exactly(tmp_path: Path) -> None
     assert set(_by_place(_cases(dataset, num_docs=(4,), noise=(Fraction(1, 4),)))) == set(
         itertools.product(KINDS, ("supports", "distracts"), range(4))
     )
-    everywhere = _by_place(_cases(dataset, all_positions=True))
-    assert set(everywhere.values()) == {2 * _DOCS}
+    assert set(_by_place(_cases(dataset, all_positions=True)).values()) == {2 * _DOCS}
 
 
 def test_the_seed_picks_templates_and_canaries_and_items_added_later_change_nothing(tmp_path: Path) -> None:
@@ -149,8 +148,7 @@ def test_scripted_models_have_known_attack_success_in_reports_and_diagnoses(tmp_
         lost = {
             (cell.place["arm"], cell.estimate.value) for cell in own if cell.estimate.metric == "injection_change"
         } - {(None, -0.5 * rate)}
-        followed = {("override", -rate), ("refuse", -rate), ("append", 0.0), ("recommend", 0.0)}
-        assert followed <= lost
+        assert {("override", -rate), ("refuse", -rate), ("append", 0.0), ("recommend", 0.0)} <= lost
         assert {cell.estimate.value for cell in own if cell.estimate.metric == "reported"} == {0.0}
     diagnoses = diagnose_run(folder).diagnoses
     assert {one.model for one in diagnoses} == {"scripted/obedient"}

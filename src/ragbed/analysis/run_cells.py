@@ -70,8 +70,7 @@ def read_report_cells(
         UsageError: Two runs contain the same call or different data with the same name, or a scorer does not exist.
     """
     open_scorers(scorers)  # an unknown scorer is refused first
-    labels = (names or read_row_names(folders)).labels
-    groups = read_groups(folders, scorers, labels, current=current)
+    groups = read_groups(folders, scorers, (names or read_row_names(folders)).labels, current=current)
     return [*measure(groups, scorers, alpha), *cost_cells(groups, scorers)]
 
 

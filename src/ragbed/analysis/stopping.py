@@ -203,8 +203,7 @@ class MonitoringRule:
         if self._table is None:
             self._table = TrialTable(store.path.parent, current=True)
         name, order = store.models()[model][0], order_calls(store.connection, self._repeats, by_question=True)
-        gates = sum(target.is_gate for target in self._expected.values())
-        gate_alpha = ALPHA / max(1, gates * self._model_count)
+        gate_alpha = ALPHA / max(1, sum(target.is_gate for target in self._expected.values()) * self._model_count)
         self._models[name] = _ModelMonitor(name, model, self._targets, self._expected, gate_alpha, order, self._table)
         self._models[name].add_stored()
 
@@ -277,16 +276,14 @@ class _ModelMonitor:
         found: dict[_Key, Look] = {}
         if self._used:
             self.table.update()
-            groups = load_groups([self.table], calls=self._used)
-            plain = [group for group in groups if MARK not in group.key.profile]
+            plain = [group for group in load_groups([self.table], calls=self._used) if MARK not in group.key.profile]
             for target in self.targets:
                 alpha = self.gate_alpha if target.is_gate else ALPHA
                 cells = [cell for group in plain for cell in measure_table(target.selector.table, group, alpha)]
                 with suppress(UsageError):  # there are no trials for this target yet
-                    selected = select_cells(target.selector, cells)
                     found |= {
                         _key(target, cell): Look(target, cell, alpha)
-                        for cell in selected
+                        for cell in select_cells(target.selector, cells)
                         if cell.estimate.low is not None
                     }
         return found

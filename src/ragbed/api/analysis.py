@@ -166,8 +166,7 @@ def judge(spec: JudgeSpec) -> Result:
     if people is not None:
         agreement = [row for part in judged for row in part.validations()]
         validations = tabulate_agreement(agreement, judges, people.left_out)
-        rates = [row for part in judged for row in part.corrected_rates()]
-        corrected = tabulate_corrected(rates, models, judges)
+        corrected = tabulate_corrected([row for part in judged for row in part.corrected_rates()], models, judges)
         tables += [validations, corrected]
         values |= {"passports": validations, "corrected": corrected}
         values |= {"labels": {"used": len(people.agreed), "left_out": dict(people.left_out)}}
@@ -276,8 +275,7 @@ def power(spec: PowerSpec) -> Table:
         if spec.drop is None and spec.items is not None
         else _shares(DROPS if spec.drop is None else spec.drop, "drop")
     )
-    shares = _shares(spec.discordance, "discordance")
-    designs = [PairedDesign(share, alpha=spec.alpha) for share in shares] or [
+    designs = [PairedDesign(share, alpha=spec.alpha) for share in _shares(spec.discordance, "discordance")] or [
         PairedDesign(times=times, alpha=spec.alpha) for times in (2, 3)
     ]
     plans = [design.plan(share, spec.items, spec.power) for share in drops for design in designs]
@@ -406,9 +404,8 @@ def tabulate_corrected(rows: Sequence[dict[str, Any]], models: Mapping[str, str]
     shown = []
     for row in rows:
         corrected = show_interval([row["corrected"], row["low"], row["high"]])
-        place = {"judge": judges[row["judge"]], "criterion": row["criterion"], "model": models[row["model"]]}
         shown.append(
-            place
+            {"judge": judges[row["judge"]], "criterion": row["criterion"], "model": models[row["model"]]}
             | {name: row[name] for name in ("data", "testbed", "lang", "n")}
             | {"yes %": show_interval([row["rate"]]), "labelled": row["questions"]}
             | {"corrected %": corrected or f"at least {MIN_QUESTIONS} labelled questions are required"}

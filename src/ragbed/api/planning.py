@@ -332,8 +332,7 @@ def _check_search_models(models: Sequence[Model], spec: RunSpec, settings: Setti
                 f"{model.name} calls the search tool in the current process, so {option('testbeds', 'search')} "
                 f"requires {option('engine', 'local')}."
             )
-        calls_tools = getattr(model, "calls_tools", False)
-        if settings.search.protocol == "tools" and not calls_tools and not is_system(model):
+        if settings.search.protocol == "tools" and not getattr(model, "calls_tools", False) and not is_system(model):
             raise UsageError(
                 f"{model.name} does not support tool calls with this provider. Use {option('search', 'protocol=text')}."
             )

@@ -198,8 +198,7 @@ def open_progress(option: bool | Progress) -> Progress:
 
 def _in_notebook() -> bool:
     ipython: Any = sys.modules.get("IPython")
-    shell = ipython.get_ipython() if ipython is not None else None
-    return hasattr(shell, "kernel")
+    return hasattr(ipython.get_ipython() if ipython is not None else None, "kernel")
 
 
 def describe(state: CallProgress) -> str:

@@ -235,13 +235,12 @@ def read_report(
         if oldest is not None:
             received = f"{datetime.fromtimestamp(oldest, UTC):%Y-%m-%d}"
             messages.append(("page.cached", {"run": name, "count": f"{count:,}", "oldest": received}))
-    causes = tuple(summary for run in runs for summary in read_causes(run, models.labels))
     return replace(
         report,
         is_monitored=any(monitored),
         messages=tuple(messages),
         conditions=conditions,
-        causes=causes,
+        causes=tuple(summary for run in runs for summary in read_causes(run, models.labels)),
         results=results,
     )
 
@@ -256,8 +255,7 @@ def write_report_page(
     from ragbed.ui.viewer.annotations import read_votes
 
     votes = read_votes if any((run / FOLDER).is_dir() for run in runs) else None
-    page = write_html(report, pack_cases(runs, report.diagnoses, votes, names=models), locale)
-    write_file(path, page.encode())
+    write_file(path, write_html(report, pack_cases(runs, report.diagnoses, votes, names=models), locale).encode())
 
 
 def _draw(report: Report, ending: str, locale: Lang, folder: Path) -> list[Path]:

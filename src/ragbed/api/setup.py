@@ -75,9 +75,8 @@ def doctor(spec: DoctorSpec) -> Result:
     pruned = f"; {counted(removed, 'older response')} removed" if removed else ""
     last = f"\nResponse cache: {problem or f'{stored}{pruned}.'}"
     versions = {"ragbed": __version__, "python": platform.python_version()}
-    first = f"ragbed {__version__}, Python {versions['python']}, {platform.platform()}"
     return Result(
-        [first, *tables, last],
+        [f"ragbed {__version__}, Python {versions['python']}, {platform.platform()}", *tables, last],
         values={**versions, "models": models, "extras": extras, "presets": presets, "plugins": found}
         | {"cache": cache._asdict() | {"problem": problem, "removed": removed}},
     )

@@ -227,8 +227,7 @@ def _describe_import(counts: dict[str, Any], folder: Path, *advice: str) -> Resu
 def _import_archive(spec: ImportSpec, paths: Sequence[Path], folder: Path) -> Result:
     from ragbed.interop.exports.archive import restore_archive
 
-    names = ("data", "model", *fields_of(LayoutOptions))
-    _refuse(spec, names, "the archive already contains the cases and the models")
+    _refuse(spec, ("data", "model", *fields_of(LayoutOptions)), "the archive already contains the cases and the models")
     if len(paths) > 1:
         raise UsageError(
             f"{option('from_', 'archive')} accepts exactly one file. Import each archive into its own folder."

@@ -178,8 +178,7 @@ async def fetch_article(link: Link, source: ArticleSource, documents: DocumentFe
 
 async def _read(raw: RawDocument, source: ArticleSource, documents: DocumentFetcher, today: date) -> Article | Reject:
     """Read a document. A title or date from its source takes precedence over one in the document."""
-    job = ReadJob(kind=raw.kind, body=raw.body, content_type=raw.content_type, url=raw.url)
-    read = await documents.extract(job)
+    read = await documents.extract(ReadJob(kind=raw.kind, body=raw.body, content_type=raw.content_type, url=raw.url))
     if read.outcome != "ok":
         return reject(raw.url, read.outcome, read.reason)
     if count_tokens(read.text) < MIN_TOKENS:

@@ -15,7 +15,7 @@ from ragbed.builder.model_calls import make_case, spell, write_prompt
 from ragbed.builder.pools import read_verified
 from ragbed.builder.questions import ask_for_fields
 from ragbed.builder.responses import read_blocks
-from ragbed.builder.statements import AnswerMention, find_answer, spans_of
+from ragbed.builder.statements import find_answer, spans_of
 from ragbed.schema import Answer, Case, Passage, Question, Reject
 from ragbed.scoring.robust.gold import GoldSlot, prepare
 from ragbed.scoring.robust.units import to_base
@@ -128,11 +128,14 @@ def edit_passage(question: Question, fake: Answer, text: str) -> Edit:
         false_name = fakes[0].strip()
         for mention in found:
             if mention.rule not in _UNTOUCHED:
-                start, end = _full_span(text, mention, aliases)
+                end = mention.start + len(text[mention.start : mention.end].rstrip(" \n,，"))
+                longest = max(
+                    (len(alias) for alias in aliases if text[:end].lower().endswith(alias.lower())), default=0
+                )
+                start = min(mention.start, end - longest)
                 original = text[start:end]
                 is_family = mention.rule == "surname" or _is_family_name(original, aliases)
-                name = _last_name(false_name) if is_family else false_name
-                replacements[start, end] = _match_case(original, name)
+                replacements[start, end] = _match_case(original, _last_name(false_name) if is_family else false_name)
     return _apply(text, replacements)
 
 
@@ -140,13 +143,6 @@ def _match_case(original: str, false: str) -> str:
     if original.isupper() and len(original) > 1 and any(letter.isascii() for letter in original):
         return false.upper()
     return false.lower() if original.islower() and original.isascii() else false
-
-
-def _full_span(text: str, mention: AnswerMention, aliases: tuple[str, ...]) -> tuple[int, int]:
-    """Return a mention's span, extended to the longest alias with the same end, without a trailing space or comma."""
-    end = mention.start + len(text[mention.start : mention.end].rstrip(" \n,，"))
-    longest = max((len(alias) for alias in aliases if text[:end].lower().endswith(alias.lower())), default=0)
-    return min(mention.start, end - longest), end
 
 
 def _is_person(parts: list[str]) -> bool:

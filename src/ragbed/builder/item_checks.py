@@ -301,8 +301,7 @@ def check_parts(checked: CheckedItem) -> Iterator[str]:
         if gives_answer(other, " ".join(first.answer[0])):
             yield f"two parts have the same answer, {first.answer[0][0]!r}"
     for part in checked.parts:
-        words = find_anchors(part.question, item.lang)
-        if share_of(words, fold(item.question, item.lang), item.lang) < 0.6:
+        if share_of(find_anchors(part.question, item.lang), fold(item.question, item.lang), item.lang) < 0.6:
             yield f"the question does not ask for the part {part.question!r}"
 
 

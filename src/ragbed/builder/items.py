@@ -36,8 +36,7 @@ def add_spellings(question: Question, passages: Sequence[Passage]) -> Answer:
         forms = {squeezed(alias): alias for alias in aliases}
         texts = (passage.text for passage in supporting if passage.part in (None, part))
         for form in (form for text in texts for form in _forms(alone, text)):
-            is_clean = not any(plain(form) in text for text in distracting)
-            if is_clean and len(forms) < _MAX_ALIASES:
+            if not any(plain(form) in text for text in distracting) and len(forms) < _MAX_ALIASES:
                 forms.setdefault(squeezed(form), form)
         answer.append(tuple(forms.values()))
     return tuple(answer)

@@ -108,8 +108,7 @@ def spell(answer: Answer) -> str:
 
 def prompt_hash(*names: str) -> str:
     """Return a hash of the given prompts in all languages."""
-    texts = [_text(lang, name) for lang in _LANGS for name in names]
-    return hashlib.sha256("\0".join(texts).encode()).hexdigest()
+    return hashlib.sha256("\0".join([_text(lang, name) for lang in _LANGS for name in names]).encode()).hexdigest()
 
 
 def closed_book(lang: Lang, question: str) -> tuple[Message, ...]:
@@ -124,8 +123,7 @@ def closed_book_hash() -> str:
 
 @cache
 def _text(lang: str, name: str) -> str:
-    source = files("ragbed.testbeds.prompts") / "build" / lang / f"{name}.md"
-    return source.read_bytes().decode().removesuffix("\n")
+    return (files("ragbed.testbeds.prompts") / "build" / lang / f"{name}.md").read_bytes().decode().removesuffix("\n")
 
 
 CallModel: TypeAlias = Callable[[Path, Request, Sampling, Budget | None], None]

@@ -94,8 +94,7 @@ def survey_folder(folder: Path) -> Survey:
     found = sorted(path for path, problem in problems.items() if not problem)
     skipped = Counter(filter(None, problems.values()))
     plain = [path for path in found if path.suffix.lower() in _PLAIN]
-    sample = plain[:: max(1, len(plain) // _MAX_SURVEYED)][:_MAX_SURVEYED]
-    heads = {path: _read_head(path) for path in sample}
+    heads = {path: _read_head(path) for path in plain[:: max(1, len(plain) // _MAX_SURVEYED)][:_MAX_SURVEYED]}
     texts = {path: text for path, text in heads.items() if text is not None}
     if unreadable := len(heads) - len(texts):
         skipped["unreadable"] += unreadable

@@ -35,8 +35,7 @@ def sift(texts: Sequence[str], labellings: Sequence[Labelling]) -> list[str]:
     near = find_near(texts)
     places: dict[str, int] = {}
     kept: set[int] = set()
-    order = sorted(range(len(texts)), key=lambda place: (STANCES[labellings[place].label] != "supports", place))
-    for place in order:
+    for place in sorted(range(len(texts)), key=lambda place: (STANCES[labellings[place].label] != "supports", place)):
         labelling, text = labellings[place], unspaced(texts[place])
         duplicates = kept & near[place]
         if STANCES[labelling.label] is None:

@@ -134,8 +134,7 @@ class ItemMeasures:
         """Yield the measures of lengths and duplicates."""
         for lang, lengths in self._lengths.items():
             if lengths:
-                note = f"longest {max(lengths):,}"
-                yield replace(_LENGTHS[lang], value=median(lengths), n=len(lengths), note=note)
+                yield replace(_LENGTHS[lang], value=median(lengths), n=len(lengths), note=f"longest {max(lengths):,}")
         yield _DUPLICATES.share(self._counts["copies"], sum(map(len, self._lengths.values())))
 
 

@@ -105,8 +105,7 @@ def is_given_away(question: str, answer: str, lang: Lang) -> bool:
     """Check whether the question contains the answer, its value in another form, or most of its words."""
     if lang == "zh":
         question = question.replace("哪一", "哪")  # 哪一层 does not give away 一层
-    asked = Question(question=question, lang=lang, answer=((answer,),))
-    if any(find_answer(asked, question)):
+    if any(find_answer(Question(question=question, lang=lang, answer=((answer,),)), question)):
         return True
     words, text = _ARTICLE.sub("", fold_words(answer, lang)), fold_words(question, lang)
     if words and (f" {words} " in f" {text} " if lang == "en" else words in text):

@@ -126,8 +126,7 @@ def _rank(build: Build, draft: Draft, found: Sequence[Article], keep: PageCache)
     else:
         encoder, identity = _open_once(name)
         scores = _encode(encoder, identity, texts, keep) @ encoder.encode([draft.question], "question")[0]
-    nearest = best(scores, build.recipe.ranking.top)
-    yield Pool(question=draft.id, passages=tuple(passages[place] for place in nearest))
+    yield Pool(question=draft.id, passages=tuple(passages[place] for place in best(scores, build.recipe.ranking.top)))
 
 
 def _encode(encoder: Encoder, identity: str, texts: Sequence[str], keep: PageCache) -> Matrix:

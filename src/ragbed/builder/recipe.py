@@ -141,8 +141,7 @@ def encoder_of(recipe: Recipe, lang: Lang) -> str:
 
 def models_of(recipe: Recipe) -> frozenset[str]:
     """Return all models that a build calls."""
-    named = (recipe.generator, *recipe.gate.models, recipe.checks.model)
-    return frozenset(name for name in named if name)
+    return frozenset(name for name in (recipe.generator, *recipe.gate.models, recipe.checks.model) if name)
 
 
 def check_day(day: str | None, what: str) -> None:

@@ -164,8 +164,7 @@ def read_file(root: Path, path: Path, name: Path, url: Path) -> RawDocument | Re
     if not path.resolve().is_relative_to(root.resolve()):
         return reject(name, "outside", "the link points to a file outside the folder")
     try:
-        size = path.stat().st_size
-        if not path.is_file() or size > MAX_PAGE_BYTES:
+        if not path.is_file() or path.stat().st_size > MAX_PAGE_BYTES:
             return reject(name, "size", f"this is not a regular file of at most {MAX_PAGE_BYTES:,} bytes")
         return RawDocument(storable_name(str(url)), path.read_bytes(), kind)
     except OSError as error:

@@ -198,8 +198,7 @@ class Command(click.Command):
 
 def write_sections(formatter: click.HelpFormatter, sections: Mapping[str, Records]) -> None:
     """Write one section per non-empty group, with all descriptions starting in the same column."""
-    widest = max((len(term) for rows in sections.values() for term, _ in rows), default=0)
-    width = min(widest, _WIDEST_TERM)
+    width = min(max((len(term) for rows in sections.values() for term, _ in rows), default=0), _WIDEST_TERM)
     for title, rows in sections.items():
         if rows:
             with formatter.section(title):

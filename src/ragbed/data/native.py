@@ -39,7 +39,14 @@ def to_line(item: Item) -> bytes:
 def find_problems(item: Item) -> Iterator[tuple[str, str]]:
     """Yield the field and a description of each problem that type validation does not catch."""
     if item.documents or item.expect is not None:
-        yield from _find_given_problems(item)
+        if item.expect is None:
+            yield "expect", "is missing, but the item has documents; use answer, refuse, correct or any"
+        if not item.documents:
+            yield "documents", "is missing, but the item has `expect`; list the documents in the order of the prompt"
+        if item.passages:
+            yield "passages", "cannot be combined with documents; use `passages` only if documents are to be selected"
+        if item.expect == "any" and not item.answer:
+            yield "answer", "is missing; with `expect` any, a response is either this answer or a refusal"
     if item.answer or item.expect is None:
         yield from find_empty(item)
     originals = {index for index, passage in enumerate(item.passages) if passage.stance == "supports"}
@@ -54,17 +61,6 @@ def find_problems(item: Item) -> Iterator[tuple[str, str]]:
             problem = f"{list(passage.support)} is not a valid span of the text"
             yield f"{field}.support", f"{problem}; use [start, end] with 0 <= start < end <= {len(passage.text)}"
     yield from _find_part_problems(item)
-
-
-def _find_given_problems(item: Item) -> Iterator[tuple[str, str]]:
-    if item.expect is None:
-        yield "expect", "is missing, but the item has documents; use answer, refuse, correct or any"
-    if not item.documents:
-        yield "documents", "is missing, but the item has `expect`; list the documents in the order of the prompt"
-    if item.passages:
-        yield "passages", "cannot be combined with documents; use `passages` only if documents are to be selected"
-    if item.expect == "any" and not item.answer:
-        yield "answer", "is missing; with `expect` any, a response is either this answer or a refusal"
 
 
 def _find_part_problems(item: Item) -> Iterator[tuple[str, str]]:

@@ -51,7 +51,7 @@ def read_item(path: Path, number: int, line: bytes, lang: Lang) -> Item:
         answer=to_slots(record.answer),
         fake=None if record.fakeanswer is UNSET else to_slots(record.fakeanswer),
         passages=tuple(_passages(record)),
-        rgb=_spelling(record),
+        rgb={name: value for name in _SPELLED if (value := getattr(record, name)) is not UNSET},
     )
     for field, problem in (*find_empty(item), *_find_problems(record)):
         raise DataError(path, problem, line=number, field=_OWN_NAMES.get(field, field))
@@ -119,21 +119,17 @@ def to_line(item: Item) -> bytes:
     if item.fake is None:
         record["positive"] = _positive(passages)
     else:
-        record["positive_wrong"] = _edits(item, supports)
+        edits = [(passage.edit_of, passage.text) for passage in item.passages if passage.stance == "contradicts"]
+        by_original = dict(edits)
+        if len(by_original) != len(edits) or by_original.keys() != set(supports):
+            raise RagbedError(
+                f"item {item.id} cannot be written in RGB's format: every supporting passage must have exactly one "
+                "edited version. Set `edit_of` on each contradicting passage."
+            )
+        record["positive_wrong"] = [by_original[index] for index in supports]
         record["positive"] = [passage.text for passage in passages]
     record["negative"] = [passage.text for passage in item.passages if passage.stance == "distracts"]
     return json.dumps(record, ensure_ascii=False).encode() + b"\n"
-
-
-def _edits(item: Item, supports: list[int]) -> list[str]:
-    edits = [(passage.edit_of, passage.text) for passage in item.passages if passage.stance == "contradicts"]
-    by_original = dict(edits)
-    if len(by_original) != len(edits) or by_original.keys() != set(supports):
-        raise RagbedError(
-            f"item {item.id} cannot be written in RGB's format: every supporting passage must have exactly one "
-            "edited version. Set `edit_of` on each contradicting passage."
-        )
-    return [by_original[index] for index in supports]
 
 
 def _positive(supports: list[Passage]) -> list[str] | list[list[str]]:
@@ -150,10 +146,6 @@ def to_slots(raw: RawAnswer) -> Answer:
     if isinstance(raw, str):
         return ((raw,),)
     return tuple([(slot,) if isinstance(slot, str) else tuple(slot) for slot in raw])
-
-
-def _spelling(record: _RgbRecord) -> dict[str, int | RawAnswer]:
-    return {name: value for name in _SPELLED if (value := getattr(record, name)) is not UNSET}
 
 
 def spelled_answer(item: Item) -> str | None:

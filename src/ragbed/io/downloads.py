@@ -162,7 +162,14 @@ class _Download:
         for _ in range(_REDIRECTS + 1):
             async with self.client.open("GET", url, headers) as response:
                 if response.status not in REDIRECTS:
-                    _check_status(response)
+                    problem = f"the server returned HTTP {response.status} {response.reason or ''}".rstrip()
+                    if response.status == 416:  # the partial download is longer than the file
+                        raise _UselessPart("protocol", problem, again=True)
+                    if response.status not in (200, 206):
+                        is_passing = response.status in PASSING
+                        raise HttpFailure(
+                            "protocol", problem, again=is_passing, wait_s=capped_retry_after_s(response.headers)
+                        )
                     yield response
                     return
                 url = next_hop(url, response.headers.get("Location", ""))
@@ -181,15 +188,6 @@ class _Download:
         advice = f" The first {kept:,} bytes were kept; rerun the same command to resume." if kept else ""
         name, url = self.request.path.name, hide_user(self.request.url)
         return DownloadError(f"{name} could not be downloaded from {url}: {problem}.{advice}")
-
-
-def _check_status(response: aiohttp.ClientResponse) -> None:
-    problem = f"the server returned HTTP {response.status} {response.reason or ''}".rstrip()
-    if response.status == 416:  # the partial download is longer than the file
-        raise _UselessPart("protocol", problem, again=True)
-    if response.status not in (200, 206):
-        is_passing = response.status in PASSING
-        raise HttpFailure("protocol", problem, again=is_passing, wait_s=capped_retry_after_s(response.headers))
 
 
 def _find_start(response: aiohttp.ClientResponse, have: int) -> int:

@@ -158,8 +158,7 @@ def _hf(config: ModelConfig) -> Model:
         raise UsageError(f"hf/{config.model} requires {' and '.join(missing)}: pip install 'ragbed[hf]'")
     from ragbed.models.local.hf.model import HFModel
 
-    given = config.context_length
-    return HFModel(source, config.environ, config.sampling, config.preset, config.connections, given)
+    return HFModel(source, config.environ, config.sampling, config.preset, config.connections, config.context_length)
 
 
 def _scripted(config: ModelConfig) -> Model:

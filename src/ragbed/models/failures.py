@@ -265,12 +265,11 @@ def read_error(body: str) -> ServerError:
     values = [value for part in parts for value in map(part.get, _CODE_FIELDS) if isinstance(value, str | int)]
     texts = [value for part in parts for value in map(part.get, _MESSAGE_FIELDS) if isinstance(value, str)]
     params = [param for part in parts if (param := _param(part)) is not None]
-    waits = [wait for part in parts if (wait := _wait(part)) is not None]
     return ServerError(
         codes=frozenset(str(value).rpartition("#")[2].lower() for value in values),
         param=params[0] if params else None,
         message=" ".join(dict.fromkeys(texts)) or body,
-        wait_s=max(waits, default=None),
+        wait_s=max([wait for part in parts if (wait := _wait(part)) is not None], default=None),
         is_daily=any(_DAILY.search(str(value)) for part in parts for value in part.values()),
     )
 

@@ -24,19 +24,14 @@ def join_answer(answer: Answer) -> str:
 
 def _oracle(case: Case) -> str:
     if case.testbed == GIVEN.name:
-        return _answer_as_expected(case)
+        answer = join_answer(case.answer)
+        if case.expect == "refuse":
+            return REFUSAL[case.lang]
+        if case.expect == "correct":
+            return f"{FLAG[case.lang]} {answer}".strip()
+        return answer or case.documents[0].text
     supported = any(document.stance == "supports" for document in case.documents)
     return join_answer(case.answer) if supported else REFUSAL[case.lang]
-
-
-def _answer_as_expected(case: Case) -> str:
-    """Return the response that a case with given documents expects; without a gold answer, it quotes a document."""
-    answer = join_answer(case.answer)
-    if case.expect == "refuse":
-        return REFUSAL[case.lang]
-    if case.expect == "correct":
-        return f"{FLAG[case.lang]} {answer}".strip()
-    return answer or case.documents[0].text
 
 
 def _majority(case: Case) -> str:

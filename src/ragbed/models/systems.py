@@ -357,8 +357,7 @@ class FunctionSystem(StatelessModel):
         return msgspec.structs.replace(completion, latency_s=round(time.monotonic() - started, 4))
 
     async def _make(self, case: Case) -> FunctionCall:
-        corpus = cast("RagVariant", self._corpora[case.data, case.corpus or ""])
-        folder = await asyncio.to_thread(corpus.folder)
+        folder = await asyncio.to_thread(cast("RagVariant", self._corpora[case.data, case.corpus or ""]).folder)
         try:
             made: object = await in_daemon_thread(lambda: _await_result(self._function(folder)))
         except (Exception, SystemExit) as error:  # the factory may raise anything

@@ -179,8 +179,7 @@ def _find_unsupported(case: Case, reply: str) -> Iterator[TextSpan]:
 
 @lru_cache(maxsize=1_024)  # Cases for the same question often share documents.
 def _answers_in(text: str, gold: Gold, lang: Lang) -> tuple[TextSpan, ...]:
-    folded = fold(text, lang)
-    reading = FoldedResponse(folded, text)
+    reading = FoldedResponse(fold(text, lang), text)
     owned = drop_contained([find_mentions(slot, gold, reading) for slot in (*gold.slots, *gold.fakes)])
     if not any(owned):
         return ()

@@ -89,10 +89,9 @@ def state(summaries: Sequence[Summary]) -> list[str]:
 
 def state_incomplete(rows: Sequence[Comparison]) -> list[str]:
     """Return a sentence about the incomplete responses of each side that has any."""
-    totals = {side: sum(row.incomplete[at] for row in rows) for at, side in enumerate("AB")}
     return [
         f"{side} has {counted(total, 'incomplete response')} (errors, truncated or filtered)."
-        for side, total in totals.items()
+        for side, total in {side: sum(row.incomplete[at] for row in rows) for at, side in enumerate("AB")}.items()
         if total
     ]
 

@@ -120,10 +120,9 @@ def _abstention(cells: Sequence[Cell], words: Locale) -> Iterator[Chart]:
         for model, own in models.items():
             known = (cell for cell in noise.get(panel, {}).get(model, []) if cell.estimate.value is not None)
             ratio, lowest = next(iter(_by_noise(known).items()), (0.0, []))
-            with_answer = words("figures.abstention.some", noise=f"{ratio:g}")
             for note, found, refusal, accuracy in (
                 (words("figures.abstention.none"), own, "refusal_recall", "correct_without_evidence"),
-                (with_answer, lowest, "false_refusal", "accuracy"),
+                (words("figures.abstention.some", noise=f"{ratio:g}"), lowest, "false_refusal", "accuracy"),
             ):
                 refused, right = _first(found, refusal), _first(found, accuracy)
                 if refused is not None and right is not None:
@@ -180,8 +179,7 @@ def _length(cells: Sequence[Cell], words: Locale) -> Iterator[Chart]:
     for (key, arm), own in group_by(of_length, lambda cell: (cell.key, cell.place.get("arm"))).items():
         name = key.model
         if arm is not None:
-            setting = tell_condition("setting", arm, words)
-            name = words("figures.length.condition", model=name, distractors=setting)
+            name = words("figures.length.condition", model=name, distractors=tell_condition("setting", arm, words))
         if len(points := _points(own, "accuracy", "k")) > 1:
             panels.setdefault(Panel(key.data, key.lang, key.profile, 0, True), []).append(Series(name, points))
     for panel, series in panels.items():
@@ -226,8 +224,7 @@ def _texts(words: Locale, figure: str, panel: Panel, **axes: str) -> ChartTexts:
     if panel.is_one_of_two:
         data = words("figures.data_lang", data=data, lang=words(f"summary.lang.{panel.lang}"))
     of = "figures.of" if panel.k else "figures.of_one" if figure == "noise" else "figures.of_all"
-    setting = words(of, data=data, k=panel.k, profile=panel.profile)
-    title = words(f"figures.{figure}.title", of=setting)
+    title = words(f"figures.{figure}.title", of=words(of, data=data, k=panel.k, profile=panel.profile))
     desc = words(f"figures.{figure}.desc")
     if figure in ("noise", "abstention", "integration", "position"):
         desc += ("" if words.lang == "zh" else " ") + words("figures.usual")

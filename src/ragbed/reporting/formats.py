@@ -75,10 +75,9 @@ def _interval(low: float, high: float, questions: int, words: Locale) -> str:
 def _measured(one: DecidedInterval) -> str:
     """Return the cell's metric and condition, e.g. `noise.accuracy, en_refine, en, noise 0.8`."""
     metric = f"{one.table}.{one.metric}"
-    shown = {name: one.place.get(name) for name in PLACE}
     named = [
         str(value) if name in ("data", "lang", "profile", "arm") else f"{name} {value:.3g}"
-        for name, value in shown.items()
+        for name, value in {name: one.place.get(name) for name in PLACE}.items()
         if value not in (None, "") and (name, value) != ("correct", 0)
     ]
     return ", ".join([metric, *named])

@@ -44,8 +44,7 @@ def _draw_part(columns: Sequence[str], rows: Sequence[Sequence[str]], room: floa
     if _width(widths) > room:
         widths = _share_out(int(room), columns, rows)
     numeric = [all(map(_NUMBER.fullmatch, column)) for column in zip(*rows, strict=True)] or [False] * len(columns)
-    body = [line for row in rows for line in _draw_row(row, widths, numeric)]
-    return list(_draw_row(columns, widths, numeric)), body
+    return list(_draw_row(columns, widths, numeric)), [line for row in rows for line in _draw_row(row, widths, numeric)]
 
 
 def _stack(interval: re.Match[str]) -> str:

@@ -57,8 +57,7 @@ class LexicalIndex:
         while chunk := list(islice(remaining, _CHUNK)):
             postings = self._sort(chunk, len(lengths), lengths)
             self._chunks.append(postings)
-            sizes = np.diff(postings.starts)
-            frequency.update(dict(zip(postings.terms.tolist(), sizes.tolist(), strict=True)))
+            frequency.update(dict(zip(postings.terms.tolist(), np.diff(postings.starts).tolist(), strict=True)))
         self._frequency = frequency
         of = np.array(lengths, np.float32)
         mean = float(of.mean()) if len(of) and of.any() else 1.0

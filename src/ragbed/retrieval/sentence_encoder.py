@@ -55,8 +55,7 @@ def _load(name: str, source: str) -> SentenceTransformer:
     try:
         from sentence_transformers import SentenceTransformer  # noqa: PLC0415 - loads torch, which takes seconds
     except ImportError:
-        message = f"encoder {name} requires sentence-transformers: pip install 'ragbed[sentence]'."
-        raise UsageError(message) from None
+        raise UsageError(f"encoder {name} requires sentence-transformers: pip install 'ragbed[sentence]'.") from None
     try:
         return SentenceTransformer(source)
     except OSError as error:

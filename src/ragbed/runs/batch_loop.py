@@ -205,8 +205,7 @@ class BatchLoop(CallLoop):
 
     async def _save(self, batch: _OpenBatch, state: str) -> None:
         batch.stored = replace(batch.stored, state=state)
-        row = (f"{BATCH}{batch.stored.key}", msgspec.json.encode(batch.stored).decode())
-        await self.session.writer.put(NOTE, row)
+        await self.session.writer.put(NOTE, (f"{BATCH}{batch.stored.key}", msgspec.json.encode(batch.stored).decode()))
 
     async def _create(self, batch: _OpenBatch) -> None:
         """Create a batch. If it is unclear whether the request succeeded, look for the batch before trying again."""
@@ -407,8 +406,7 @@ class BatchLoop(CallLoop):
         await self._finish(request, Called(self._keep(key, completion), key))
 
     async def _finish(self, request: CallRequest, called: Called) -> None:
-        call = (request.number, request.repeat)
-        self._ended.add(call)
+        self._ended.add((request.number, request.repeat))
         self._breaker.count(called.completion)
         await self._settle([self._store(request, called)])
 

@@ -80,8 +80,7 @@ class Budget:
         """
         if model not in self._prices:
             self._prices[model] = find_price(model)
-        has_usage = completion.usage or unreported is None
-        cost = cost_of(completion, self._prices[model]) if has_usage else unreported
+        cost = cost_of(completion, self._prices[model]) if completion.usage or unreported is None else unreported
         cached = sum(step.cached > 0 for step in completion.steps)
         self._sent += max(len(usages_made(completion)), completion.attempts - cached)
         if cost is None:

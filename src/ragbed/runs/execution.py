@@ -190,8 +190,7 @@ def pay_earlier_calls(store: RunStore, budget: Budget, tell: Callable[[str], Non
             included = 0 if failed is None or starts_over(failed) else max(0, len(failed.steps) - 1)
             priced = [budget.pay(model, turn.completion) for turn in turns[included:] if not turn.cached]
             paid[model] = paid.get(model, True) and all(priced)
-    unanswered = Counter(model for model, _, _ in [*store.orphans(), *store.open_calls()])
-    for model, calls in unanswered.items():
+    for model, calls in Counter(model for model, _, _ in [*store.orphans(), *store.open_calls()]).items():
         counted = "the average cost" if budget.suspect(model, calls) else "0, because no call has a known cost"
         tell(
             f"earlier calls to {model} that have no stored response but may have been billed: {calls:,}. In the "

@@ -133,7 +133,12 @@ def _import_source(store: RunStore, source: AnswerSource, imported: Imported) ->
             imported.failed += completion.outcome == "error"
             imported.truncated += completion.outcome == "truncated"
             imported.filtered += completion.outcome == "filtered"
-            _compare(answer, imported)
+            if answer.label is not None:
+                imported.labels += 1
+                imported.other_labels += code.label(answer.case, answer.completion.reply or "") != answer.label
+            if answer.documents is not None:
+                texts = tuple(document.text for document in answer.case.documents)
+                imported.other_documents += texts != answer.documents
         if store.result(model, case.case, 0) is not None:
             raise UsageError(
                 f"an answer to {case.case} from {source.model} appears both in {source.paths[0]} and in "
@@ -168,15 +173,6 @@ def decode_entry(entry: bytes, kind: type[EntryT]) -> EntryT:
         return msgspec.json.decode(entry, type=kind)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
         raise Unmatched(f"the line cannot be read: {error}") from None
-
-
-def _compare(answer: Answer, imported: Imported) -> None:
-    if answer.label is not None:
-        imported.labels += 1
-        imported.other_labels += code.label(answer.case, answer.completion.reply or "") != answer.label
-    if answer.documents is not None:
-        texts = tuple(document.text for document in answer.case.documents)
-        imported.other_documents += texts != answer.documents
 
 
 # Result files of the original code, and JSON Lines files.

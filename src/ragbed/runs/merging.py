@@ -86,8 +86,7 @@ def _copy(sources: Sequence[RunStore], target: RunStore, settings: dict[str, str
         for result in source.results():
             _add(target, models[result.model], result, merged)
         for model, case, repeat in source.orphans() + source.open_calls():
-            values = (models[model], target.number_of(case), repeat, FINISHED_SESSION, 0.0)
-            target.connection.execute(LOSE, values)
+            target.connection.execute(LOSE, (models[model], target.number_of(case), repeat, FINISHED_SESSION, 0.0))
     for source in sources:
         target.connection.executemany(NOTE, _turns(target, source))
     parts = Counter(name for source in sources for name, _ in source.models().values())

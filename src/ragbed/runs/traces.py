@@ -215,8 +215,7 @@ def _list_texts(value: object) -> tuple[str, ...]:
             (value[name] for name in (*_CONTEXTS, "nodes", "results") if isinstance(value.get(name), list)), None
         )
         return _list_texts(inner if inner is not None else [value])
-    items = value if isinstance(value, list) else [value]
-    return tuple(text for item in items if (text := _to_text(item)))
+    return tuple(text for item in (value if isinstance(value, list) else [value]) if (text := _to_text(item)))
 
 
 def _flatten(value: object, prefix: str = "") -> dict[str, object]:

@@ -63,8 +63,7 @@ async def plan_calls(case: Case, model: Model, episodes: EpisodeFactory | None) 
 
 
 def _single_call(case: Case) -> Calls:
-    called = yield case
-    return called.completion
+    return (yield case).completion
 
 
 def _strategy_calls(case: Case, flow: Flow) -> Calls:

@@ -88,8 +88,7 @@ def _score_recall(case: Case, completion: Completion, searches: Sequence[Search]
     for hop in range(1, HOPS + 1):
         values[f"search_recall_{hop}"] = recalls[min(hop, len(recalls)) - 1] if recalls else 0.0
     complete_after = next((number for number, recall in enumerate(recalls, 1) if recall == 1), None)
-    is_late = complete_after is not None and len(searches) > complete_after
-    values["searched_too_long"] = is_late
+    values["searched_too_long"] = complete_after is not None and len(searches) > complete_after
     values["stopped_early"] = final < 1 and completion.outcome == "ok"
     if searches:
         values["search_useless"] = sum(not news for news in _brings_support(searches)) / len(searches)

@@ -72,7 +72,9 @@ def make_value(
             tenths = draw.between(int(low) * 10 + 1, int(high) * 10)
             forms = rules.percent_forms(f"{tenths // 10}.{tenths % 10 or 5}")
         case ("number", low, high, step, units):
-            number = _draw_number(low, high, step, draw, level())
+            decimals = len(step.partition(".")[2])
+            steps = _draw_near(round(float(low) / float(step)), round(float(high) / float(step)), draw, level())
+            number = f"{steps * float(step):.{decimals}f}"
             forms = tuple(form for unit in units.split("|") for form in rules.number_forms(number, unit))
             return Value(forms, rules.with_variants(forms))
         case ("money", low, high):
@@ -81,12 +83,6 @@ def make_value(
         case _:
             raise ValueError(f"unknown value type in a phrase bank: {' '.join(value_type)}")
     return Value(forms, forms)
-
-
-def _draw_number(low: str, high: str, step: str, draw: HashRandom, level: HashRandom) -> str:
-    decimals = len(step.partition(".")[2])
-    steps = _draw_near(round(float(low) / float(step)), round(float(high) / float(step)), draw, level)
-    return f"{steps * float(step):.{decimals}f}"
 
 
 def _draw_amount(low: str, high: str, draw: HashRandom, level: HashRandom) -> int:

@@ -76,8 +76,7 @@ class ItemContext:
 
     def rotate(self, templates: Sequence[Template], subject: tuple[object, ...], draw: HashRandom) -> Template:
         """Return the next template for a subject, using all templates before repeating one."""
-        first = draw.below(len(templates))
-        turn = self._turns.get(subject, first)
+        turn = self._turns.get(subject, draw.below(len(templates)))
         self._turns[subject] = turn + 1
         return templates[turn % len(templates)]
 

@@ -81,8 +81,7 @@ def headline_score(testbed: str, arm: str = "") -> ScoreName:
 
 def wanted_scores(testbed: str) -> tuple[ScoreName, ...]:
     """Return all of a testbed's scores for which a higher rate is better, starting with the headline score."""
-    secondary = TESTBEDS[testbed].secondary if testbed in TESTBEDS else ()
-    return (headline_score(testbed), *secondary)
+    return (headline_score(testbed), *(TESTBEDS[testbed].secondary if testbed in TESTBEDS else ()))
 
 
 def right_score(testbed: str, arm: str, expect: str) -> ScoreName:

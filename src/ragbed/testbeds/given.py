@@ -31,14 +31,13 @@ class Given(Struct, frozen=True):
                 Document(text=one.text, stance=one.stance, kind="related", source=number)
                 for number, one in enumerate(item.documents)
             )
-            texts = [document.text for document in documents]
             yield make_case(
                 dataset.name,
                 item,
                 settings,
                 self.name,
                 "",
-                settings.instructions.messages(item.lang, item.question, texts),
+                settings.instructions.messages(item.lang, item.question, [document.text for document in documents]),
                 arm=item.expect,
                 documents=documents,
                 slots=tuple(number for number, one in enumerate(documents) if one.stance == "supports"),

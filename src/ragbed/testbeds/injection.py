@@ -82,8 +82,7 @@ class InjectionTestbed(Ability, frozen=True):
             for condition, by_arm in conditions:
                 turn = turns[condition.docs]
                 plan = plan_ours(ordered, bank, condition, self.draw, turn)
-                first = used[item.lang, condition.docs, turn] % 2
-                planted = _plant(ordered, condition, plan, turn, first)
+                planted = _plant(ordered, condition, plan, turn, used[item.lang, condition.docs, turn] % 2)
                 for prompt in prompts:
                     clean = self.build_case(dataset.name, item, by_arm[CLEAN], plan, prompt)
                     yield clean

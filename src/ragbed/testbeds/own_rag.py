@@ -181,8 +181,7 @@ class RagCorpora:
         if condition.kind == WITHHELD:
             return self._make_folds()
         if condition.kind == INJECTED:
-            variants = [self._inject(number) for number in range(len(KINDS))]
-            return [variant for variant in variants if variant.injections]
+            return [variant for variant in [self._inject(number) for number in range(len(KINDS))] if variant.injections]
         edited = dict(self._edits(condition.share))
         if not edited:
             raise UsageError(
@@ -199,8 +198,7 @@ class RagCorpora:
             own = {one.document for one in self.evidence[name]} & self.documents.keys()
             if not own or len(own) == len(self.documents):
                 continue  # nothing to withhold, or nothing would be left
-            same = (fold for fold, without in enumerate(removed) if own <= without)
-            fold = next(same, None)
+            fold = next((fold for fold, without in enumerate(removed) if own <= without), None)
             if fold is None:
                 open_folds = [fold for fold, without in enumerate(removed) if len(own | without) < len(self.documents)]
                 if len(removed) < min(_FOLDS, len(self.documents)) or not open_folds:
@@ -304,8 +302,7 @@ class RagCorpora:
         if not self.evidence[item] or (condition.kind == FALSE and not self.items[item].fake):
             return None
         if condition.kind == INJECTED:
-            own = (one.name for one in self.variants.values() if item in one.injections)
-            return next(own, None)
+            return next((one.name for one in self.variants.values() if item in one.injections), None)
         return self._fold_of.get(item) if condition.kind == WITHHELD else condition.name
 
 

@@ -113,8 +113,7 @@ class Guard:
     async def _enter(self, request: Request) -> Response:
         """Exchange the token for a cookie, and return the write token."""
         if request.method == "POST":
-            given = (await request.body()).decode("utf-8", "replace").strip('"')
-            if not _is_same(given, self._token):
+            if not _is_same((await request.body()).decode("utf-8", "replace").strip('"'), self._token):
                 return PlainTextResponse("The token is invalid.\n", 403)
         elif not self._has_cookie(request):
             return PlainTextResponse(_OPEN_PRINTED_URL, 403)

@@ -50,8 +50,7 @@ def test_the_unclassified_share_is_always_present() -> None:
 
 def test_errors_are_grouped_by_model_testbed_and_language() -> None:
     other = structs.replace(_one(1), lang="zh")
-    groups = by_group([_one(0, "E3"), other])
-    assert {tuple(group): len(found) for group, found in groups.items()} == {
+    assert {tuple(group): len(found) for group, found in by_group([_one(0, "E3"), other]).items()} == {
         ("m", "noise", "en"): 1,
         ("m", "noise", "zh"): 1,
     }
@@ -79,8 +78,7 @@ def test_questions_on_one_event_count_as_one_for_the_interval() -> None:
         _share("E3", *(_one(item, *kind, event=event and f"{event} {item // 2}") for item, kind in enumerate(types)))
         for event in (None, "event")
     )
-    same_item = _share("E3", *(_one(item // 2, *kind) for item, kind in enumerate(types)))
-    assert together.share == same_item.share
+    assert together.share == _share("E3", *(_one(item // 2, *kind) for item, kind in enumerate(types))).share
     assert together.share.low < alone.share.low
 
 
@@ -99,7 +97,6 @@ def test_a_diagnosed_run_has_a_row_per_error_type(tmp_path: Path) -> None:
     for one in (one for found in types.values() for one in found):
         assert 0 <= one.share.low <= one.share.value <= one.share.high <= 1
         assert one.errors >= 1
-    told = type_command("report", run, "-f", "md").out
-    assert "## Error types" in told
+    assert "## Error types" in type_command("report", run, "-f", "md").out
     for lang in ("en", "zh"):
         assert len(tabulate_errors(types, read_words(lang)).columns) == 6

@@ -75,7 +75,11 @@ def diagnose_line(line: dict[str, Any]) -> Diagnosis | None:
         alone = msgspec.structs.replace(case, documents=(), expect="answer")
         closed_book = KnownAnswer(bool(judge(alone, said).correct), said)
     reply = line["reply"]
-    finish = line.get("finish") or ("length" if _looks_cut(reply) else "stop")
+    finish = line.get("finish") or (
+        "length"
+        if (not _ENDS.search(reply) and len(re.findall(r"[A-Za-z0-9]+|[\u4e00-\u9fff]", reply)) >= _CUT_WORDS)
+        else "stop"
+    )
     completion = Completion(outcome="ok", reply=reply, finish=finish)
     return diagnose_stored(StoredResult(case, line.get("model", "smollm2-135m"), 0, completion), closed_book)
 
@@ -125,10 +129,6 @@ def kappa(lines: Iterable[dict[str, Any]], name: str) -> float | None:
     first, second = (sum(side) / len(pairs) for side in zip(*pairs, strict=True))
     chance = first * second + (1 - first) * (1 - second)
     return None if chance == 1 else (agreed - chance) / (1 - chance)
-
-
-def _looks_cut(reply: str) -> bool:
-    return not _ENDS.search(reply) and len(re.findall(r"[A-Za-z0-9]+|[\u4e00-\u9fff]", reply)) >= _CUT_WORDS
 
 
 def _answer(slots: list[list[str]]) -> Answer:

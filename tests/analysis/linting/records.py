@@ -20,8 +20,7 @@ def rgb_item(
     **others: object,
 ) -> Item:
     """Return an item in RGB's format; its language is that of the question."""
-    record = {"id": 0, "query": query, "answer": answer, "positive": positive, "negative": negative}
-    fields = record | others
+    fields = {"id": 0, "query": query, "answer": answer, "positive": positive, "negative": negative} | others
     return rgb.read_item(Path("made.json"), 1, json.dumps(fields).encode(), guess_lang(str(fields["query"])))
 
 

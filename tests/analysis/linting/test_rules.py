@@ -120,8 +120,7 @@ def test_every_rule_has_a_positive_and_a_negative_case() -> None:
 
 
 def test_a_duplicate_question_names_the_first_item() -> None:
-    again = rgb_item()
-    (finding,) = findings("duplicate-question", rgb_item(), rgb_item("Who else?"), again)
+    (finding,) = findings("duplicate-question", rgb_item(), rgb_item("Who else?"), rgb_item())
     assert (finding.where, finding.message) == ("query", "is also the question of item 0")
 
 

@@ -25,15 +25,11 @@ Policy = Callable[[Case, int], str]
 _WRONG = {"en": "Zubrowka Vale", "zh": "祖布罗夫卡谷"}
 
 
-def _is_known(case: Case) -> bool:
-    return int(case.item.rpartition("-")[2]) % 2 == 0
-
-
 def _prior(case: Case, repeat: int) -> str:
     """Answer half of the questions correctly and the others wrongly; one of three responses differs."""
     if repeat == 2:
         return REFUSAL[case.lang]
-    return case.answer[0][0] if _is_known(case) else _WRONG[case.lang]
+    return case.answer[0][0] if (int(case.item.rpartition("-")[2]) % 2 == 0) else _WRONG[case.lang]
 
 
 def _context(case: Case, repeat: int) -> str:
@@ -139,5 +135,4 @@ def test_noise_is_refused_and_closed_book_runs_as_well() -> None:
     spec = ragbed.RunSpec(model="scripted/oracle", data="ragbed-mini-en_fact", testbeds="conflict", limit=1)
     with pytest.raises(UsageError, match="conflict accepts only the ratio 0"):
         ragbed.plan_run(replace(spec, noise=0.2))
-    names = {case.testbed for case in ragbed.plan_run(spec).cases()}
-    assert names == {"conflict", "closed-book"}
+    assert {case.testbed for case in ragbed.plan_run(spec).cases()} == {"conflict", "closed-book"}

@@ -28,12 +28,8 @@ def _trial(item: str, testbed: str, noise: float | None, outcome: TrialOutcome =
         noise=noise,
         k=0 if noise is None else 5,
         outcome=outcome,
-        scores=_full(scores) if outcome == "ok" else None,
+        scores=({"correct": False, "refused": False, "flagged": False} | scores) if outcome == "ok" else None,
     )
-
-
-def _full(scores: dict[str, Value]) -> dict[str, Value]:
-    return {"correct": False, "refused": False, "flagged": False} | scores
 
 
 def _estimates(trials: Iterable[Trial], table: str) -> dict[str, Estimate]:
@@ -216,8 +212,7 @@ def test_the_gain_by_documents_is_the_net_change_on_shared_questions() -> None:
 
 
 def test_the_largest_planned_cluster_of_a_cell_counts_all_its_conditions() -> None:
-    trials = [_trial("a", "noise", ratio, correct=True) for ratio in (0.0, 0.4)]
-    (columns,) = group_rows(trials, largest=5)
+    (columns,) = group_rows([_trial("a", "noise", ratio, correct=True) for ratio in (0.0, 0.4)], largest=5)
     both = columns.of("noise")
     assert columns.largest_planned(both) == 10
     assert columns.largest_planned(both & (columns.noise == 0.4)) == 5

@@ -13,8 +13,7 @@ from ragbed.analysis.statistics.rates import Interval, clustered_wilson, wilson
 
 def _raters(both_yes: int, people_yes: int, judge_yes: int, both_no: int) -> tuple[list[int], list[int]]:
     judged = [1] * both_yes + [0] * people_yes + [1] * judge_yes + [0] * both_no
-    labels = [1] * both_yes + [1] * people_yes + [0] * judge_yes + [0] * both_no
-    return judged, labels
+    return judged, ([1] * both_yes + [1] * people_yes + [0] * judge_yes + [0] * both_no)
 
 
 def _rate(hits: int, n: int) -> Interval:
@@ -55,8 +54,7 @@ def test_responses_to_one_question_count_as_one_cluster() -> None:
 
 def test_raters_who_never_agree_have_an_upper_bound() -> None:
     found = agreement(*_raters(0, 0, 20, 0), range(20))
-    high = _rate(0, 20).high
-    assert found.kappa == pytest.approx((0.0, 0.0, high))
+    assert found.kappa == pytest.approx((0.0, 0.0, _rate(0, 20).high))
 
 
 def _world(rng: np.random.Generator, share: float = 0.4, n: int = 2_000) -> tuple[np.ndarray, np.ndarray]:
@@ -66,8 +64,7 @@ def _world(rng: np.random.Generator, share: float = 0.4, n: int = 2_000) -> tupl
 
 
 def test_with_equal_probabilities_and_full_power_it_is_the_plain_formula() -> None:
-    rng = np.random.default_rng(0)
-    truth, judged = _world(rng)
+    truth, judged = _world(np.random.default_rng(0))
     labels = np.full(2_000, np.nan)
     labels[:200] = truth[:200]
     corrected = prediction_powered(judged, labels, range(2_000))
@@ -90,8 +87,7 @@ def test_a_random_judge_has_zero_power() -> None:
 
 
 def test_copies_of_a_question_do_not_narrow_a_correction() -> None:
-    rng = np.random.default_rng(4)
-    truth, judged = _world(rng, n=400)
+    truth, judged = _world(np.random.default_rng(4), n=400)
     labels = np.where(np.arange(400) < 100, truth, np.nan)
     once = prediction_powered(judged, labels, range(400)).rate
     copied = prediction_powered(np.tile(judged, 5), np.tile(labels, 5), [*range(400)] * 5).rate
@@ -101,7 +97,6 @@ def test_copies_of_a_question_do_not_narrow_a_correction() -> None:
 
 def test_a_perfect_judge_has_an_interval() -> None:
     truth = np.array([1.0, 0.0] * 500)
-    labels = np.where(np.arange(1_000) < 100, truth, np.nan)
-    rate = prediction_powered(truth, labels, range(1_000)).rate
+    rate = prediction_powered(truth, np.where(np.arange(1_000) < 100, truth, np.nan), range(1_000)).rate
     assert rate.value == pytest.approx(0.5)
     assert 0.02 < rate.high - rate.low < 0.08

@@ -56,8 +56,7 @@ def test_sign_flips_of_large_samples_have_no_smallest_p_value() -> None:
 
 def test_exact_flips_on_a_lattice_equal_all_permutations() -> None:
     whole = np.array([3, 3, -3, 2, 2, 2, 2, -1, 1, 5, 5, -5, 4])
-    sums = np.array(list(product((-1, 1), repeat=len(whole)))) @ whole
-    expected = np.mean(np.abs(sums) >= abs(whole.sum()))
+    expected = np.mean(np.abs(np.array(list(product((-1, 1), repeat=len(whole)))) @ whole) >= abs(whole.sum()))
     sizes, flips = np.unique(np.abs(whole), return_counts=True)
     assert paired._lattice_flips(sizes, flips, int(whole.sum())) == pytest.approx(expected, rel=1e-12)
     assert sign_flips(whole / 6) == pytest.approx(expected, rel=1e-12)
@@ -117,8 +116,7 @@ def test_paired_results_do_not_depend_on_the_order_of_the_verdicts() -> None:
         moved = changes(*([sum(1 / 7 for right in row if right) for row in side.tolist()] for side in scores))
         return sign_flips(moved), *paired_difference(moved), (moved > 0).sum(), (moved < 0).sum()
 
-    other = rng.permuted(verdicts, axis=2)[:, rng.permutation(50)]
-    assert results(other) != results(verdicts[::-1])
+    assert results(rng.permuted(verdicts, axis=2)[:, rng.permutation(50)]) != results(verdicts[::-1])
     same = np.stack([rng.permutation(side.T).T for side in verdicts])[:, rng.permutation(50)]
     assert results(same) == pytest.approx(results(verdicts), abs=1e-12)
 

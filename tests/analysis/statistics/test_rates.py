@@ -87,8 +87,7 @@ def test_one_more_question_with_hits_never_lowers_a_bound(each: int) -> None:
 
 def test_one_mixed_question_does_not_lower_the_upper_bound_of_no_hits() -> None:
     """With one hit in 100 trials, the bound used to be 15.3%, but 16.5% with none, so only the better model failed."""
-    none = clustered_wilson([0] * 20, [5] * 20)
-    assert clustered_wilson([1] + [0] * 19, [5] * 20).high >= none.high
+    assert clustered_wilson([1] + [0] * 19, [5] * 20).high >= clustered_wilson([0] * 20, [5] * 20).high
 
 
 def test_graded_scores_that_vary_less_than_verdicts_have_narrower_intervals() -> None:
@@ -112,8 +111,7 @@ def test_single_trials_give_wilsons_interval_with_students_quantile() -> None:
 def test_one_more_hit_does_not_change_the_width_much() -> None:
     """If all questions agree, their positions say nothing new; one that differs does not make them independent."""
     equal = clustered_wilson([5] * 30, [5] * 30)
-    almost = clustered_wilson([5] * 29 + [4], [5] * 30)
-    assert almost.low == pytest.approx(equal.low, abs=0.01)
+    assert clustered_wilson([5] * 29 + [4], [5] * 30).low == pytest.approx(equal.low, abs=0.01)
     flat = clustered_wilson([1] * 30, [5] * 30)
     one_higher = clustered_wilson([1] * 29 + [2], [5] * 30)
     assert one_higher[1:] == pytest.approx(flat[1:], abs=0.01)
@@ -131,13 +129,11 @@ def test_very_few_clusters_have_a_wide_interval_inside_the_range(hits: list[int]
 
 def test_copies_of_a_question_do_not_narrow_the_interval() -> None:
     once = clustered_wilson([1] * 30 + [0] * 70, [1] * 100)
-    copied = clustered_wilson([5] * 30 + [0] * 70, [5] * 100)
-    assert copied == pytest.approx(once)
+    assert clustered_wilson([5] * 30 + [0] * 70, [5] * 100) == pytest.approx(once)
 
 
 def test_independent_repeats_count_like_questions() -> None:
-    rng = np.random.default_rng(0)
-    hits = rng.binomial(5, 0.3, size=2_000)
+    hits = np.random.default_rng(0).binomial(5, 0.3, size=2_000)
     clustered = clustered_wilson(hits.tolist(), [5] * 2_000)
     assert clustered[1:] == pytest.approx(wilson(int(hits.sum()), 10_000)[1:], abs=0.002)
 
@@ -154,8 +150,7 @@ def test_probabilities_add_up() -> None:
 
 def test_trials_of_one_question_do_not_narrow_a_mean() -> None:
     alone = ratio_interval([1.0, 2.0, 4.0], [1, 1, 1])
-    copied = ratio_interval([5.0, 10.0, 20.0], [5, 5, 5])
-    assert copied == pytest.approx(alone)
+    assert ratio_interval([5.0, 10.0, 20.0], [5, 5, 5]) == pytest.approx(alone)
     assert alone.value == pytest.approx(7 / 3)
     # The kurtosis of three values is always 1.5, so the degrees of freedom are those of Student's interval.
     reach = scipy.stats.t.ppf(0.975, 2) * np.std([1, 2, 4], ddof=1) / np.sqrt(3) / (7 / 3)
@@ -177,8 +172,7 @@ def test_a_mean_of_a_skewed_quantity_has_fewer_degrees_of_freedom() -> None:
 def test_a_mean_of_a_log_normal_quantity_is_covered(n: int) -> None:
     rng, runs = np.random.default_rng(0), 4_000
     found = [ratio_interval(np.exp(rng.standard_normal(n)).tolist(), [1] * n) for _ in range(runs)]
-    covered = float(np.mean([low <= np.exp(0.5) <= high for _, low, high in found]))
-    assert covered >= 0.93
+    assert float(np.mean([low <= np.exp(0.5) <= high for _, low, high in found])) >= 0.93
 
 
 def test_the_interval_of_a_weighted_sum_is_that_of_newcombe_for_two_rates() -> None:

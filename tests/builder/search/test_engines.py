@@ -112,8 +112,7 @@ def ask(wire: EngineServer, folder: Path, name: str, *queries: Query) -> list[li
         with PageCache(folder / "kept.db") as keep:
             service = ENGINES[name](SearchContext(keep, TODAY, {**ENVIRON, **urls}))
             assert isinstance(service, SearchService)
-            quick = SearchService(**{**vars(service), "interval_s": 0})
-            engine = HttpSearchEngine(quick, keep, QUICK)
+            engine = HttpSearchEngine(SearchService(**{**vars(service), "interval_s": 0}), keep, QUICK)
             return [await engine.search(query) for query in queries]
 
     return asyncio.run(run())

@@ -115,8 +115,7 @@ def test_what_cannot_be_had_has_a_named_outcome_and_a_reason(
 def test_a_server_that_is_silent_or_drips_is_left_in_time(server: FaultServer, tmp_path: Path, fault: Fault) -> None:
     server.files = {"news": HTML}
     server.scripts["news"] = [fault]
-    impatient = replace(QUICK, total_s=0.2, idle_s=5, tries=1)
-    (found,) = fetch(tmp_path, server.url("news"), manners=impatient)
+    (found,) = fetch(tmp_path, server.url("news"), manners=replace(QUICK, total_s=0.2, idle_s=5, tries=1))
     assert found.outcome == "timeout"
 
 
@@ -254,8 +253,7 @@ def test_one_host_is_asked_one_thing_at_a_time_with_a_pause(server: FaultServer,
 
     urls = [server.url(f"news{number}") for number in range(4)]
     server.scripts = {f"news{number}": [note] for number in range(4)}
-    found = _fetch_all(tmp_path, urls, Names(), per_host_s=0.1)
-    assert sorted(one.url for one in found) == urls
+    assert sorted(one.url for one in _fetch_all(tmp_path, urls, Names(), per_host_s=0.1)) == urls
     assert most == [1]
     assert all(later - earlier > 0.05 for earlier, later in pairwise(begun))
 

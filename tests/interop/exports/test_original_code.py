@@ -16,8 +16,7 @@ from tests.runs.harness import WORDS
 def _run(folder: Path, model: str, *data: str, profile: str = "robust") -> Path:
     words = [word for name in data for word in ("-d", name)]
     words += ["--limit", "12", "--cache", "off", "--profile", profile]
-    done = type_command("run", "-m", model, *words, "--out", str(folder / "run"))
-    assert done.code == 0
+    assert type_command("run", "-m", model, *words, "--out", str(folder / "run")).code == 0
     return folder / "run"
 
 

@@ -44,5 +44,4 @@ def test_inspect_gives_every_reply_the_scores_of_ragbed(evaluated: Evaluated, tm
 
 
 def test_lm_eval_gives_every_reply_the_scores_of_ragbed(evaluated: Evaluated, tmp_path: Path) -> None:
-    files = run_lm_eval(evaluated, tmp_path / "results")
-    assert compare(evaluated, lm_eval_scores(files)) == []
+    assert compare(evaluated, lm_eval_scores(run_lm_eval(evaluated, tmp_path / "results"))) == []

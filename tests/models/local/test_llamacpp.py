@@ -96,8 +96,7 @@ def test_a_response_is_not_longer_than_max_tokens(model: LlamaModel, loop: async
 
 
 def test_a_prompt_that_does_not_fit_is_an_outcome_with_the_numbers(model: LlamaModel, loop: asyncio.Runner) -> None:
-    body = model.request(case_of("word " * 8200))
-    count = loop.run(model.count_tokens(body))
+    count = loop.run(model.count_tokens(model.request(case_of("word " * 8200))))
     reply = loop.run(model.complete(case_of("word " * 8200)))
     assert reply.outcome == "error"
     fits = "do not fit in the context window of 8,192 tokens"
@@ -145,8 +144,7 @@ def test_the_engine_is_restarted_after_a_crash(loop: asyncio.Runner) -> None:
 
     try:
         broken = loop.run(crash())
-        mended = loop.run(model.complete(case_of("Say yes.")))
-        assert mended.outcome in ("ok", "truncated")
+        assert loop.run(model.complete(case_of("Say yes."))).outcome in ("ok", "truncated")
         model._failures = 2
         model._engine._process.kill()
         model._engine._process.wait()
@@ -168,13 +166,11 @@ def test_a_case_that_takes_too_long_times_out(loop: asyncio.Runner) -> None:
 
 
 def test_a_run_sorts_the_cases_and_resumes(tmp_path: Path) -> None:
-    starts = [f"{'alike ' * 60}{letter}" for letter in "acbacb"]
     cases = [
         msgspec.structs.replace(make_case(number), messages=(Message(role="user", content=start),))
-        for number, start in enumerate(starts)
+        for number, start in enumerate([f"{'alike ' * 60}{letter}" for letter in "acbacb"])
     ]
-    job = make_job(tmp_path, 6, opened(sampling=Sampling(max_tokens=1)), cases=lambda: iter(cases))
-    run(job, ask_nobody)
+    run(make_job(tmp_path, 6, opened(sampling=Sampling(max_tokens=1)), cases=lambda: iter(cases)), ask_nobody)
     results = completions(tmp_path)
     assert [result.outcome for result in results] == ["truncated"] * 6
     cached = [(result.usage or {})["cached"] for result in results]
@@ -210,8 +206,7 @@ def test_there_are_as_many_threads_as_allowed_cores() -> None:
 @pytest.mark.slow
 def test_an_engine_without_its_parent_ends_cleanly_even_while_it_loads() -> None:
     wanted = {"path": str(find_weights("smollm2")), "context": 512, "slots": 1, "threads": 1, "key": "k"}
-    script = Path(llama_child.__file__)
-    command = [sys.executable, "-P", str(script)]
+    command = [sys.executable, "-P", str(Path(llama_child.__file__))]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as child:
         assert child.stdin is not None
         assert child.stdout is not None

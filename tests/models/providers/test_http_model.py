@@ -53,8 +53,7 @@ def test_identity_changes_with_the_model(change: dict[str, object]) -> None:
 
 def test_the_identity_of_ollama_has_the_digest_of_the_weights() -> None:
     def identity_of(digest: str) -> str:
-        tags = {"/api/tags": {"models": [{"name": "m:latest", "digest": digest}]}}
-        return identity_at(tags, "ollama/m")
+        return identity_at({"/api/tags": {"models": [{"name": "m:latest", "digest": digest}]}}, "ollama/m")
 
     assert identity_of("a")
     assert identity_of("a") != identity_of("b")

@@ -32,8 +32,7 @@ def _ask(fault: Fault, spec: str, asked: Case) -> tuple[Completion, dict[str, An
 
 
 def _openai(fault: Fault, *more: Message) -> tuple[Completion, dict[str, Any]]:
-    asked = structs.replace(case(), tools=True, messages=case().messages + more)
-    return _ask(fault, "openai-api/t/m", asked)
+    return _ask(fault, "openai-api/t/m", structs.replace(case(), tools=True, messages=case().messages + more))
 
 
 def _message(*blocks: dict[str, Any], stop: str = "tool_use") -> bytes:
@@ -108,16 +107,14 @@ def test_a_streamed_tool_call_is_joined_from_its_pieces() -> None:
 def test_fields_of_the_provider_are_sent_back() -> None:
     extra = {"extra_content": {"google": {"thought_signature": "abc"}}}
     done, _ = _openai(reply(chat(None, "tool_calls", tool_calls=[_CALL | extra])))
-    again = Message(role="assistant", content="", calls=done.calls)
-    _, body = _openai(reply(chat()), again)
+    _, body = _openai(reply(chat()), Message(role="assistant", content="", calls=done.calls))
     assert body["messages"][2]["tool_calls"] == [_CALL | extra]
 
 
 def test_the_reasoning_before_a_tool_call_is_sent_back() -> None:
     # https://api-docs.deepseek.com/guides/thinking_mode
     done, _ = _openai(reply(chat(None, "tool_calls", tool_calls=[_CALL], reasoning_content="Hm")))
-    again = Message(role="assistant", content="", calls=done.calls)
-    _, body = _openai(reply(chat()), again)
+    _, body = _openai(reply(chat()), Message(role="assistant", content="", calls=done.calls))
     assert body["messages"][2] == {
         "role": "assistant", "content": "", "reasoning_content": "Hm", "tool_calls": [_CALL]
     }  # fmt: skip

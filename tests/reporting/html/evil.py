@@ -64,8 +64,7 @@ def _case(number: int) -> Case:
 
 
 def _evidence(evil: str) -> dict[str, object]:
-    told = {"cue": f"{evil} as evidence"}
-    return {"type": "E2", "document": 0, "start": 0, "end": 3} | told
+    return {"type": "E2", "document": 0, "start": 0, "end": 3} | {"cue": f"{evil} as evidence"}
 
 
 def _diagnose(folder: Path) -> None:

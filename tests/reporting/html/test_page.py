@@ -80,8 +80,7 @@ def opened(browser: Browser, report: Path) -> Iterator[Watched]:
 def test_it_opens_with_all_its_parts(opened: Watched, run: Path) -> None:
     page = opened.page
     headings = page.locator("main:not([hidden]) h2").all_inner_texts()
-    expected = ["Summary", "Figures", "Leaderboard", "Tables", "Error analysis", "Metrics and method"]
-    assert headings == expected
+    assert headings == ["Summary", "Figures", "Leaderboard", "Tables", "Error analysis", "Metrics and method"]
     assert page.locator("h2:visible").last.inner_text() == "Cases"
     assert page.locator("main:not([hidden]) figure svg[role=img]").count() >= 7
     assert page.locator("#en-errors figure").count() >= 1  # few answers are wrong, so they are diagnosed
@@ -134,8 +133,7 @@ def test_words_overrides_the_language_of_the_browser(browser: Browser, run: Path
 
 
 def test_every_figure_has_a_name_and_its_numbers(opened: Watched) -> None:
-    figures = opened.page.locator("main:not([hidden]) figure")
-    for figure in figures.all():
+    for figure in opened.page.locator("main:not([hidden]) figure").all():
         assert figure.locator("svg > title").text_content()
         assert figure.locator("svg > desc").text_content()
         assert figure.locator("details tbody tr").count() > 0
@@ -254,8 +252,7 @@ def test_keys_go_from_case_to_case(opened: Watched) -> None:
 
 def test_the_prompt_is_the_one_that_was_sent(opened: Watched, run: Path, report: Path) -> None:
     page = opened.page
-    lines = type_command("export", str(run), "--to", "jsonl", "-o", str(run.parent / "trials.jsonl"))
-    assert lines.code == 0
+    assert type_command("export", str(run), "--to", "jsonl", "-o", str(run.parent / "trials.jsonl")).code == 0
     trials = map(json.loads, (run.parent / "trials.jsonl").read_text("utf-8").splitlines())
     sent = {trial["messages"][-1]["content"] for trial in trials}
     for number in range(0, 40, 7):

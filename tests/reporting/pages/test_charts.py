@@ -120,10 +120,9 @@ def test_series_of_one_colour_differ_in_their_dash() -> None:
 
 
 def test_the_parts_of_a_bar_fill_it() -> None:
-    chart = _all()[1]
     blocks = [
         float(mark.get("width", 0))
-        for mark in ElementTree.fromstring(chart.as_file(follows_theme=False)).iter(f"{_SVG}rect")
+        for mark in ElementTree.fromstring(_all()[1].as_file(follows_theme=False)).iter(f"{_SVG}rect")
         if mark.find(f"{_SVG}title") is not None
     ]
     assert blocks[0] == pytest.approx(3 * blocks[1])
@@ -139,8 +138,7 @@ def test_a_text_is_cut_inside_to_its_width(text: str, shown: str) -> None:
 def test_names_that_are_cut_stay_different() -> None:
     names = ["qwen2.5-7b-instruct-q4_k_m-from-the-hub-2025", "qwen2.5-7b-instruct-q8_0-from-the-hub-2025"]
     assert fit(names[0], 64) == fit(names[1], 64)
-    shown = fit_names(names, 64)
-    assert len(set(shown)) == 2
+    assert len(set(fit_names(names, 64))) == 2
     assert fit_names(["short", "other"], 64) == ["short", "other"]
     assert fit_names([names[0], names[0]], 64) == [fit(names[0], 64, 7.2)] * 2
 

@@ -99,11 +99,9 @@ def test_search_episodes_are_the_same_bytes_as_here(protocol: str, nodes: Nodes,
     asked = ["-m", "scripted/search-endless", *DATA, "--limit", "5", "--testbeds", "search"]
     asked += ["--search", f"turns=3,sizes=500,protocol={protocol}"]
     for name, engine in {"here": [], "there": [*_on(nodes), *_copies(2)]}.items():
-        done = type_command("run", *asked, "--out", str(tmp_path / name), *engine)
-        assert "15 search episodes" in done.err
+        assert "15 search episodes" in type_command("run", *asked, "--out", str(tmp_path / name), *engine).err
     assert canonical(tmp_path / "here") == canonical(tmp_path / "there")
-    results = canonical(tmp_path / "there")
-    assert results.count(b"turn-limit") == 15
+    assert canonical(tmp_path / "there").count(b"turn-limit") == 15
 
 
 @pytest.mark.slow
@@ -133,8 +131,7 @@ def test_a_killed_driver_leaves_no_workers_and_its_run_resumes_locally(
     process.kill()
     process.communicate()
     wait_for("the workers' end", lambda: not worker_processes())
-    before = read_status(tmp_path / "run")
-    assert 40 - 8 <= before.models[0].ok < CASES
+    assert 40 - 8 <= read_status(tmp_path / "run").models[0].ok < CASES
     resumed = type_command("run", *asked, "--out", str(tmp_path / "run"))
     assert resumed.code == 0, resumed.err
     calls, after = endpoint.calls(), read_status(tmp_path / "run")

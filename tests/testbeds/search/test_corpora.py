@@ -20,8 +20,7 @@ from tests.items import as_dataset, base_item, fact_item, integration_item
 def test_each_kind_of_item_has_its_conditions(tmp_path: Path) -> None:
     dataset = as_dataset(tmp_path, base_item(0), integration_item(1, (2, 2)), fact_item(2, pairs=4))
     cases = list(SEARCH.cases(dataset, Settings(search=parse_search("sizes=100,false=0+0.5"))))
-    found = {(case.item, case.arm): (case.expect, case.true_ratio, case.feasible) for case in cases}
-    assert found == {
+    assert {(case.item, case.arm): (case.expect, case.true_ratio, case.feasible) for case in cases} == {
         ("0", "complete"): ("answer", 0.0, True),
         ("0", "withheld"): ("refuse", 0.0, True),
         ("0", "size=100"): ("answer", 0.0, True),
@@ -35,8 +34,7 @@ def test_each_kind_of_item_has_its_conditions(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("share", "false", "true"), [("0", 0, 5), ("1/2", 2, 2), ("2/5", 2, 3), ("1", 5, 0)])
 def test_counterfactual_evidence_has_the_exact_share_and_never_both_versions(share: str, false: int, true: int) -> None:
-    condition = SearchCondition("false", "counterfactual", false=Fraction(share))
-    chosen = condition.choose(fact_item(0, pairs=5))
+    chosen = SearchCondition("false", "counterfactual", false=Fraction(share)).choose(fact_item(0, pairs=5))
     stances = [passage.stance for passage in chosen]
     assert (stances.count("contradicts"), stances.count("supports"), stances.count("distracts")) == (false, true, 5)
     numbers = [passage.text.split()[-1] for passage in chosen if passage.stance != "distracts"]

@@ -30,8 +30,7 @@ def test_a_server_that_is_killed_loses_nothing_that_it_confirmed(tmp_path: Path)
 def test_a_decision_that_cannot_be_stored_is_not_confirmed(tmp_path: Path) -> None:
     folder = write_data(tmp_path / "data", a=world("base", 2))
     with serve("review", str(folder)) as served:
-        path = folder / "review" / "decisions.jsonl"
-        path.mkdir()
+        (folder / "review" / "decisions.jsonl").mkdir()
         body = {"item": KEY, "said": [{"point": "question", "verdict": "accept"}]}
         assert served.post("/api/decide", body) == 500
         assert served.get("/api/item", item=KEY)["state"] == "open"

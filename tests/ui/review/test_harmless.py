@@ -63,8 +63,7 @@ def write_articles(folder: Path) -> None:
 
 
 def test_payloads_stay_text_in_every_view(browser: Browser, tmp_path: Path) -> None:
-    items = [hostile(number) for number in range(len(PAYLOADS))]
-    folder = write_data(tmp_path / "out", en_fact=items)
+    folder = write_data(tmp_path / "out", en_fact=[hostile(number) for number in range(len(PAYLOADS))])
     write_articles(folder)
     asked: set[str | None] = set()
     rater = PAYLOADS[0][:40].strip()

@@ -53,8 +53,7 @@ def test_undoing_goes_back_step_by_step(folder: Path) -> None:
     assert again.undo() == "a/en-base-1"
     with pytest.raises(UsageError, match="there is no decision to undo"):
         again.undo()
-    log = (folder / "review" / "decisions.jsonl").read_text("utf-8")
-    assert log == ""
+    assert (folder / "review" / "decisions.jsonl").read_text("utf-8") == ""
 
 
 def test_decisions_about_changed_items_do_not_count_and_are_reported(folder: Path) -> None:

@@ -63,17 +63,13 @@ def write_evil(folder: Path) -> list[Case]:
     judge(folder, StoredResult(cases[0], f"model {PAYLOADS[0]}", 0, said(f"R {PAYLOADS[0]}")))
     label = Label(criterion="correct", model=f"model {PAYLOADS[0]}", case=cases[0].case, label=True, rater=PAYLOADS[0])
     (folder / "labels.jsonl").write_bytes(msgspec.json.encode(label) + b"\n")
-    named = zip(cases, PAYLOADS, strict=True)
     records = [
-        {"case": case.case, "types": [f"E {payload}"], "evidence": [_evidence(payload)]} for case, payload in named
+        {"case": case.case, "types": [f"E {payload}"], "evidence": [{"type": "E", "cue": f"W {payload}"}]}
+        for case, payload in zip(cases, PAYLOADS, strict=True)
     ]
     (folder / "diagnose").mkdir()
     (folder / "diagnose" / "x.jsonl").write_bytes(b"".join(msgspec.json.encode(one) + b"\n" for one in records))
     return cases
-
-
-def _evidence(payload: str) -> dict[str, object]:
-    return {"type": "E", "cue": f"W {payload}"}
 
 
 def judge(folder: Path, stored: StoredResult) -> None:

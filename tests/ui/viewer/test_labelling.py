@@ -91,8 +91,7 @@ def test_two_viewers_lose_no_label(tmp_path: Path) -> None:
         with ThreadPoolExecutor(2) as pool:
             confirmed = list(pool.map(give_labels, (one, other)))
     assert confirmed == [[200] * 80] * 2
-    kept = {(label.rater, label.criterion, label.case) for label in read_all(tmp_path / "run")}
-    assert len(kept) == 160
+    assert len({(label.rater, label.criterion, label.case) for label in read_all(tmp_path / "run")}) == 160
 
 
 def test_a_label_is_refused_while_another_process_does_not_finish_writing(

@@ -76,8 +76,7 @@ def test_documents_are_searched_after_questions_and_responses(library: RunQuerie
     page = library.list_trials(TrialQuery(query="石桥"), 0)
     assert [row.case for row in page.rows] == [CASES[1].case] * 3
     assert library.list_trials(TrialQuery(query="tolwell marlowe"), 0).total == 0  # each in another place
-    wanted = {"verdict": frozenset(["correct"])}
-    page = library.list_trials(TrialQuery(query="石桥", wanted=wanted), 0)
+    page = library.list_trials(TrialQuery(query="石桥", wanted={"verdict": frozenset(["correct"])}), 0)
     assert [row.model for row in page.rows] == ["made/good", "made/broken"]
 
 

@@ -76,8 +76,7 @@ def find_distance(trial: WrongTrial) -> Iterator[Evidence]:
         terms = take_apart(trial.parts[part].text, trial.case.lang) if trial.parts else trial.terms
         subjects = [_find_far_subject(terms, place) for place in bearing]
         if all(subjects) and subjects:
-            own = part if trial.has_parts else None
-            yield Evidence(type="E1", **trial.cite(bearing[0]), cue=subjects[0], part=own)
+            yield Evidence(type="E1", **trial.cite(bearing[0]), cue=subjects[0], part=part if trial.has_parts else None)
 
 
 def _is_plain(terms: QuestionTerms, place: AnswerLocation) -> bool:

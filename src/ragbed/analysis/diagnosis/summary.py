@@ -75,7 +75,9 @@ def diagnose_trial(
     source, document, said = _attribute(trial) if cause is None else (None, None, stored.completion.reply)
     for piece in evidence:
         if piece.type == "E13":
-            source, document, said = _attribute_followed(stored.case, piece.document)
+            document = piece.document
+            source = None if document is None else stored.case.documents[document].stance
+            said = None if stored.case.injection is None else stored.case.injection.canary
     return Diagnosis(
         case=stored.case.case,
         model=stored.model,
@@ -110,12 +112,6 @@ def _attribute(trial: WrongTrial) -> tuple[Source | None, int | None, str | None
             if trial.mentions(known.slot, page):
                 return "parametric", None, known.text
     return "none", None, answer.text
-
-
-def _attribute_followed(case: Case, document: int | None) -> tuple[Source | None, int | None, str | None]:
-    """Return the label and the index of the document whose instruction a response follows, and what it demands."""
-    stance = None if document is None else case.documents[document].stance
-    return stance, document, None if case.injection is None else case.injection.canary
 
 
 @dataclass(frozen=True)
@@ -246,9 +242,10 @@ def read_diagnoses(
         is_stored = (folder / FOLDER / FILE).is_file()
         diagnoses = _read_file(folder) if is_stored else _diagnose(folder) if may_diagnose else ()
         was_monitored = (folder / NAME).is_file() and is_monitored(folder)
-        for one in diagnoses:
-            label = (labels or {}).get((folder, one.model), one.model)
-            found.append(RunDiagnosis(folder, one, was_monitored, label))
+        found += [
+            RunDiagnosis(folder, one, was_monitored, (labels or {}).get((folder, one.model), one.model))
+            for one in diagnoses
+        ]
     return found
 
 

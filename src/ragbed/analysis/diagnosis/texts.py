@@ -46,10 +46,9 @@ class ParsedText:
     @cached_property
     def sentences(self) -> list[Sentence]:
         """Return all sentences; together they cover the whole text."""
-        spans = split_sentences(self.text)
         return [
             Sentence(number, start, end, self.text[start:end], fold(self.text[start:end], self.lang))
-            for number, (start, end) in enumerate(spans)
+            for number, (start, end) in enumerate(split_sentences(self.text))
         ]
 
     @cached_property
@@ -212,8 +211,7 @@ def _ordinal(match: re.Match[str]) -> tuple[str, str]:
         return "quarter", match["quarter"]
     if match["zh"]:
         numeral = match["zh"]
-        which = str(_DIGITS_ZH.get(numeral, numeral))
-        return ("quarter" if match["of3"] == "季度" else match["of3"]), which
+        return ("quarter" if match["of3"] == "季度" else match["of3"]), str(_DIGITS_ZH.get(numeral, numeral))
     of = (match["of"] or match["of2"] or "").removesuffix("s")
     return of, str(_NUMBERED.index(match["word"]) + 1) if match["word"] else match["digits"]
 

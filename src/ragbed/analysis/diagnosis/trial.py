@@ -331,12 +331,11 @@ def _to_slot(question: str, answer: str, lang: Lang) -> GoldSlot:
 
 
 def _with_documents(case: Case, retrieved: Iterable[Retrieved]) -> Case:
-    distinct = {passage.id: passage for passage in retrieved}
     documents = (
         Document(
             text=passage.text, stance=passage.stance or "distracts", kind="search", source=place, part=passage.part
         )
-        for place, passage in enumerate(distinct.values())
+        for place, passage in enumerate({passage.id: passage for passage in retrieved}.values())
     )
     return structs.replace(case, documents=tuple(documents))
 
@@ -385,8 +384,7 @@ def _names_en(text: str, terms: QuestionTerms) -> list[tuple[int, int]]:
 
 
 def _is_new(word: str, terms: QuestionTerms) -> bool:
-    parts = tokens(word.lower().replace("’", "'"))
-    return any(part not in STOP and stem(part) not in terms.content for part in parts)
+    return any(part not in STOP and stem(part) not in terms.content for part in tokens(word.lower().replace("’", "'")))
 
 
 def _names_zh(text: str, question: str) -> list[tuple[int, int]]:

@@ -156,8 +156,7 @@ def draw_sample(
     for stored in replies:
         if needs_judge(scope.criterion, stored):
             verdicts = {verdict_on(scope.criterion, stored, given) for given in judgements.values()}
-            stratum = (_disagree(scope, stored, verdicts), stored.model, stored.case.lang)
-            strata.setdefault(stratum, []).append(stored)
+            strata.setdefault((_disagree(scope, stored, verdicts), stored.model, stored.case.lang), []).append(stored)
     if size < len(strata):
         raise UsageError(
             f"{option('sample', size)} is too small. Use at least {len(strata)}, one response per stratum."

@@ -353,8 +353,7 @@ class CriterionJudgements:
         with open_store(self.folder, create=False) as store:
             for judged in store.results():
                 if judged.model in verdicts:
-                    verdict = verdict_of(judged.completion, self.scope.criterion.read)
-                    verdicts[judged.model][judged.case.case] = verdict
+                    verdicts[judged.model][judged.case.case] = verdict_of(judged.completion, self.scope.criterion.read)
         return verdicts
 
     @cached_property

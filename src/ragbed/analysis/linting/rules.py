@@ -342,8 +342,7 @@ def space_in_alias(view: View) -> Iterator[Fault]:
 @rule("an alias starts or ends with whitespace or a punctuation mark", fix="Remove it, or add the alias without it.")
 def edge_mark(view: View) -> Iterator[Fault]:
     """Find gold and false answers that start or end with whitespace or one of 。，；：、！？ , ; : ! ?."""
-    fake = _aliases(view.field("fake"), view.item.fake or ())
-    for where, alias in (*_aliases("answer", view.item.answer), *fake):
+    for where, alias in (*_aliases("answer", view.item.answer), *_aliases(view.field("fake"), view.item.fake or ())):
         bare = alias.strip()
         if alias != bare:
             yield where, f"‘{alias}’ has leading or trailing whitespace"

@@ -92,8 +92,7 @@ def to_estimate(metric: str, interval: Interval, n: int, questions: int, **count
 
 def interval_of(estimate: Estimate) -> Interval:
     """Return an estimate's value and bounds, with NaN for those that are missing."""
-    bounds = (estimate.value, estimate.low, estimate.high)
-    return Interval(*(math.nan if bound is None else bound for bound in bounds))
+    return Interval(*(math.nan if bound is None else bound for bound in (estimate.value, estimate.low, estimate.high)))
 
 
 def full_place(cell: Cell) -> Place:
@@ -232,8 +231,7 @@ class CellBuilder:
             both = (first | second) & np.isfinite(values) & paired[trials.item]
             weights = np.bincount(trials.item[both], minlength=len(trials.items))[paired]
             clusters = trials.clusters_of(trials.item, len(trials.items))[paired]
-            moved = changes(before[paired], after[paired])
-            yield self.paired(metric, moved, weights, clusters, first | second, both)
+            yield self.paired(metric, changes(before[paired], after[paired]), weights, clusters, first | second, both)
 
     def paired(self, metric: str, moved: Floats, weights: Ints, clusters: Ints, mask: Mask, scored: Mask) -> Cell:
         """Return the mean of paired changes, one for each question.

@@ -53,7 +53,11 @@ def sign_flips(differences: ArrayLike) -> float:
     if observed <= _ROUNDING:
         return 1.0
     if math.prod((flips + 1).tolist()) <= _EXACT_SUMS:
-        return _enumerate_flips(sizes, flips, observed - _ROUNDING)
+        sums, chances = np.zeros(1), np.ones(1)
+        for size, count in zip(sizes, flips.tolist(), strict=True):
+            sums = np.add.outer(sums, size * (2 * np.arange(count + 1) - count)).ravel()
+            chances = np.multiply.outer(chances, probabilities(count, 0.5)).ravel()
+        return float(min(1.0, chances[np.abs(sums) >= observed - _ROUNDING].sum()))
     # Sort the groups of equal absolute differences so that the one with the largest sum is last, because the exact
     # distribution needs no additions for the last group.
     order = np.argsort(sizes * flips, kind="stable")
@@ -61,14 +65,6 @@ def sign_flips(differences: ArrayLike) -> float:
     if unit and float(np.cumsum(sizes * flips)[:-1] @ flips[1:]) / unit <= _EXACT_STEPS:
         return _lattice_flips(np.rint(sizes / unit).astype(np.int64), flips, round(observed / unit))
     return _saddlepoint_flips(sizes, flips, observed, unit)
-
-
-def _enumerate_flips(sizes: Floats, flips: NDArray[np.int64], observed: float) -> float:
-    sums, chances = np.zeros(1), np.ones(1)
-    for size, count in zip(sizes, flips.tolist(), strict=True):
-        sums = np.add.outer(sums, size * (2 * np.arange(count + 1) - count)).ravel()
-        chances = np.multiply.outer(chances, probabilities(count, 0.5)).ravel()
-    return float(min(1.0, chances[np.abs(sums) >= observed].sum()))
 
 
 def _lattice_unit(sizes: Floats) -> float:
@@ -107,8 +103,7 @@ def _saddlepoint_flips(sizes: Floats, flips: NDArray[np.int64], observed: float,
         observed: The absolute value of the sum.
         unit: A common divisor of all sizes, for the continuity correction by Daniels (1987), or 0 if there is none.
     """
-    total = float(sizes @ flips)
-    if observed >= total - _ROUNDING:  # all differences have the same sign
+    if observed >= float(sizes @ flips) - _ROUNDING:  # all differences have the same sign
         return math.ldexp(2.0, -int(flips.sum()))
     tail = observed - unit  # continuity correction; adjacent sums are two units apart
 
@@ -176,8 +171,7 @@ def decline_test(differences: ArrayLike, min_drop: float) -> float:
     low, high = math.log(_SMALLEST_P), math.log(_LARGEST_P)
     while high - low > _PRECISION:
         middle = (low + high) / 2
-        is_decline = parts.difference(1 - math.exp(middle)).high < -min_drop
-        low, high = (low, middle) if is_decline else (middle, high)
+        low, high = (low, middle) if parts.difference(1 - math.exp(middle)).high < -min_drop else (middle, high)
     return math.exp(high)
 
 

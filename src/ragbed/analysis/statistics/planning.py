@@ -62,8 +62,7 @@ def paired_power(n: int, drop: float, discordance: float, alpha: float = ALPHA) 
     total = 0.0
     for moved in np.flatnonzero(chances > _NEGLIGIBLE).tolist():
         wins = np.arange(moved + 1)
-        rejected = sign_test(wins, moved - wins) < alpha
-        total += float(chances[moved]) * float(probabilities(moved, won)[rejected].sum())
+        total += float(chances[moved]) * float(probabilities(moved, won)[sign_test(wins, moved - wins) < alpha].sum())
     return total
 
 

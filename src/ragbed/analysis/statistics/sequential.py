@@ -87,6 +87,5 @@ def _lower_bound(hits: Floats, trials: Floats, counts: Floats, alpha: float) -> 
     low, high = 0.0, 1.0
     for _ in range(_STEPS):
         middle = (low + high) / 2
-        is_excluded = log_wealth(hits, trials, counts, middle) >= math.log(2 / alpha)
-        low, high = (middle, high) if is_excluded else (low, middle)
+        low, high = (middle, high) if log_wealth(hits, trials, counts, middle) >= math.log(2 / alpha) else (low, middle)
     return low

@@ -120,8 +120,7 @@ def positive_probability(factors: ArrayLike, counts: ArrayLike) -> float:
     least = min(1.0, high / 2)  # the line must be to the right of the pole at 0
     for _ in range(_BISECTIONS):
         middle = (low + high) / 2
-        is_left = float((count * factor / (1 - middle * factor)).sum()) < 0
-        low, high = (middle, high) if is_left else (low, middle)
+        low, high = (middle, high) if float((count * factor / (1 - middle * factor)).sum()) < 0 else (low, middle)
     places = _STEP * np.arange(_STEPS)
     line = max(low, least) + 1j * np.sinh(places)
     heights = np.cosh(places) * np.real(np.exp(-np.log(1 - np.multiply.outer(line, factor)) @ count) / line)

@@ -110,8 +110,7 @@ def open_brave(setting: SearchContext) -> SearchService:
         return params
 
     url = f"{setting.base_url('BRAVE_BASE_URL', 'https://api.search.brave.com')}/res/v1/web/search"
-    headers = {"X-Subscription-Token": setting.key("BRAVE_API_KEY")}
-    return SearchService("brave", url, ask, headers, page_size=20)
+    return SearchService("brave", url, ask, {"X-Subscription-Token": setting.key("BRAVE_API_KEY")}, page_size=20)
 
 
 def open_searxng(setting: SearchContext) -> SearchService:

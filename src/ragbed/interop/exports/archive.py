@@ -145,7 +145,11 @@ def _open_archive(path: Path) -> Iterator[ZipFile]:
     """Open a zip file, and convert errors while it is read."""
     try:
         with open_regular(path, follow_links=True) as file:
-            _check_end(path, file)
+            file.seek(max(0, os.fstat(file.fileno()).st_size - _END.size - _END64.size))
+            end = file.read()
+            mark, directory = _END.unpack(end[-_END.size :].rjust(_END.size, b"\0"))
+            if mark != b"PK\5\6" or directory > _MAX_DIRECTORY or end.startswith(b"PK\6\7"):
+                raise DataError(path, f"is not the archive of a run; {_CREATE}")
             with ZipFile(file) as archive:
                 yield archive
     except FileNotFoundError:
@@ -154,13 +158,3 @@ def _open_archive(path: Path) -> Iterator[ZipFile]:
         raise DataError(path, f"is damaged ({error}); use an unmodified copy") from error
     except OSError as error:
         raise RagbedError(f"{path} cannot be read: {explain_failed_read(error)}.") from error
-
-
-def _check_end(path: Path, file: IO[bytes]) -> None:
-    """Refuse other files, and directories so large that reading them could exhaust the memory."""
-    size = os.fstat(file.fileno()).st_size
-    file.seek(max(0, size - _END.size - _END64.size))
-    end = file.read()
-    mark, directory = _END.unpack(end[-_END.size :].rjust(_END.size, b"\0"))
-    if mark != b"PK\5\6" or directory > _MAX_DIRECTORY or end.startswith(b"PK\6\7"):
-        raise DataError(path, f"is not the archive of a run; {_CREATE}")

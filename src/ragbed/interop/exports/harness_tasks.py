@@ -88,8 +88,7 @@ def write_lm_eval(layout: Layout, folder: Path, out: Path) -> Written:
         if part.cases:
             names.append(f"{prefix}_{part.name}")
             known = f'ragbed: "{frozen.ragbed}", scorers: {frozen.scorers}, cases: "{part.sha256}"'
-            metadata = f"metadata: {{version: 1, {known}}}"
-            text = task_yaml(names[-1], part, metadata)
+            text = task_yaml(names[-1], part, f"metadata: {{version: 1, {known}}}")
             (folder / f"{names[-1]}.yaml").write_text(text, "utf-8", newline="\n")
     (folder / _LM_EVAL_FILE).write_text(_LM_EVAL_LOADER, "utf-8", newline="\n")
     written = Written.from_parts(frozen.parts)

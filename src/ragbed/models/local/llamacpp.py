@@ -117,8 +117,7 @@ class LlamaModel:
 
     async def count_tokens(self, body: bytes) -> int:
         """Return the number of tokens in a request's prompt."""
-        response = await self._post("v1/chat/completions/input_tokens", body)
-        return int(msgspec.json.decode(response)["input_tokens"])
+        return int(msgspec.json.decode(await self._post("v1/chat/completions/input_tokens", body))["input_tokens"])
 
     async def close(self) -> None:
         """Stop llama.cpp immediately."""

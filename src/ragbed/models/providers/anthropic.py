@@ -132,14 +132,13 @@ def _blocks(message: Message) -> list[dict[str, object]]:
 
 
 def _read_calls(blocks: Sequence[_Block]) -> tuple[ToolCall, ...]:
-    uses = [block for block in blocks if block.type == "tool_use"]
     return tuple(
         ToolCall(
             id=storable(block.id) if isinstance(block.id, str) and block.id else f"call-{number}",
             name=storable(block.name) if isinstance(block.name, str) else "",
             arguments=storable(msgspec.json.encode(block.input).decode()),
         )
-        for number, block in enumerate(uses)
+        for number, block in enumerate([block for block in blocks if block.type == "tool_use"])
     )
 
 

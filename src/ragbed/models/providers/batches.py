@@ -77,8 +77,7 @@ class BatchService:
             {"custom_id": line.id, "method": "POST", "url": "/v1/chat/completions", "body": msgspec.Raw(line.body)}
             for line in lines
         )
-        content = b"".join(msgspec.json.encode(row) + b"\n" for row in rows)
-        body, kind = _form(f"ragbed-{key}.jsonl", content)
+        body, kind = _form(f"ragbed-{key}.jsonl", b"".join(msgspec.json.encode(row) + b"\n" for row in rows))
         uploaded = _decode(await self._transport.request("POST", self._url("files"), body, kind=kind))
         request = {
             "input_file_id": _text(uploaded, "id"),
@@ -179,8 +178,7 @@ class AnthropicBatches(BatchService):
         """Find a batch by its creation time, its size and the IDs of its results, which are known once it has ended."""
         async for row in self._list("v1/messages/batches", "after_id", since):
             total = sum(value for value in (row.get("request_counts") or {}).values() if isinstance(value, int))
-            is_late = _seconds(row.get("created_at")) >= since - _CLOCK_SKEW_S
-            if not is_late or total != count or row.get("id") in known:
+            if _seconds(row.get("created_at")) < since - _CLOCK_SKEW_S or total != count or row.get("id") in known:
                 continue
             batch, pause = await self.look(_text(row, "id")), 1.0
             while not batch.is_over:  # the request IDs are not available until the batch has ended
@@ -258,8 +256,7 @@ def _anthropic_line(row: dict[str, Any]) -> LineResult:
         return LineResult(row["custom_id"], msgspec.json.encode(result.get("message")))
     detail = msgspec.json.encode(result.get("error") or result).decode()
     name = re.search(r'"type":"(\w+_error)"', detail)
-    status = _ANTHROPIC_STATUS.get(name[1], 500) if name else 500
-    failure = from_status(status, detail)
+    failure = from_status(_ANTHROPIC_STATUS.get(name[1], 500) if name else 500, detail)
     return LineResult(row["custom_id"], None, failure, is_expired=kind in ("expired", "canceled"))
 
 

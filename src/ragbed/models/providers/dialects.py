@@ -71,8 +71,7 @@ def response_format(name: str, schema: Mapping[str, Any]) -> Mapping[str, Any]:
 def enforces_schema(model: str) -> bool:
     """Check whether the back end of a model string can restrict responses to a JSON schema."""
     provider = COMPATIBLE.get(model.partition("/")[0])
-    is_local = model.startswith(("llamacpp/", "bundled/"))
-    return is_local or (provider is not None and provider.choices is not None)
+    return model.startswith(("llamacpp/", "bundled/")) or (provider is not None and provider.choices is not None)
 
 
 def _flat_effort(effort: str) -> Mapping[str, Any]:

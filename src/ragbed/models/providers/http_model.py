@@ -79,7 +79,13 @@ class HttpModel(ABC):
         self._service, self._config = service, service.config
         self._base = read_url(service.url, service.name)
         self.make_room: Callable[[], object] = lambda: None
-        keys = [*([] if service.key is None else [service.key]), *_header_secrets(service.config.headers)]
+        keys = [
+            *([] if service.key is None else [service.key]),
+            *[
+                ApiKey(value, in_messages_only=not _SECRET_HEADER.search(name))
+                for name, value in service.config.headers.items()
+            ],
+        ]
         proxy = proxy_for(self._base, service.config.environ)
         way = "the network" if proxy is None else f"the proxy ({without_secrets(proxy)})"
         url = without_secrets(self._base)
@@ -252,14 +258,6 @@ class HttpModel(ABC):
     @abstractmethod
     def _parser(self, case: Case) -> Callable[[bytes], Completion]:
         """Return the function that parses a response."""
-
-
-def _header_secrets(headers: Mapping[str, str]) -> list[ApiKey]:
-    """Wrap header values in `ApiKey` objects, which hide them.
-
-    The value of a header whose name does not suggest a secret is hidden only in error messages.
-    """
-    return [ApiKey(value, in_messages_only=not _SECRET_HEADER.search(name)) for name, value in headers.items()]
 
 
 def _hash_headers(headers: Mapping[str, str]) -> list[str]:

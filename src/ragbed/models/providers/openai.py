@@ -254,7 +254,8 @@ def _read_chat(completion: _ChatCompletion, content: bytes, *, with_tools: bool)
     if choice.message is None and choice.text is None:
         raise Failure("protocol", "the response contains neither a message nor text", again=True, usage=usage)
     finish = "length" if reason in _LENGTH else CONTEXT_FULL if reason in _CONTEXT else finish
-    text, thought = _answer_of(message)
+    text, part = _join(message.content)
+    thought = _read_thought(message.reasoning_content) or _read_thought(message.reasoning) or part
     done = completed(text or "", finish, usage, thought, _served(completion))
     if with_tools and message.tool_calls and finish not in ENDED_EARLY:
         return msgspec.structs.replace(done, outcome="ok", calls=_read_calls(message))
@@ -279,12 +280,6 @@ def _check_finish(message: _Message, finish: str | None, reason: str, usage: dic
     if reason in _INTERRUPTED:
         problem = f"the server interrupted the response (finish_reason {finish})"
         raise Failure("server", problem, again=True, usage=usage)
-
-
-def _answer_of(message: _Message) -> tuple[str | None, str | None]:
-    """Return a message's text, and its reasoning if the reasoning is in a separate field or content part."""
-    text, part = _join(message.content)
-    return text, _read_thought(message.reasoning_content) or _read_thought(message.reasoning) or part
 
 
 def _read_thought(field: object) -> str | None:

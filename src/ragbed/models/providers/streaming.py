@@ -49,15 +49,13 @@ def join_events(content: bytes) -> bytes:
                 if isinstance(delta.get(name), str):
                     texts[name] = texts.get(name, "") + delta[name]
             _add_calls(calls, delta.get("tool_calls"))
-    has_error = whole.get("error") or choice.get("error")
-    if (is_damaged or not (is_over or "finish_reason" in choice)) and not has_error:
+    if (is_damaged or not (is_over or "finish_reason" in choice)) and not (whole.get("error") or choice.get("error")):
         problem = "contains a malformed event" if is_damaged else "ended without finish_reason and [DONE]"
         usage, served = read_usage(whole.get("usage")), read_served(model=whole.get("model"), id=whole.get("id"))
         response = Completion(outcome="error", served=served)
         raise Failure("network", f"the streamed response {problem}", again=True, usage=usage, response=response)
     if texts or calls or choice:
-        message = texts | ({"tool_calls": list(calls.values())} if calls else {})
-        whole["choices"] = [choice | {"message": message}]
+        whole["choices"] = [choice | {"message": texts | ({"tool_calls": list(calls.values())} if calls else {})}]
     return msgspec.json.encode(whole)
 
 

@@ -231,5 +231,4 @@ def _checked(response: HttpResponse, accepted: tuple[int, ...] = (200,)) -> byte
     """Return the body of a response; any status that is not accepted is a failure."""
     if response.status in accepted:
         return response.body
-    wait_s = retry_after_s(response.headers)
-    raise from_status(response.status, response.body.decode("utf-8", "replace"), wait_s)
+    raise from_status(response.status, response.body.decode("utf-8", "replace"), retry_after_s(response.headers))

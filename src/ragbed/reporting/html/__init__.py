@@ -80,11 +80,10 @@ def page(
     modules = "\n".join(map(read_static, (*_MODULES, entry)))
     script = raw("script", f'"use strict";\n{{\n{_IMPORT_OR_EXPORT.sub("", modules)}\n}}')
     allowed = f"default-src 'none'; script-src {_hash(script)}; style-src {_hash(style)}; img-src data:; "
-    policy = allowed + "base-uri 'none'; form-action 'none'"
     head = el(
         "head",
         el("meta", charset="utf-8"),
-        el("meta", http_equiv="Content-Security-Policy", content=policy),
+        el("meta", http_equiv="Content-Security-Policy", content=allowed + "base-uri 'none'; form-action 'none'"),
         el("meta", name="viewport", content="width=device-width, initial-scale=1"),
         el("meta", name="referrer", content="no-referrer"),
         el("title", read_words(first)(title)),
@@ -96,8 +95,7 @@ def page(
 
 def to_json(value: object) -> str:
     """Return JSON without characters that could be interpreted as markup."""
-    encoded = msgspec.json.encode(value).decode()
-    return re.sub(r"[<>&\u2028\u2029]", lambda found: f"\\u{ord(found[0]):04x}", encoded)
+    return re.sub(r"[<>&\u2028\u2029]", lambda found: f"\\u{ord(found[0]):04x}", msgspec.json.encode(value).decode())
 
 
 def _hash(node: Node) -> str:
@@ -273,8 +271,7 @@ def _figures(charts: Sequence[Chart], words: Locale) -> Node:
 
 
 def _figure(chart: Chart, words: Locale) -> Node:
-    table = table_node(chart.columns, chart.rows, chart.title)
-    numbers = el("details", el("summary", words("page.numbers")), table)
+    numbers = el("details", el("summary", words("page.numbers")), table_node(chart.columns, chart.rows, chart.title))
     caption = el("figcaption", el("p", chart.description, class_="small quiet"), numbers)
     return el("figure", el("div", chart.drawing, class_="scroll"), caption)
 
@@ -302,8 +299,7 @@ def _cards(table: Table) -> Node:
 
 def _method(shown: Collection[str], causes: Collection[str], words: Locale) -> Node:
     """Return the section on the method, with definitions of the metrics and error causes that appear on the page."""
-    defined = filter(None, map(find_metric, sorted(shown)))
-    found = {metric.name: metric for metric in defined}
+    found = {metric.name: metric for metric in filter(None, map(find_metric, sorted(shown)))}
     metrics: list[list[Cell | Child]] = [
         [
             el("div", metric.heading[words.lang], el("div", el("code", metric.name, class_="quiet"))),

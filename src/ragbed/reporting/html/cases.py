@@ -142,13 +142,12 @@ def pack_cases(
                     "evidence": [] if found is None else found.evidence,
                     "judged": [] if votes is None else votes(folder, stored),
                 }
-                groups[_question_of(stored)].add(stored, trial)
+                groups[stored.case.data, stored.case.item].add(stored, trial)
     finally:
         engine.close()
     packed = Packed(asked)
     for some in _batches(group for group in groups.values() if group.trials):
-        content = msgspec.json.encode([group.as_json() for group in some])
-        block = b64encode(gzip.compress(content, 9, mtime=0)).decode()
+        block = b64encode(gzip.compress(msgspec.json.encode([group.as_json() for group in some]), 9, mtime=0)).decode()
         most_bytes -= len(block)
         if most_bytes < 0:
             break
@@ -167,10 +166,6 @@ def _read_batches(runs: Sequence[Path], chosen: Container[_Question]) -> Iterato
             results = store.results(only=cases)
             while batch := list(islice(results, _BLOCK_TRIALS)):
                 yield folder, batch
-
-
-def _question_of(stored: StoredResult) -> _Question:
-    return stored.case.data, stored.case.item
 
 
 def _show_batch(job: _Batch) -> list[dict[str, Any]]:

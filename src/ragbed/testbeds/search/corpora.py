@@ -52,8 +52,7 @@ class InjectedEvidence(NamedTuple):
 
     def instruct(self, text: str, lang: Lang) -> Injection | None:
         """Return the instruction in a passage, or None if there is none."""
-        key = digest(self.key, text)
-        return write_instruction(self.kind, lang, key, self.canary) if text in self.texts else None
+        return write_instruction(self.kind, lang, digest(self.key, text), self.canary) if text in self.texts else None
 
     def add_to(self, text: str, lang: Lang) -> str:
         """Return a passage with its instruction, if it has one."""

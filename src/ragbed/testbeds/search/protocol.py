@@ -97,8 +97,7 @@ def parse_text(done: Completion) -> Parsed:
         answer = rest[:after].strip()
         return Parsed(answer=answer) if answer else Parsed((_invalid("empty", text),), kept=text)
     searches, end = _search_lines(text, mark)
-    lines = text[:end].split("\n")
-    kept = (line if len(line) <= _MAX_RESENT else f"{line[:MAX_QUERY_CHARS]}…" for line in lines)
+    kept = (line if len(line) <= _MAX_RESENT else f"{line[:MAX_QUERY_CHARS]}…" for line in text[:end].split("\n"))
     return Parsed(tuple(searches), kept="\n".join(kept))
 
 

@@ -156,8 +156,7 @@ def apply_review(session: ReviewSession, folder: Path) -> Applied:
                 reject = Reject(step="review", what=what, outcome=outcome, reason=reason)
                 removed.write(msgspec.json.encode(reject) + b"\n")
             for point, was, now in done.changes:
-                change = {"item": key, "point": point, "was": was, "now": now}
-                changed.write(msgspec.json.encode(change) + b"\n")
+                changed.write(msgspec.json.encode({"item": key, "point": point, "was": was, "now": now}) + b"\n")
             if done.item is not None:
                 counts["passages_removed"] += sum(bool(where) for where, _ in done.gone)
                 counts["written"] += 1

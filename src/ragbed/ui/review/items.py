@@ -152,8 +152,7 @@ def read_items(datasets: Sequence[Dataset], watch: Callable[[str, int], None]) -
             (flagged if flags else plain).append(ReviewItem(dataset.name, count, item, flags))
             watch(dataset.name, number)
         drawn.append(sorted(plain, key=lambda one: hashlib.sha256(f"0\0{one.key}".encode()).digest()))
-    turns = chain.from_iterable(zip_longest(*drawn))
-    return {one.key: one for one in (*flagged, *turns) if one is not None}
+    return {one.key: one for one in (*flagged, *chain.from_iterable(zip_longest(*drawn))) if one is not None}
 
 
 def flag_item(item: Item) -> Iterator[Flag]:

@@ -116,22 +116,19 @@ class RunQueries:
             total, is_exact = min(len(every), MOST_FOUND), is_exact and len(every) <= MOST_FOUND
             found = every[:MOST_FOUND][offset : offset + PAGE]
         rows = [replace(read_row(reader, one.id), in_document=one.in_document) for reader, one in found]
-        facets = self._facets(readers, query.wanted)
-        return ResultPage(total=total, is_exact=is_exact, offset=offset, rows=rows, facets=facets, names=self.names())
-
-    def _facets(self, readers: Iterable[RunReader], wanted: CellFilter) -> dict[str, dict[str, int]]:
-        facets = count_facets(((cell, len(trials)) for reader in readers for cell, trials in reader.cells), wanted)
+        facets = count_facets(
+            ((cell, len(trials)) for reader in readers for cell, trials in reader.cells), query.wanted
+        )
         if len(self.readers) > 1:
             facets["run"] = {
-                name: sum(map(len, _matching(reader, wanted).values())) for name, reader in self.readers.items()
+                name: sum(map(len, _matching(reader, query.wanted).values())) for name, reader in self.readers.items()
             }
-        return facets
+        return ResultPage(total=total, is_exact=is_exact, offset=offset, rows=rows, facets=facets, names=self.names())
 
 
 def _overview_row(reader: RunReader, row: ConditionRow, scorer: str) -> OverviewRow:
     testbed = row.condition.testbed
     names = (*SCORES, "misled") if scorer == "robust" else SCORES
-    estimates = {name: row.rates.get(full_name(name, scorer)) for name in names}
     return OverviewRow(
         *astuple(row.condition),
         run=reader.name,
@@ -145,7 +142,7 @@ def _overview_row(reader: RunReader, row: ConditionRow, scorer: str) -> Overview
         wanted=(headline_score(testbed, row.condition.arm), *wanted_scores(testbed)[1:]),
         rates={
             name: (one.value, one.low, one.high)
-            for name, one in estimates.items()
+            for name, one in {name: row.rates.get(full_name(name, scorer)) for name in names}.items()
             if one is not None and one.value is not None and one.low is not None and one.high is not None
         },
     )

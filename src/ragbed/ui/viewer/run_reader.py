@@ -40,8 +40,7 @@ class TrialCell(Condition, frozen=True, kw_only=True):
         """Return the cell's sort key: model, data, testbed and noise, with failures first."""
         result = (self.outcome == "ok", self.verdict == "correct", self.verdict or "", self.error or "", self.misled)
         at = (self.model, self.data, _ORDER.get(self.testbed, _LAST), -1.0 if self.noise is None else self.noise)
-        own = (self.correct, self.k, self.arm, self.profile)
-        return (*at, *own, *result, self.types, self.lang, self.testbed)
+        return (*at, self.correct, self.k, self.arm, self.profile, *result, self.types, self.lang, self.testbed)
 
 
 # The filters, each with a function that returns a cell's values for that filter.

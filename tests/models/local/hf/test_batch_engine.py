@@ -95,8 +95,7 @@ def test_weights_that_are_not_numbers_are_an_error() -> None:
     network = make_network("qwen2")
     with torch.no_grad():
         network.model.norm.weight.fill_(float("nan"))
-    runner = choose_runner(make_network("qwen2"), Batching(512, 8))
-    assert type(runner).__name__ == "RaggedRunner"
+    assert type(choose_runner(make_network("qwen2"), Batching(512, 8))).__name__ == "RaggedRunner"
     done = answer_all(network, some_prompts(2))
     assert [sequence.failure and sequence.failure.kind for sequence in done] == ["protocol", "protocol"]
 

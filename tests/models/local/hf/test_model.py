@@ -95,8 +95,7 @@ def test_a_reply_ends_before_the_presets_stop_text(tmp_path: Path) -> None:
     plain = ask(open_hf(folder, greedy), 8)
     # Letters that the replies have, and that are no token of their own as a pair.
     stop = next(pair for done in plain for pair in re.findall("[ -~]{2}", (done.reply or "")[3:]))
-    stopping = Preset("", "", code=filled, own=filled, stop=(stop,))
-    ended = ask(open_hf(folder, greedy, stopping), 8)
+    ended = ask(open_hf(folder, greedy, Preset("", "", code=filled, own=filled, stop=(stop,))), 8)
     assert [done.reply for done in ended] == [(done.reply or "").partition(stop)[0] for done in plain]
     cut = [done for done, whole in zip(ended, plain, strict=True) if stop in (whole.reply or "")]
     assert {done.finish for done in cut} == {"stop"}
@@ -108,16 +107,13 @@ def test_tokens_are_counted(tmp_path: Path) -> None:
 
 
 def test_identity_names_weights_precision_and_versions(tmp_path: Path) -> None:
-    model = open_hf(save_model(tmp_path / "model"))
-    found = asyncio.run(with_model(model, lambda one: one.identity()))
+    found = asyncio.run(with_model(open_hf(save_model(tmp_path / "model")), lambda one: one.identity()))
     assert ";float32;" in found
     assert f"torch={torch.__version__}" in found
 
 
 def test_a_prompt_that_does_not_fit_is_an_outcome_and_the_run_continues(tmp_path: Path) -> None:
-    folder = save_model(tmp_path / "model", max_position_embeddings=150)
-    done = run(folder, tmp_path / "run")
-    assert done.code == 3
+    assert run(save_model(tmp_path / "model", max_position_embeddings=150), tmp_path / "run").code == 3
     found = replies(tmp_path / "run")
     assert {outcome for outcome, _ in found} == {"error"}
     assert all(error.startswith("too-long: ") and "the context of 150 tokens" in error for _, error in found)

@@ -55,7 +55,6 @@ def test_equal_logits_are_sampled_from_all_tokens_in_top_p() -> None:
 
 
 def test_logits_that_are_not_numbers_choose_nothing() -> None:
-    broken = torch.full((1, 4), float("nan"))
-    both = torch.cat([FOUR, broken])
+    both = torch.cat([FOUR, torch.full((1, 4), float("nan"))])
     assert choose(both, Sampling(temperature=0.0), [5, 5]) == [3, -1]
     assert choose(both, Sampling(temperature=1.0), [5, 5])[1] == -1

@@ -75,8 +75,7 @@ class BatchEngine:
         """Queue new sequences by length, waiting for one if there is no work. Return False if the engine is closing."""
         with suppress(Empty):
             while not self._closing:
-                idle = not self._waiting and not self._running
-                sequence = self._incoming.get(block=idle)
+                sequence = self._incoming.get(block=not self._waiting and not self._running)
                 if sequence is not None:
                     self._waiting.append(sequence)
         self._waiting.sort(key=lambda sequence: -sequence.length)
@@ -98,8 +97,7 @@ class BatchEngine:
     def _step(self, batch: list[Sequence], run: Callable[[list[Sequence]], torch.Tensor]) -> bool:
         """Run a batch and return whether there was enough memory."""
         try:
-            logits = run(batch)
-            tokens = choose(logits, self._sampling, [sequence.random_number() for sequence in batch])
+            tokens = choose(run(batch), self._sampling, [sequence.random_number() for sequence in batch])
         except torch.OutOfMemoryError:
             return False
         pairs = zip(batch, tokens, strict=True)
@@ -126,8 +124,7 @@ class BatchEngine:
             )
             return
         self._waiting += affected
-        tokens = sum(sequence.length for sequence in affected)
-        self._batching.tokens = max(1, min(self._batching.tokens, tokens) // 2)
+        self._batching.tokens = max(1, min(self._batching.tokens, sum(sequence.length for sequence in affected)) // 2)
         self._batching.width = max(1, min(self._batching.width, len(affected)) // 2)
 
     def _fail(self, sequence: Sequence, failure: Failure) -> None:
@@ -177,8 +174,7 @@ def _sample(shares: torch.Tensor, top_p: float, seeds: torch.Tensor) -> torch.Te
             likely, order = torch.sort(shares, dim=-1, descending=True, stable=True)
     kept = likely.cumsum(-1) - likely < top_p
     kept[:, 0] = True
-    scores = torch.where(kept, likely, 0).log() + _gumbel_noise(seeds, order)
-    return order.gather(-1, scores.argmax(-1, keepdim=True))
+    return order.gather(-1, (torch.where(kept, likely, 0).log() + _gumbel_noise(seeds, order)).argmax(-1, keepdim=True))
 
 
 def _gumbel_noise(seeds: torch.Tensor, tokens: torch.Tensor) -> torch.Tensor:

@@ -106,13 +106,20 @@ def choose_runner(model: Any, batching: Batching) -> Runner:
     if _may_be_ragged(model):
         cache = _try_ragged(model)
         if cache is not None:
-            return RaggedRunner(model, cache.enlarged(_cache_bytes(model.device) // cache.bytes_per_slot), batching)
+            return RaggedRunner(
+                model,
+                cache.enlarged(
+                    (
+                        int(_GPU_SHARE * torch.cuda.mem_get_info(model.device)[0])
+                        if model.device.type == "cuda"
+                        else _CPU_CACHE_BYTES
+                    )
+                    // cache.bytes_per_slot
+                ),
+                batching,
+            )
         model.set_attn_implementation("sdpa")  # restore the attention implementation that the trial replaced
     return PaddedRunner(model, batching)
-
-
-def _cache_bytes(where: torch.device) -> int:
-    return int(_GPU_SHARE * torch.cuda.mem_get_info(where)[0]) if where.type == "cuda" else _CPU_CACHE_BYTES
 
 
 def _may_be_ragged(model: Any) -> bool:

@@ -104,8 +104,7 @@ class HFModel:
             both = f"the prompt of {len(tokens):,} tokens and a response of up to {max_tokens:,}"
             return failed(Failure("too-long", f"{both} do not fit in the context of {context:,} tokens"), 0)
         ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        random = Random(sha256(seed).digest())
-        sequence = Sequence(tokens, max_tokens, random, done=lambda _: resolve(ended, None))
+        sequence = Sequence(tokens, max_tokens, Random(sha256(seed).digest()), done=lambda _: resolve(ended, None))
         started = time.monotonic()
         engine.submit(sequence)
         await ended

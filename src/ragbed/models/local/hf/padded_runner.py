@@ -30,8 +30,7 @@ class PaddedRunner:
         """Return sequences of similar length, to limit padding, or an empty list if a batch is running."""
         if running or not waiting:
             return []
-        rows = max(1, self._batching.tokens // waiting[0].length)
-        return list(waiting[: min(rows, self._batching.width)])
+        return list(waiting[: min(max(1, self._batching.tokens // waiting[0].length), self._batching.width)])
 
     def read(self, batch: Several[Sequence]) -> torch.Tensor:
         """Prefill prompts with padding."""

@@ -87,8 +87,7 @@ class PromptEncoder:
                     f"format with {option('preset')} (`ragbed doctor` lists the presets), or correct the template."
                 ) from error
             system, user, *others = turns
-            merged = {"role": "user", "content": f"{system['content']}\n\n{user['content']}"}
-            return self._render([merged, *others])
+            return self._render([{"role": "user", "content": f"{system['content']}\n\n{user['content']}"}, *others])
 
     def _mark(self, text: str, found: list[str]) -> str:
         def mark(match: re.Match[str]) -> str:

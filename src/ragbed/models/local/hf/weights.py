@@ -116,8 +116,7 @@ def fingerprint(folder: Path) -> str:
     if folder.parent.name == "snapshots" and _REVISION.fullmatch(folder.name):
         return folder.name
     files = [path for pattern in _TEXT_FILES for path in sorted(folder.glob(pattern))] + weight_files(folder)
-    hashes = "".join(f"{path.name}:{_hash(path)}\n" for path in files)
-    return hashlib.sha256(hashes.encode()).hexdigest()[:16]
+    return hashlib.sha256("".join(f"{path.name}:{_hash(path)}\n" for path in files).encode()).hexdigest()[:16]
 
 
 def _hash(path: Path) -> str:
