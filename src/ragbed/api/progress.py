@@ -143,7 +143,18 @@ class TerminalBars(Bars):
 
     def _draw(self, task: str, done: int, total: int | None, details: str) -> None:
         if self._bars is None:
-            self._bars = _make_bars(self._console)
+            from rich.console import Console
+            from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
+            from rich.progress import Progress as RichProgress
+
+            columns = [
+                TextColumn("{task.description}"),
+                BarColumn(),
+                MofNCompleteColumn(),
+                TextColumn("{task.fields[details]}"),
+            ]
+            stderr = self._console or Console(stderr=True, highlight=False, emoji=False, markup=False)
+            self._bars = RichProgress(*columns, console=stderr, transient=True)
             self._bars.start()
         if task not in self._tasks:
             self._tasks[task] = self._bars.add_task(task, total=total, details="")
@@ -216,18 +227,3 @@ def format_duration(seconds: float) -> str:
         if seconds / size < limit:
             return f"{seconds / size:.0f} {unit}"
     return f"{seconds / 86_400:.0f} days"
-
-
-def _make_bars(console: Console | None) -> RichProgress:
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
-    from rich.progress import Progress as RichProgress
-
-    columns = [
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("{task.fields[details]}"),
-    ]
-    stderr = console or Console(stderr=True, highlight=False, emoji=False, markup=False)
-    return RichProgress(*columns, console=stderr, transient=True)

@@ -136,7 +136,13 @@ def edit_passage(question: Question, fake: Answer, text: str) -> Edit:
                 original = text[start:end]
                 is_family = mention.rule == "surname" or _is_family_name(original, aliases)
                 replacements[start, end] = _match_case(original, _last_name(false_name) if is_family else false_name)
-    return _apply(text, replacements)
+    edited, spans, place = "", [], 0
+    for (start, end), new in sorted(replacements.items()):
+        if start >= place:  # if two replacements overlap, only the first one is applied
+            edited += text[place:start] + new
+            spans.append((len(edited) - len(new), len(edited)))
+            place = end
+    return Edit(edited + text[place:], tuple(spans))
 
 
 def _match_case(original: str, false: str) -> str:
@@ -157,16 +163,6 @@ def _is_family_name(name: str, aliases: tuple[str, ...]) -> bool:
 def _last_name(name: str) -> str:
     parts = _PARTS.split(name)
     return parts[-1] if _is_person(parts) else name
-
-
-def _apply(text: str, replacements: dict[tuple[int, int], str]) -> Edit:
-    edited, spans, place = "", [], 0
-    for (start, end), new in sorted(replacements.items()):
-        if start >= place:  # if two replacements overlap, only the first one is applied
-            edited += text[place:start] + new
-            spans.append((len(edited) - len(new), len(edited)))
-            place = end
-    return Edit(edited + text[place:], tuple(spans))
 
 
 def check_edit(question: Question, fake: Answer, original: str, edited: str) -> list[str]:

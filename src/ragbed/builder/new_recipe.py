@@ -241,7 +241,12 @@ def try_recipe(build: Build, documents: Path, count: int, total: int) -> RecipeT
         total: Number of documents in the folder.
     """
     sample = build.folder / "documents"
-    _copy_sample(documents, sample, max(_TRIED, count))
+    found = sorted(path for path in find_files(documents) if not problem_of(path))
+    copied = min(max(_TRIED, count), len(found))
+    for path in (found[number * len(found) // copied] for number in range(copied)):  # evenly spread over the folder
+        place = sample / path.relative_to(documents)
+        place.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(path, place)
     each, calls = ceil(count / len(build.recipe.langs)), 0
 
     def ask(request: Request) -> Mapping[str, Completion]:
@@ -258,7 +263,7 @@ def try_recipe(build: Build, documents: Path, count: int, total: int) -> RecipeT
     trial = replace(build, folder=build.folder / "build", recipe=small, ask=ask)
     state = run_steps(trial, None, lambda _name, _done, _was_done: None)
     items, written = list(trial.read("items", Item)), state.steps["questions"]
-    tried = sum(min(each, found) for found in Counter(one.lang for one in trial.read("articles", Article)).values())
+    tried = sum(min(each, count) for count in Counter(one.lang for one in trial.read("articles", Article)).values())
     factor = total / max(1, tried)
     spread = 1.96 * sqrt(max(1, len(items)))  # the number of items per document is roughly Poisson-distributed
     return RecipeTrial(
@@ -272,13 +277,3 @@ def try_recipe(build: Build, documents: Path, count: int, total: int) -> RecipeT
         loss=find_loss(state),
         examples=tuple((item.question, item.answer[0][0]) for item in items[:3]),
     )
-
-
-def _copy_sample(folder: Path, target: Path, most: int) -> None:
-    """Copy documents that are evenly spread over a folder."""
-    found = sorted(path for path in find_files(folder) if not problem_of(path))
-    count = min(most, len(found))
-    for path in (found[number * len(found) // count] for number in range(count)):
-        place = target / path.relative_to(folder)
-        place.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(path, place)

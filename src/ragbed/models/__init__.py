@@ -292,12 +292,15 @@ _SUPPORTED: dict[str, tuple[str, ...]] = {
 }
 
 
-def _check_options(provider: str, config: ModelConfig) -> None:
-    """Reject options that would have no effect.
+def open_model(spec: str, make_config: Callable[[str], ModelConfig]) -> Model:
+    """Open a model by its model string, `provider/model`; only the first slash is a separator.
 
-    Raises:
-        UsageError: The provider does not support an option.
+    Args:
+        spec: The model string.
+        make_config: Called with the part after the provider.
     """
+    provider, model, open_provider = parse_model(spec)
+    config = make_config(model)
     supported = _SUPPORTED.get(provider, tuple(_OPTIONS))
     for name, parameter in _OPTIONS.items():
         if getattr(config.sampling, name) is not None and name not in supported:
@@ -312,18 +315,6 @@ def _check_options(provider: str, config: ModelConfig) -> None:
         raise UsageError(f"{option('context_length')} has no effect on {provider}/{config.model}. Remove this option.")
     if config.headers and provider in _SUPPORTED and provider != "http":
         raise UsageError(f"{option('header')} has no effect on {provider}/{config.model}. Remove this option.")
-
-
-def open_model(spec: str, make_config: Callable[[str], ModelConfig]) -> Model:
-    """Open a model by its model string, `provider/model`; only the first slash is a separator.
-
-    Args:
-        spec: The model string.
-        make_config: Called with the part after the provider.
-    """
-    provider, model, open_provider = parse_model(spec)
-    config = make_config(model)
-    _check_options(provider, config)
     if config.preset is not None and provider not in _WITH_PRESETS:
         raise UsageError(
             f"{option('preset')} is not supported by {provider}/{model}. Remove it, or use one of these providers: "

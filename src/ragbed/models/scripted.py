@@ -123,10 +123,6 @@ def _conclude(case: Case) -> Act:
     return join_answer(case.answer) if bears_answer(_read(case), case.answer, case.lang) else REFUSAL[case.lang]
 
 
-def _once(case: Case) -> Act:
-    return _conclude(case) if _turn(case) else _search(case.question)
-
-
 def _gullible(case: Case) -> Act:
     """Search once, and give the false answer if the results contain it."""
     if not _turn(case):
@@ -137,7 +133,7 @@ def _gullible(case: Case) -> Act:
 
 
 AGENTS: dict[str, Callable[[Case], Act]] = {
-    "search-once": _once,
+    "search-once": lambda case: _conclude(case) if _turn(case) else _search(case.question),
     "search-endless": lambda case: _search(case.question),
     "search-malformed": lambda case: MALFORMED[_turn(case) % len(MALFORMED)],
     "search-gullible": _gullible,

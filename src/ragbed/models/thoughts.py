@@ -116,7 +116,9 @@ def _split_tags(text: str) -> SplitResponse | None:
         if opening is None:
             break
         answers.append(_unwrap(text[at : opening.start()], has_thought=bool(thoughts)))
-        closing = _closing_of(text, opening)
+        name = opening["name"]  # a closing tag with the same name is preferred
+        same = rf"</{re.escape(name)}\s{{0,9}}>" if name else _CLOSE
+        closing = _compiled(same).search(text, opening.end()) or _compiled(_CLOSE).search(text, opening.end())
         if closing is None:
             return _join([*thoughts, text[opening.end() :]], answers, is_complete=False)
         thoughts.append(text[opening.end() : closing.start()])
@@ -141,13 +143,6 @@ def _find_opening(text: str, at: int, *, has_thought: bool) -> re.Match[str] | N
         if has_thought or found.end() <= last:
             return found
     return None
-
-
-def _closing_of(text: str, opening: re.Match[str]) -> re.Match[str] | None:
-    """Return the first closing tag for an opening tag, preferring one with the same name."""
-    name, at = opening["name"], opening.end()
-    same = rf"</{re.escape(name)}\s{{0,9}}>" if name else _CLOSE
-    return _compiled(same).search(text, at) or _compiled(_CLOSE).search(text, at)
 
 
 def _unwrap(text: str, *, has_thought: bool) -> str:

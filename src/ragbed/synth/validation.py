@@ -105,6 +105,4 @@ def terms_of(text: str) -> list[str]:
 def grams_of(text: str) -> Grams:
     """Return all sequences of GRAM terms in a text; a shorter text has a single n-gram with all of its terms."""
     terms = terms_of(text)
-    if len(terms) < GRAM:
-        return {tuple(terms)}
-    return set(zip(*(terms[at:] for at in range(GRAM)), strict=False))
+    return {tuple(terms)} if len(terms) < GRAM else set(zip(*(terms[at:] for at in range(GRAM)), strict=False))

@@ -65,9 +65,7 @@ class Ability(Struct, frozen=True):
 
         The original code also accepts 1 for integration and counterfactual items.
         """
-        if self.expect == "refuse":
-            return noise == 1
-        return noise < 1 or (original and self.takes != "base")
+        return noise == 1 if self.expect == "refuse" else noise < 1 or (original and self.takes != "base")
 
     @property
     def accepted_noise(self) -> str:

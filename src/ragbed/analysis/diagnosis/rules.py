@@ -139,9 +139,7 @@ def _other_ordinal(terms: QuestionTerms, place: AnswerLocation) -> str | None:
     found = sorted(ordinals_in(_without_answer(place)))
     for of, which in sorted(terms.ordinals):
         if same := [other for kind, other in found if kind == of]:
-            if which in same:
-                return None
-            return f"{of} {which} → {of} {same[0]}"
+            return None if which in same else f"{of} {which} → {of} {same[0]}"
     return None
 
 

@@ -37,16 +37,9 @@ def _document(case: Case) -> dict[str, object]:
         "testbed": case.testbed,
         "system": texts.get("system", ""),
         "user": texts["user"],
-        "target": _reference_of(case),
+        "target": REFUSAL[case.lang] if case.expect == "refuse" else "; ".join(one[0] for one in case.answer),
         "prompt": prompt_hash(case.messages),
         "record": pack(case),
         "ragbed": __version__,
         "scorers": SCORER_VERSION,
     }
-
-
-def _reference_of(case: Case) -> str:
-    """Return the expected response as a single string: the parts of the answer, or the refusal sentence."""
-    if case.expect == "refuse":
-        return REFUSAL[case.lang]
-    return "; ".join(aliases[0] for aliases in case.answer)

@@ -19,10 +19,6 @@ from ragbed.models.base import Sampling
 ThinkingFields: TypeAlias = Callable[[bool | int], Mapping[str, Any] | None]
 
 
-def _no_switch(_thinking: bool | int) -> None:
-    return None
-
-
 def _type_switch(thinking: bool | int) -> Mapping[str, Any] | None:
     return {"thinking": {"type": "enabled" if thinking else "disabled"}} if isinstance(thinking, bool) else None
 
@@ -74,14 +70,6 @@ def enforces_schema(model: str) -> bool:
     return model.startswith(("llamacpp/", "bundled/")) or (provider is not None and provider.choices is not None)
 
 
-def _flat_effort(effort: str) -> Mapping[str, Any]:
-    return {"reasoning_effort": effort}
-
-
-def _nested_effort(effort: str) -> Mapping[str, Any]:
-    return {"reasoning": {"effort": effort}}
-
-
 class CompatibleProvider(Struct, frozen=True):
     """A provider with an OpenAI-compatible chat completions API.
 
@@ -106,8 +94,8 @@ class CompatibleProvider(Struct, frozen=True):
     base: str
     needs_key: bool = True
     path: str = ""
-    thinking: ThinkingFields = _no_switch
-    effort: Callable[[str], Mapping[str, Any]] = _flat_effort
+    thinking: ThinkingFields = lambda _: None
+    effort: Callable[[str], Mapping[str, Any]] = lambda effort: {"reasoning_effort": effort}
     seed: str = "seed"
     max_tokens: str = "max_tokens"
     choices: Callable[[tuple[str, ...]], Mapping[str, Any]] | None = None
@@ -183,8 +171,8 @@ COMPATIBLE: dict[str, CompatibleProvider] = {
     ),
     "siliconflow": _served("https://api.siliconflow.cn/v1", "SILICONFLOW", thinking=_enable_switch),
     "openrouter": _served(
-        "https://openrouter.ai/api/v1", "OPENROUTER", thinking=_reasoning_switch, effort=_nested_effort,
-        choices=_verdict_schema,
+        "https://openrouter.ai/api/v1", "OPENROUTER", thinking=_reasoning_switch,
+        effort=lambda effort: {"reasoning": {"effort": effort}}, choices=_verdict_schema,
     ),
     "together": _served("https://api.together.xyz/v1", "TOGETHER", thinking=_reasoning_switch, choices=_verdict_schema),
     "groq": _served(

@@ -13,7 +13,6 @@ from msgspec import structs
 
 from ragbed.schema import Case, Completion, Message, Retrieved, Search, Step
 from ragbed.testbeds.search.protocol import (
-    Parsed,
     continue_text,
     continue_tools,
     parse_text,
@@ -71,7 +70,13 @@ class Episode:
             return
         self.ended = self._limit_reached(searches)
         if self.ended is None:
-            self._continue(done, parsed, searches)
+            lang = self._case.lang
+            told = [show_results(search, lang) for search in searches]
+            if self._calls == self._limits.calls or len(self.steps) == self._limits.turns - 1:
+                told[-1] = f"{told[-1]}\n\n{read_texts(lang)['last']}"
+            self._sent += self._new
+            is_tools = self._protocol == "tools"
+            self._new = continue_tools(parsed, done.calls, told) if is_tools else continue_text(parsed, told)
 
     def fail(self, done: Completion, *, cached: int = 0) -> None:
         """Add a response whose outcome is not `ok`; that outcome becomes the case's outcome."""
@@ -107,15 +112,6 @@ class Episode:
         if searches and self._invalid >= MAX_INVALID:
             return "invalid-calls"
         return "turn-limit" if len(self.steps) >= self._limits.turns else None
-
-    def _continue(self, done: Completion, parsed: Parsed, searches: Sequence[Search]) -> None:
-        lang = self._case.lang
-        told = [show_results(search, lang) for search in searches]
-        if self._calls == self._limits.calls or len(self.steps) == self._limits.turns - 1:
-            told[-1] = f"{told[-1]}\n\n{read_texts(lang)['last']}"
-        self._sent += self._new
-        is_tools = self._protocol == "tools"
-        self._new = continue_tools(parsed, done.calls, told) if is_tools else continue_text(parsed, told)
 
 
 def _first_messages(case: Case) -> tuple[Message, ...]:

@@ -96,13 +96,6 @@ def parse_text(done: Completion) -> Parsed:
         after = next((found.start() for found in re.finditer(_MARK, rest) if found[1] == "SEARCH"), len(rest))
         answer = rest[:after].strip()
         return Parsed(answer=answer) if answer else Parsed((_invalid("empty", text),), kept=text)
-    searches, end = _search_lines(text, mark)
-    kept = (line if len(line) <= _MAX_RESENT else f"{line[:MAX_QUERY_CHARS]}…" for line in text[:end].split("\n"))
-    return Parsed(tuple(searches), kept="\n".join(kept))
-
-
-def _search_lines(text: str, mark: re.Match[str] | None) -> tuple[list[Search], int]:
-    """Return the searches in consecutive lines, and the offset at which the last of these lines ends."""
     searches: list[Search] = []
     end = 0
     while mark is not None and mark[1] == "SEARCH" and (not searches or not text[end : mark.start()].strip()):
@@ -110,7 +103,8 @@ def _search_lines(text: str, mark: re.Match[str] | None) -> tuple[list[Search], 
         end = len(text) if line_end < 0 else line_end
         searches.append(_from_arguments(text[mark.end() : end].strip().strip("`*_")))
         mark = re.compile(_MARK).search(text, end)
-    return searches, end
+    kept = (line if len(line) <= _MAX_RESENT else f"{line[:MAX_QUERY_CHARS]}…" for line in text[:end].split("\n"))
+    return Parsed(tuple(searches), kept="\n".join(kept))
 
 
 def _from_call(call: ToolCall) -> Search:

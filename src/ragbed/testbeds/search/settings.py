@@ -92,15 +92,11 @@ def _kinds(name: str, value: str) -> tuple[str, ...]:
     return kinds
 
 
-def _sizes(name: str, value: str) -> tuple[int, ...]:
-    return tuple(dict.fromkeys(_limit(name, part) for part in value.split("+") if value))
-
-
 _READERS: dict[str, Callable[[str, str], object]] = {
     "turns": _limit,
     "calls": _limit,
     "protocol": _choice,
     "false": _shares,
-    "sizes": _sizes,
+    "sizes": lambda name, value: tuple(dict.fromkeys(_limit(name, part) for part in value.split("+") if value)),
     "injected": _kinds,
 }

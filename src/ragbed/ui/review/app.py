@@ -38,7 +38,25 @@ def make_app(session: ReviewSession, origins: Mapping[str, Origin]) -> Starlette
         }
 
     async def show_items(request: Request) -> object:
-        return _list_items(session, request)
+        given = request.query_params
+        show, data, offset = given.get("show", "all"), given.get("data", ""), read_number(given, "offset")
+        words = given.get("q", "").casefold()
+        fitting = [
+            one
+            for key, one in session.items.items()
+            if data in ("", one.data)
+            and words in f"{key} {one.item.question}".casefold()
+            and (one.flags or not given.get("flagged"))
+            and (show in ("all", one.state) or (show == "todo" and one.state not in DECIDED))
+        ]
+        offset = min(offset, max(0, len(fitting) - 1) // PAGE * PAGE)  # A decision can make the list shorter.
+        rows = [
+            {"item": one.key, "lang": one.item.lang, "question": one.item.question, "state": one.state,
+             "flags": [flag.rule for flag in one.flags]}
+            for one in fitting[offset : offset + PAGE]
+        ]  # fmt: skip
+        names = sorted({one.data for one in session.items.values()})
+        return {"total": len(fitting), "offset": offset, "rows": rows, "data": names}
 
     async def show_item(request: Request) -> object:
         return make_item_page(session, origins, request.query_params.get("item", ""))
@@ -57,25 +75,3 @@ def make_app(session: ReviewSession, origins: Mapping[str, Origin]) -> Starlette
     reading: dict[str, Handler] = {"/api/standing": show_standing, "/api/items": show_items, "/api/item": show_item}
     changing: dict[str, Handler] = {"/api/decide": decide, "/api/undo": undo}
     return Starlette(routes=json_routes(reading, changing) + file_routes("ragbed.ui.review"))
-
-
-def _list_items(session: ReviewSession, request: Request) -> object:
-    given = request.query_params
-    show, data, offset = given.get("show", "all"), given.get("data", ""), read_number(given, "offset")
-    words = given.get("q", "").casefold()
-    fitting = [
-        one
-        for key, one in session.items.items()
-        if data in ("", one.data)
-        and words in f"{key} {one.item.question}".casefold()
-        and (one.flags or not given.get("flagged"))
-        and (show in ("all", one.state) or (show == "todo" and one.state not in DECIDED))
-    ]
-    offset = min(offset, max(0, len(fitting) - 1) // PAGE * PAGE)  # A decision can make the list shorter.
-    rows = [
-        {"item": one.key, "lang": one.item.lang, "question": one.item.question, "state": one.state,
-         "flags": [flag.rule for flag in one.flags]}
-        for one in fitting[offset : offset + PAGE]
-    ]  # fmt: skip
-    names = sorted({one.data for one in session.items.values()})
-    return {"total": len(fitting), "offset": offset, "rows": rows, "data": names}
