@@ -43,7 +43,7 @@ class DiagnosisCounts:
     Attributes:
         asked: Trials with documents, given or retrieved.
         right: Those that are right under the robust scorer.
-        skipped: Trials without documents or a gold answer, or with a prompting strategy, which are not diagnosed.
+        skipped: Trials without documents, a gold answer or a verdict, or with a strategy, which are not diagnosed.
         known: Closed-book responses, which are used for comparison.
     """
 
@@ -59,7 +59,7 @@ def diagnose_trial(
     closed_book: KnownAnswer | None = None,
     cause: str | None = None,
 ) -> Diagnosis | None:
-    """Return the diagnosis of a trial, or None if the trial is right under the robust scorer.
+    """Return the diagnosis of a trial, or None unless the trial is wrong under the robust scorer.
 
     Args:
         stored: The trial.
@@ -67,7 +67,7 @@ def diagnose_trial(
         closed_book: The closed-book response to the same item, if there is one.
         cause: The cause of the wrong answer of an own RAG system, which replaces the error types.
     """
-    if _is_right(stored, values):
+    if _is_right(stored, values) is not False:
         return None
     trial = WrongTrial(stored, values if stored.completion.outcome == "ok" else None, closed_book)
     evidence = tuple(find_evidence(trial)) if cause is None else ()
@@ -86,9 +86,10 @@ def diagnose_trial(
     )
 
 
-def _is_right(stored: StoredResult, values: Mapping[str, Value] | None) -> bool:
+def _is_right(stored: StoredResult, values: Mapping[str, Value] | None) -> Value:
+    """Return whether a trial is right, or None if the scorer cannot decide this."""
     wanted = right_score(stored.case.testbed, stored.case.arm, stored.case.expect)
-    return stored.completion.outcome == "ok" and values is not None and values.get(wanted) is True
+    return stored.completion.outcome == "ok" and values is not None and values.get(wanted)
 
 
 def _attribute(trial: WrongTrial) -> tuple[Source | None, int | None, str | None]:
@@ -153,12 +154,12 @@ def _read_wrong(
     tally.known = len(known)
     for stored, values in table.scored():
         case = stored.case
-        has_documents = case.documents or case.testbed in WITHOUT_DOCUMENTS
-        if MARK in case.profile or not case.answer or not has_documents:
+        has_documents, is_right = case.documents or case.testbed in WITHOUT_DOCUMENTS, _is_right(stored, values)
+        if MARK in case.profile or not case.answer or not has_documents or is_right is None:
             tally.skipped += 1
             continue
         tally.asked += 1
-        if _is_right(stored, values):
+        if is_right:
             tally.right += 1
             continue
         found.cases[case.case] = case

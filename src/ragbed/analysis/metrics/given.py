@@ -30,8 +30,6 @@ def measure(builder: CellBuilder) -> Iterator[Cell]:
     here = builder.at()
     yield here.rate("expected", np.logical_or.reduce([*masks.values()]), here.score("expected"))
     for expect, rates in _RATES.items():
-        if not (masks[expect] & trials.asked).any():
-            continue
         for metric, score in rates.items():
             cell = here.rate(metric, masks[expect], here.score(score))
             if cell.estimate.n:  # none if there are no gold answers, or if only a judge can recognise refusals
