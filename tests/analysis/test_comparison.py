@@ -7,14 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ragbed.analysis.comparison import (
-    ComparedCondition,
-    ComparedQuestion,
-    Side,
-    align_questions,
-    compare,
-    rank_models,
-)
+from ragbed.analysis.comparison import ComparedCondition, ComparedQuestion, Side, align_questions, compare, rank_models
 from ragbed.analysis.statistics.paired import paired_difference
 
 

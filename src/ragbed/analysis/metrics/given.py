@@ -24,7 +24,7 @@ _RATES = {
 
 def measure(builder: CellBuilder) -> Iterator[Cell]:
     """Yield the cells of the testbed."""
-    trials, masks = builder.trials, {expect: builder.trials.of(NAME, expect) for expect in _RATES}
+    masks = {expect: builder.trials.of(NAME, expect) for expect in _RATES}
     if not any(mask.any() for mask in masks.values()):
         return
     here = builder.at()
