@@ -35,7 +35,7 @@ from ragbed.text import mentions_answer, split_sentences, to_terms
 NAME = "own-rag"
 VARIANTS = CLEAN, NOISY, FALSE, WITHHELD = "clean", "noisy", "false", "withheld"
 _FOLDS = 5  # number of folders for `withheld`; a folder lacks about a fifth of the evidence
-_OVERLAP = 0.6  # minimum share of the words of the evidence's sentence in a text that contains the sentence
+_OVERLAP = 0.6  # a text with at least this share of the words of the evidence's sentence contains the sentence
 _MAX_COPIES = 9  # maximum number of edited copies per document
 _WRITING = threading.Lock()  # held while a variant is written to a folder
 _MAX_PATH = 4_096  # maximum length of a path
