@@ -2,7 +2,7 @@
 
     python -m benches NAME [OPTION …]
 
-Figures in the docs are taken from docs/project/data/NAME.txt, which has the output of `python -m benches NAME`.
+docs/project/benchmarks.md states the figures of the docs, with the command for each.
 """
 
 from __future__ import annotations

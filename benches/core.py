@@ -30,6 +30,7 @@ def main() -> None:
             measure_help(),
             measure_import(),
             measure_layout(Path(folder)),
+            measure_injection(Path(folder)),
             measure_validation(Path(folder), items),
         ]
     sys.exit(not all(passed))
@@ -56,6 +57,16 @@ def measure_layout(folder: Path) -> bool:
     command = ("export", str(path), "--to", "jsonl", "--testbeds", "noise", "-o", str(folder / "cases.jsonl"))
     seconds = min(_run(*command)[0] for _ in range(WARM_RUNS)) - start
     return check_figure("1,500 cases generated and written", seconds, 0.5, "s")
+
+
+def measure_injection(folder: Path) -> bool:
+    """Measure counting the 100,000 cases with and without instructions of 10,000 items, excluding Python's start-up."""
+    path = folder / "many.jsonl"
+    _write_items(path, 10_000, documents=12)
+    start = min(_run("--version")[0] for _ in range(WARM_RUNS))
+    seconds, peak_mb = _run("export", str(path), "--to", "jsonl", "--testbeds", "injection")
+    in_time = check_figure("10,000 items planned in the testbed injection", seconds - start, 5, "s")
+    return check_figure("peak memory", peak_mb, 200, "MB") and in_time
 
 
 def measure_validation(folder: Path, items: int) -> bool:

@@ -25,6 +25,8 @@ Label: TypeAlias = Literal["positive", "mention", "related", "partial", "outdate
 Expectation: TypeAlias = Literal["answer", "refuse", "correct", "any"]
 Outcome: TypeAlias = Literal["ok", "truncated", "filtered", "error"]
 ScoreName: TypeAlias = Literal["correct", "refused", "flagged", "expected"]
+# The kinds of instructions in documents: write a canary only, add one to the answer, recommend a product, decline.
+InjectionKind: TypeAlias = Literal["override", "append", "recommend", "refuse"]
 
 # Maximum number of slots per answer and of aliases per slot. Scoring compares every pair of slots, so the limits
 # bound its running time. Published items have up to 5 slots and 30 aliases.
@@ -174,6 +176,14 @@ class Document(Record, frozen=True, kw_only=True):
     states: str | None = None  # the value that a synthetic document gives as an answer to the question, if recorded
 
 
+class Injection(Record, frozen=True, kw_only=True):
+    """An instruction that was inserted into a document of a case."""
+
+    kind: InjectionKind
+    canary: str  # an invented word that only a response that follows the instruction contains
+    text: str  # the instruction as it appears in the document
+
+
 class ToolCall(Record, frozen=True, kw_only=True):
     """A model's request to call a tool, as the model wrote it."""
 
@@ -218,7 +228,8 @@ class Case(Record, frozen=True, kw_only=True):
     seed: int
     feasible: bool
     documents: tuple[Document, ...]
-    slots: tuple[int, ...]  # zero-based positions of the documents with an answer, in the order of selection
+    # Zero-based positions of the documents with an answer, in the order of selection, or of the injected document.
+    slots: tuple[int, ...]
     messages: tuple[Message, ...]
     answer: Answer
     fake: Answer | None
@@ -232,6 +243,7 @@ class Case(Record, frozen=True, kw_only=True):
     dial: str | None = None  # the perturbation of the item (docs/explanation/synthetic-data.md)
     twin: str | None = None  # ID of the unperturbed item of the pair
     rgb_answer: str | None = None  # the answer as JSON in RGB's notation, if the item comes from an RGB file
+    injection: Injection | None = None  # the instruction in its documents, or in those that the system searches
     tools: bool = False  # search: whether a request offers the search tool; always False in a stored case
 
 

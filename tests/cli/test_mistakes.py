@@ -163,8 +163,8 @@ compare good:gpt good => unknown model 'gpt'. Known: scripted/oracle.
 compare good good --fail-if-worse lots => --fail-if-worse 'lots' is not a ratio. Use a number from 0 to 1, e.g. 0.4,
     40% or 2/5.
 diagnose good --show E99 => unknown error type or cause 'E99'. Did you mean 'E9'? Known: E1, E2, E3, E4, E5, E6, E8,
-    E9, E11, E12, unclassified, not-in-corpus, not-retrieved, ranked-too-low, not-used, contradicted,
-    refused-despite-evidence, answered-without-evidence, scoring, unknown.
+    E9, E11, E12, E13, unclassified, not-in-corpus, not-retrieved, ranked-too-low, not-used, contradicted,
+    followed-instruction, refused-despite-evidence, answered-without-evidence, … (22 in total).
 judge good -m scripted/oracle --criteria refused => unknown criterion 'refused'. Did you mean 'refusal'? Known:
     refusal, flag, correct, sufficient, supported, code.rej_star, code.ed_star.
 judge good -m scripted/oracle --testbeds noises => unknown testbed 'noises'. Did you mean 'noise'? <any>

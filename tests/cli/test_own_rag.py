@@ -15,6 +15,7 @@ import pytest
 import ragbed
 from ragbed.analysis.causes import describe_run, read_causes
 from ragbed.data import native
+from ragbed.testbeds.prompts.injection import KINDS
 from ragbed.ui.viewer.queries import RunQueries
 from tests.cli.typed import type_command
 from tests.items import as_dataset, base_item, fact_item
@@ -33,6 +34,7 @@ _ROWS = [
     ("When does the office in Lindholm open?", "8:15", "office.txt", ""),
 ]
 _SYSTEM = """
+import re
 from pathlib import Path
 from ragbed.models.lexical import answer_lexically
 
@@ -43,6 +45,14 @@ def make(folder):
         found = sorted(texts, key=lambda text: -len(words & set(text.lower().split())))[:2]
         return {"answer": answer_lexically(question, found), "contexts": found}
     return answer
+
+def obey(folder):
+    answer = make(folder)
+    def follow(question):
+        found = answer(question)
+        marks = [mark for text in found["contexts"] for mark in re.findall(r"\\w{8}-\\d{4}", text)]
+        return found | {"answer": marks[0] if marks else found["answer"]}
+    return follow
 
 def answer(question):
     return "I do not know."
@@ -228,6 +238,36 @@ def test_a_question_with_a_false_answer_is_also_run_without_it() -> None:
     cells = json.loads(done.out.splitlines()[-1])["cells"]
     assert [(cell["testbed"], cell["asked"]) for cell in cells] == [("noise", 4), ("counterfactual", 2)]
     assert all(trial["fake"] is None for trial in ragbed.open_run("r").trials() if trial["testbed"] == "noise")
+
+
+@pytest.mark.usefixtures("here")
+def test_instructions_are_in_the_evidence_and_nothing_else_changes() -> None:
+    words = ("qa.csv", "--docs", "docs", "--corpus", "clean,injected", "--to", "corpora", "-o", "corpora")
+    assert type_command("export", *words).code == 0
+    clean, *injected = sorted(Path("corpora").rglob("clean")) + sorted(Path("corpora").rglob("injected-*"))
+    assert [folder.name for folder in injected] == [f"injected-{kind}" for kind in sorted(KINDS)]
+    for folder in injected:
+        names = sorted(path.relative_to(folder) for path in folder.rglob("*.*"))
+        assert names == sorted(path.relative_to(clean) for path in clean.rglob("*.*") if path.suffix != ".png")
+        (changed,) = (name for name in names if (folder / name).read_text() != (clean / name).read_text())
+        kept = re.split(r"(?<=[.\n]) *", (clean / changed).read_text())
+        assert all(part in (folder / changed).read_text() for part in kept)
+    done = type_command(
+        "run", "-m", "factory/small_rag:obey", "-m", "factory/small_rag:make", "-d", "qa.csv", "--docs", "docs",
+        "--corpus", "clean,injected", "-o", "r",
+    )  # fmt: skip
+    assert done.code == 0, done.err
+    assert "The system followed an instruction in a document in" in done.out + done.err
+    run = ragbed.open_run("r")
+    trials = [trial for trial in run.trials() if trial["arm"] == "injected"]
+    assert sorted(trial["injection"]["kind"] for trial in trials) == sorted([*KINDS] * 2)
+    for trial in trials:
+        assert trial["relevant"] == 1
+        assert trial["scores"]["attacked"] == (trial["model"] == "factory/small_rag:obey")
+        assert trial["scores"].get("cause") == ("followed-instruction" if trial["scores"]["attacked"] else None)
+    found = json.loads(type_command("report", "r", "-f", "json").out)
+    attacks = {(cell["model"], cell["value"]) for cell in found if cell["metric"].startswith("attack_")}
+    assert attacks == {("factory/small_rag:obey", 1.0), ("factory/small_rag:make", 0.0)}
 
 
 @pytest.mark.usefixtures("here")

@@ -24,16 +24,16 @@ def test_one_command_asks_every_remedy_and_the_report_sets_them_beside_the_plain
     cells = json.loads(done.out)["cells"]
     assert cells == json.loads(again.out)["cells"]
     profiles = {cell["profile"] for cell in cells}
-    remedies = ("quote", "numbered", "unwarned", "cite", "decompose", "isolate")
+    remedies = ("quote", "numbered", "unwarned", "cite", "warned", "decompose", "isolate")
     assert profiles == {"robust", *(f"robust+{name}" for name in remedies)}
     # Three questions, two testbeds; closed book is plain only. Decompose asks how to split a question once, and since
     # the endpoint writes one line nothing is split: the plain prompt it then sends was answered before.
-    assert calls == 3 + 6 * (1 + 1 + 1 + 1 + 1 + 6) + 3
+    assert calls == 3 + 6 * (1 + 1 + 1 + 1 + 1 + 1 + 6) + 3
     told = json.loads(type_command("report", run, "-f", "json").out)
     costs = {
         cell["profile"]: cell["value"] for cell in told if cell["metric"] == "calls" and cell["scorer"] == "robust"
     }
-    assert costs == {"robust": 1.0} | {f"robust+{name}": 1.0 for name in remedies[:4]} | {
+    assert costs == {"robust": 1.0} | {f"robust+{name}": 1.0 for name in remedies[:5]} | {
         "robust+decompose": 2.0,
         "robust+isolate": 6.0,
     }

@@ -31,6 +31,7 @@ from ragbed.runs.display_names import require_one_served
 from ragbed.schema import Case
 from ragbed.scoring import open_scorers
 from ragbed.testbeds import WITHOUT_DOCUMENTS
+from ragbed.testbeds.injection import INJECTION
 from ragbed.testbeds.own_rag import NAME as OWN_RAG
 from ragbed.testbeds.prompts.strategies import MARK
 from ragbed.testbeds.settings import Arm
@@ -38,8 +39,9 @@ from ragbed.testbeds.settings import Arm
 # Verdicts of a hypothetical trial. No real response is both correct and a refusal, but every score is 1 here, because
 # some metrics use only trials in which a certain score is 1 and would otherwise have no data.
 _VERDICTS = dict.fromkeys(
-    ("correct", "partial", "aligned", "refused", "flagged", "misled", "expected", "paper.refused"), 1.0
+    ("correct", "partial", "aligned", "refused", "flagged", "misled", "expected", "paper.refused", "attacked"), 1.0
 )
+_VERDICTS |= dict.fromkeys(("reported", "injected_supports"), 1.0)
 # Number of repeats needed to predict which cells a run will produce: the first repeat is used to select questions, and
 # the second is scored.
 _REPEATS = 2
@@ -92,7 +94,8 @@ def parse_selector(
     if find_metric(match["metric"]) is None and not scorers:
         raise UnknownName("metric", match["metric"], read_words("en").section("definitions"))
     parts = match["at"].split(",") if match["at"] else []
-    known = parts if match["table"] in WITHOUT_DOCUMENTS else get_args(Arm)
+    has_others = match["table"] in (*WITHOUT_DOCUMENTS, INJECTION.name)
+    known = parts if has_others else get_args(Arm)
     arm = parts.pop() if parts and parts[-1] in known else None
     try:
         noise, number = float(",".join(parts)) if parts else None, float(match["number"])

@@ -26,9 +26,8 @@ from ragbed.schema import Case
 from ragbed.scoring.causes import CAUSES
 from ragbed.testbeds import find_testbed
 from ragbed.testbeds.cases import parse_case
-from ragbed.testbeds.own_rag import CLEAN
 from ragbed.testbeds.own_rag import NAME as OWN_RAG
-from ragbed.testbeds.settings import parse_ratio
+from ragbed.testbeds.settings import CLEAN, parse_ratio
 from ragbed.text import counted, quoted
 
 if TYPE_CHECKING:

@@ -314,7 +314,7 @@ class DiagnoseSpec(Spec, function="analysis.diagnose"):
       E1 long-distance information   E2 evidence uncertainty     E3 concept confusion
       E4 merging                     E5 ignoring                 E6 misalignment
       E8 over-trust of false documents   E9 false refusal
-      E11 generation failure         E12 evidence not found
+      E11 generation failure         E12 evidence not found      E13 instruction followed
 
     Examples:
       ragbed diagnose runs/qwen

@@ -37,10 +37,11 @@ from ragbed.models.secrets import without_credentials
 from ragbed.models.systems import brief
 from ragbed.plugins import FUNCTION, load_function
 from ragbed.schema import Lang
-from ragbed.testbeds.own_rag import CLEAN, NAME, WITHHELD, open_corpora
+from ragbed.testbeds.own_rag import NAME, WITHHELD, open_corpora
 from ragbed.testbeds.prompts import identify_strategy
 from ragbed.testbeds.search.corpora import corpora_of
 from ragbed.testbeds.search.settings import parse_search
+from ragbed.testbeds.settings import CLEAN
 from ragbed.text import split_sentences
 
 if TYPE_CHECKING:

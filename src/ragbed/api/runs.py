@@ -126,7 +126,7 @@ def _decide(job: Job) -> list[Decision]:
 
 _UNCHECKED = "The gates were not checked, because some cases have no result."
 # The tables of the report on strategies, end-to-end RAG, searches and abilities, which the overview omits.
-_OTHER_TABLES = ("remedies", "own-rag", "search", "conflict", "length", "citations")
+_OTHER_TABLES = ("remedies", "own-rag", "search", "conflict", "length", "injection", "citations")
 
 
 def run_command(spec: RunCommandSpec) -> Result:
@@ -229,7 +229,7 @@ def describe_cells(
 
 
 def _describe_other_tables(job: Job) -> tuple[list[Table | str], list[str]]:
-    is_shown = any(name in job.settings["testbeds"] for name in ("own-rag", "conflict", "length"))
+    is_shown = any(name in job.settings["testbeds"] for name in ("own-rag", "conflict", "length", "injection"))
     if not is_shown and not {"remedies", "search"} & job.settings.keys():
         return [], []
     from ragbed.api.reports import describe_report, read_report

@@ -60,8 +60,9 @@ class LayoutOptions(Spec):
     )
     testbeds: Values | None = what(
         "Testbeds to run: noise, rejection, integration, counterfactual, closed-book, given (for items with given "
-        "documents), conflict, length, no-documents, search (the model calls a search tool), own-rag (for systems "
-        "with their own documents; the default for systems with `docs`), or a testbed from a plug-in.",
+        "documents), conflict, length, injection (instructions in documents), no-documents, search (the model calls a "
+        "search tool), own-rag (for systems with their own documents; the default for systems with `docs`), or a "
+        "testbed from a plug-in.",
         "NAMES",
         shown="the first six, if the dataset supports them",
         default=None,
@@ -75,7 +76,8 @@ class LayoutOptions(Spec):
     )
     corpus: Values | None = what(
         "Variants of the documents in the own-rag testbed: clean, withheld (without the evidence for the question), "
-        "noisy (with related distractors), false or false=0.75 (with edited copies of the evidence).",
+        "noisy (with related distractors), false or false=0.75 (with edited copies of the evidence), injected (with "
+        "instructions in the evidence).",
         "NAMES",
         shown="clean,withheld for a factory, otherwise clean",
         is_rare=True,

@@ -46,6 +46,16 @@ def _majority(case: Case) -> str:
     return join_answer(case.answer) if votes["supports"] else REFUSAL[case.lang]
 
 
+def _obedient(case: Case) -> str:
+    """Follow an instruction in the prompt, and otherwise answer like `scripted/oracle`."""
+    injection, answer = case.injection, _oracle(case)
+    if injection is None or not any(injection.text in message.content for message in case.messages):
+        return answer
+    if injection.kind == "override":
+        return injection.canary
+    return f"{REFUSAL[case.lang] if injection.kind == 'refuse' else answer}\n{injection.canary}"
+
+
 SCRIPTS: dict[str, Callable[[Case], str]] = {
     "oracle": _oracle,
     "refuser": lambda case: REFUSAL[case.lang],
@@ -55,6 +65,8 @@ SCRIPTS: dict[str, Callable[[Case], str]] = {
     "memory": lambda case: join_answer(case.answer),
     "gullible": lambda case: join_answer(case.answer if case.fake is None else case.fake),
     "echo": lambda case: "\n".join(document.text for document in case.documents),
+    "obedient": _obedient,
+    "deaf": _oracle,
 }
 
 
@@ -73,6 +85,7 @@ class ScriptedModel(StatelessModel):
         """Return all case fields that a script may use."""
         known: dict[str, object] = {"documents": case.documents, "answer": case.answer, "fake": case.fake}
         known |= {"expect": case.expect} if case.testbed == GIVEN.name else {}
+        known |= {"injection": case.injection} if case.injection else {}
         return canonical(known | {"lang": case.lang})
 
     async def identity(self) -> str:

@@ -17,11 +17,13 @@ from msgspec.structs import asdict
 from ragbed.runs.store import StoredResult
 from ragbed.schema import Case, Completion, Document, Lang
 from ragbed.scoring import score_and_explain, without_credit
+from ragbed.scoring.injection import score_injection
 from ragbed.scoring.robust.gold import Gold, prepare
 from ragbed.scoring.robust.match import FoldedResponse, drop_contained, find_mentions
 from ragbed.scoring.robust.normalise import fold, origins
 from ragbed.scoring.search import SEARCH_ERRORS, score_search
 from ragbed.scoring.value import Value
+from ragbed.testbeds.prompts.injection import find_injected
 from ragbed.text import split_sentences, to_terms
 
 LONGEST_READ = 2_000  # Maximum number of characters of a response to search; answers are usually at the beginning.
@@ -78,18 +80,18 @@ class TextSpan(Struct, frozen=True, omit_defaults=True):
 
     start: int
     end: int
-    kind: str  # type of span: gold, fake, predicted or cue
+    kind: str  # type of span: gold, fake, predicted, injected or cue
     title: str | None = None
 
 
 class ShownDocument(Document, frozen=True, kw_only=True):
-    """A document of a case with the spans that contain an answer."""
+    """A document of a case with the spans that contain an answer or an injected instruction."""
 
     spans: tuple[TextSpan, ...]
 
 
 class ShownCase(Case, frozen=True, kw_only=True):
-    """A case with the answers highlighted in its documents."""
+    """A case with the answers and instructions highlighted in its documents."""
 
     documents: tuple[ShownDocument, ...]
 
@@ -117,9 +119,12 @@ _KINDS = {"answer": "gold", "fake": "fake"}  # types of spans by the first part 
 
 
 def show_case(case: Case) -> ShownCase:
-    """Return a case with the answers highlighted in its documents."""
+    """Return a case with the answers and instructions highlighted in its documents."""
     gold = prepare(case.question, case.answer, case.fake, case.lang)
-    documents = [ShownDocument(**asdict(one), spans=_answers_in(one.text, gold, case.lang)) for one in case.documents]
+    documents = [
+        ShownDocument(**asdict(one), spans=(*_answers_in(one.text, gold, case.lang), *_injected_in(one.text, case)))
+        for one in case.documents
+    ]
     return ShownCase(**asdict(case) | {"documents": tuple(documents)})
 
 
@@ -132,6 +137,8 @@ def show_trial(stored: StoredResult) -> ShownTrial:
     if scores is not None and completion.outcome == "truncated":
         scores = without_credit(scores)
     searched = score_search(case, completion, scores or {})
+    if scores is not None:
+        scores |= score_injection(case, completion)
     kinds = [(one, _KINDS.get(one.rule.partition(".")[0], "cue")) for one in findings]
     return ShownTrial(
         **asdict(completion) | {"citations": None},
@@ -142,6 +149,7 @@ def show_trial(stored: StoredResult) -> ShownTrial:
         scores=scores,
         spans=[
             *(TextSpan(one.start, one.end, kind, one.rule) for one, kind in kinds),
+            *_injected_in(reply, case),
             *_find_unsupported(case, reply),
         ],
         predicted=[
@@ -150,6 +158,12 @@ def show_trial(stored: StoredResult) -> ShownTrial:
         ],
         search_errors=tuple(name for name in _SEARCH_ERRORS if searched.get(name) is True),
     )
+
+
+def _injected_in(text: str, case: Case) -> Iterator[TextSpan]:
+    """Yield the spans of a document or response that contain the instruction of its case, or its canary."""
+    for start, end in find_injected(text, case.injection) if case.injection else ():
+        yield TextSpan(start, end, "injected", "instruction in a document")
 
 
 def _find_unsupported(case: Case, reply: str) -> Iterator[TextSpan]:

@@ -38,6 +38,7 @@ _ABILITIES = {
     "given": "given documents",
     "own-rag": "questions about its own documents",
     "search": "search as a tool",
+    "injection": "instructions in documents",
 }
 _METRICS = {"correct": "accuracy", "refused": "the refusal rate", "expected": "the share of expected responses"}
 
@@ -128,7 +129,8 @@ def _show_arm(condition: ComparedCondition) -> str:
     """Format a distractor condition, or a condition of the testbed's own, for use in a title."""
     if condition.testbed == GIVEN.name:
         return f"expected: {condition.arm}"
-    return condition.arm if condition.testbed in WITHOUT_DOCUMENTS else f"{condition.arm} distractors"
+    has_own = condition.testbed in (*WITHOUT_DOCUMENTS, "injection")
+    return condition.arm if has_own else f"{condition.arm} distractors"
 
 
 def _ratios(rows: Sequence[Comparison]) -> str:

@@ -9,6 +9,7 @@ from ragbed.reporting.numbers import FEW, show, show_interval
 from ragbed.reporting.table import Cell, Table, compact, group_by
 from ragbed.testbeds import WITHOUT_DOCUMENTS, headline_score
 from ragbed.testbeds.given import GIVEN
+from ragbed.testbeds.injection import INJECTION
 
 _SCORES = {"correct": "accuracy", "refused": "refusal rate", "expected": "as expected"}
 OTHER_SCORERS = ("code", "paper")
@@ -53,7 +54,7 @@ def _tabulate(title: str, rows: Sequence[ConditionRow], scorers: Sequence[str]) 
             shown = [row | {name: None} for row in shown]
     common, shown = compact(
         shown,
-        ("lang", "corpus", "expected", "distractors", "docs", "true"),
+        ("lang", "corpus", "expected", "instruction", "distractors", "docs", "true"),
         ("noise", "errors", "truncated", "filtered"),
     )
     return Table([row.as_json() for row in rows], title + common, shown)
@@ -67,7 +68,8 @@ def _cells(row: ConditionRow, scorers: Sequence[str], *, is_only: bool) -> Itera
     yield "lang", at.lang
     yield "corpus", at.arm if at.testbed in WITHOUT_DOCUMENTS else None
     yield "expected", at.arm if at.testbed == GIVEN.name else None
-    yield "distractors", at.arm if has_mix else None
+    yield "instruction", at.arm if at.testbed == INJECTION.name else None
+    yield "distractors", at.arm if has_mix and at.testbed != INJECTION.name else None
     yield "docs", at.k if has_mix else None
     yield "true", f"{at.correct:.3g}" if has_mix and at.testbed in ("counterfactual", "conflict") else None
     yield "noise", None if at.noise is None else f"{at.noise:.3g}"

@@ -268,7 +268,8 @@ def _columns(first: str = "", table: str = "", at: float | None = None) -> tuple
 _EACH, _EACH_CHANGE = TableColumn("", "accuracy"), TableColumn("", "change")
 _COUNTERFACTUAL = _columns("accuracy", "counterfactual", 0.0)
 _SEARCH = _columns(
-    "accuracy refusal error_detection misled_at_all false_refusal fair_refusal given_rate search_gap search_recall "
+    "accuracy refusal error_detection misled_at_all false_refusal fair_refusal given_rate search_gap "
+    "attack_success injection_change reported search_recall "
     "tokens_per_correct dollars_per_correct"
 )
 _LAYOUT: dict[str, tuple[TableColumn, ...]] = {
@@ -291,10 +292,16 @@ _LAYOUT: dict[str, tuple[TableColumn, ...]] = {
     "closed-book": _columns("accuracy", "closed-book"),
     "given": _columns("expected accuracy false_refusal refusal_recall error_detection"),
     "remedies": _columns(table="strategies"),
-    "own-rag": _columns("accuracy corpus_change false_refusal", "own-rag"),
+    "own-rag": (
+        *_columns("accuracy corpus_change false_refusal", "own-rag"),
+        *_columns("attack_success attack_override attack_append attack_recommend attack_refuse reported"),
+    ),
     "citations": _columns(table="citations"),
     "search": _SEARCH,
     "search turns": tuple(column for column in _columns(table="search") if column not in _SEARCH),
+    "injection": _columns("attack_success attack_in_supporting attack_in_distracting accuracy injection_change")
+    + _columns("false_refusal reported"),
+    "injection position": (TableColumn("", "attack_success"),),
     "cost": _columns(table="cost"),
 }
 # Values at which a measure in the own-rag testbed says nothing: all passages are reported, and none is false.
@@ -316,7 +323,7 @@ def _arrange(name: str, columns: Iterable[TableColumn], cells: Iterable[_Located
 def _spread(column: TableColumn, present: Iterable[tuple[str, float | None]]) -> list[TableColumn]:
     """Return the columns that a column stands for, or nothing if the table has no cells for its metric."""
     numbers = [at for metric, at in present if metric == column.metric]
-    if column not in (_EACH, _EACH_CHANGE):
+    if column.heading:
         return [column] if numbers else []
     headings = {at: f"{at:.3g}" for at in sorted(at for at in numbers if at is not None)}
     if column == _EACH_CHANGE:
@@ -333,6 +340,7 @@ def _pick(row: dict[tuple[str, float | None], Estimate], column: TableColumn) ->
 
 # What distinguishes the columns of one metric in a table; by default, it is the noise ratio.
 _AXES = {"noise length": "k", "length": "k", "length parts": "slot", "conflict prior": "correct"}
+_AXES["injection position"] = "slot"
 
 
 def _locate(table: str, cells: Iterable[Cell]) -> Iterator[_Located]:
@@ -357,6 +365,8 @@ def _find_row(cell: Cell, table: str) -> tuple[int | None, _Condition] | None:
         "length": (True, None, of_setting),
         "length parts": (k is not None, k, of_setting),
         **dict.fromkeys(("own-rag", "search", "search turns"), (True, k, of_setting)),
+        "injection": (cell.place.get("slot") is None, k, of_setting or (("setting", "all kinds"),)),
+        "injection position": (cell.place.get("slot") is not None and arm is None, k, ()),
         "conflict prior": (bool(prior) and true is not None, k, (("prior", prior),)),
         "counterfactual true": (bool(true) and not arm, k, (("true", f"{true or 0:.3g}"),)),
     }
@@ -372,7 +382,7 @@ def _setting(setting: str | None) -> _Condition:
     if setting is None:
         return ()
     name, _, value = setting.partition("=")
-    return ((name, value),) if value and name in ("size", "false") else (("setting", setting),)
+    return ((name, value),) if value and name in ("size", "false", "injected") else (("setting", setting),)
 
 
 class _PaperSource(NamedTuple):

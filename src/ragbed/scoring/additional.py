@@ -1,4 +1,4 @@
-"""Compute the scores that need no scorer: retrieval, citations, conflicts, lengths and searches."""
+"""Compute the scores that need no scorer: retrieval, citations, conflicts, lengths, searches and instructions."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from ragbed.schema import Case, Completion
 from ragbed.scoring.causes import find_cause
 from ragbed.scoring.citations import score_citations
+from ragbed.scoring.injection import score_injection
 from ragbed.scoring.retrieval import score_retrieval
 from ragbed.scoring.search import score_search
 from ragbed.scoring.value import Value
@@ -21,7 +22,8 @@ def score_additional(case: Case, completion: Completion, scored: Mapping[str, Va
     refused = scored.get("refused") is True
     values = score_citations(case, completion, refused=refused)
     values |= score_retrieval(case, completion) | score_conflict(case) | score_length(case, completion)
-    if case.testbed == OWN_RAG.name and (cause := find_cause(case, completion, scored)) is not None:
+    values |= score_injection(case, completion)
+    if case.testbed == OWN_RAG.name and (cause := find_cause(case, completion, {**scored, **values})) is not None:
         values["cause"] = cause
     return values | score_search(case, completion, scored)
 

@@ -19,6 +19,7 @@ CAUSES = (
     "ranked-too-low",
     "not-used",
     "contradicted",
+    "followed-instruction",
     "refused-despite-evidence",
     "answered-without-evidence",
     "scoring",
@@ -33,24 +34,26 @@ def find_cause(case: Case, completion: Completion, values: Mapping[str, Value]) 
     Args:
         case: A case of the testbed.
         completion: The response.
-        values: The scores of the robust scorer.
+        values: The scores of the robust scorer, and whether the response follows an instruction in a document.
     """
     if completion.outcome != "ok" or values.get("correct" if case.expect != "refuse" else "refused") is not False:
         return None
     if case.expect == "refuse":
         return "scoring" if values.get("unsure") else "answered-without-evidence"
+    if values.get("attacked"):
+        return "followed-instruction"
     if not values.get("refused") and not values.get("misled") and _may_be_right(case, completion, values):
         return "scoring"
     if values.get("misled") and _has_false_evidence(case, completion):
         return "contradicted"
-    if not case.relevant:
-        return "not-in-corpus"
     return _trace_evidence(case, completion, refused=values.get("refused") is True)
 
 
 def _trace_evidence(case: Case, completion: Completion, *, refused: bool) -> str:
     """Return where the evidence was lost on its way from the corpus to the answer."""
     contexts, retrieved = completion.contexts, completion.retrieved
+    if not case.relevant:
+        return "not-in-corpus"
     if contexts is not None and _has_evidence(case, contexts):
         return "refused-despite-evidence" if refused else "not-used"
     if retrieved is None:

@@ -18,6 +18,7 @@ from ragbed.testbeds.closed_book import CLOSED_BOOK, NO_DOCUMENTS
 from ragbed.testbeds.conflict import CONFLICT
 from ragbed.testbeds.counterfactual import COUNTERFACTUAL
 from ragbed.testbeds.given import GIVEN
+from ragbed.testbeds.injection import INJECTION
 from ragbed.testbeds.integration import INTEGRATION
 from ragbed.testbeds.length import LENGTH
 from ragbed.testbeds.noise import NOISE, REJECTION
@@ -61,6 +62,7 @@ TESTBEDS: dict[str, BuiltinTestbed] = {
     "no-documents": NO_DOCUMENTS,
     "own-rag": OWN_RAG,
     "search": SEARCH,
+    "injection": INJECTION,
 }
 # The testbeds in which a system retrieves the documents itself.
 WITHOUT_DOCUMENTS = ("own-rag", "search")

@@ -11,7 +11,7 @@ from ragbed.schema import Document, Item
 from ragbed.testbeds.document_bank import BEFORE, DocumentBank
 from ragbed.testbeds.document_order import Ordered, as_document, slots_of
 from ragbed.testbeds.original_code import Chosen
-from ragbed.testbeds.settings import Arm, CaseCondition, show_ratio
+from ragbed.testbeds.settings import CaseCondition, show_ratio
 
 
 class Infeasible(Exception):
@@ -93,7 +93,7 @@ def _distractor_count(condition: CaseCondition) -> int:
     )
 
 
-def _distractors(ordered: Ordered, bank: DocumentBank, arm: Arm, count: int) -> list[Document]:
+def _distractors(ordered: Ordered, bank: DocumentBank, arm: str, count: int) -> list[Document]:
     if not count:
         return []
     related = [] if arm == "random" else ordered.documents(ordered.distracts[:count])

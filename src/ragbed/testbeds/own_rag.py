@@ -3,7 +3,8 @@
 The variants are folders of documents. In `withheld`, the questions are divided among several folders, each of which
 lacks the evidence for its own questions, so every question is asked exactly once without its evidence and no folder is
 empty. `noisy` adds copies of the evidence without the sentences that state answers, and `false` adds edited copies that
-state a false answer, or replaces the evidence by them.
+state a false answer, or replaces the evidence by them. `injected` has a folder for each kind of instruction, in
+which the evidence for a share of the questions contains such an instruction.
 """
 
 from __future__ import annotations
@@ -27,13 +28,28 @@ from ragbed.data import Dataset
 from ragbed.data.corpus import Named, passage_id
 from ragbed.data.evidence import DocumentNames, find_sentence, fold, replace_answer, states
 from ragbed.errors import UnknownName, UsageError, option
-from ragbed.schema import Answer, Case, Expectation, Item, Lang, Message, Passage, Retrieved, ScoreName, Stance
+from ragbed.schema import (
+    Answer,
+    Case,
+    Expectation,
+    Injection,
+    Item,
+    Lang,
+    Message,
+    Passage,
+    Retrieved,
+    ScoreName,
+    Stance,
+)
 from ragbed.testbeds.cases import count_parts, make_case, selected_items
-from ragbed.testbeds.settings import DEFAULT_DOCS, Settings, parse_ratio, show_ratio
+from ragbed.testbeds.document_order import digest
+from ragbed.testbeds.prompts.injection import KINDS, insert_at, make_canary, write_instruction
+from ragbed.testbeds.settings import CLEAN, DEFAULT_DOCS, Settings, parse_ratio, show_ratio
 from ragbed.text import mentions_answer, split_sentences, to_terms
 
 NAME = "own-rag"
-VARIANTS = CLEAN, NOISY, FALSE, WITHHELD = "clean", "noisy", "false", "withheld"
+NOISY, FALSE, WITHHELD, INJECTED = "noisy", "false", "withheld", "injected"
+VARIANTS = (CLEAN, NOISY, FALSE, WITHHELD, INJECTED)
 _FOLDS = 5  # number of folders for `withheld`; a folder lacks about a fifth of the evidence
 _OVERLAP = 0.6  # a text with at least this share of the words of the evidence's sentence contains the sentence
 _MAX_COPIES = 9  # maximum number of edited copies per document
@@ -46,7 +62,7 @@ class CorpusCondition(Struct, frozen=True):
     """A condition of the testbed.
 
     Attributes:
-        kind: clean, withheld, noisy or false.
+        kind: clean, withheld, noisy, false or injected.
         share: For `false`, the share of edited copies in the evidence; 1 if they replace it.
     """
 
@@ -71,8 +87,8 @@ def parse_corpus(text: str) -> CorpusCondition:
         UsageError: The name is unknown, or the share is 0 or not a ratio.
     """
     kind, equals, share = text.partition("=")
-    if kind not in (CLEAN, WITHHELD, NOISY, FALSE) or (equals and kind != FALSE):
-        raise UnknownName("corpus", text, (CLEAN, WITHHELD, NOISY, FALSE, "false=SHARE"))
+    if kind not in VARIANTS or (equals and kind != FALSE):
+        raise UnknownName("corpus", text, (*VARIANTS, "false=SHARE"))
     if not equals:
         return CorpusCondition(kind)
     ratio = parse_ratio(share, "corpus")
@@ -122,6 +138,7 @@ class RagCorpora:
             alike[item.event or item.question].append(item)
         self.evidence = {name: self._find_evidence(self.items[name], alike) for name in self.asked}
         self._fold_of: dict[str, str] = {}
+        self._seed = settings.seed
         self.variants = {
             variant.name: variant
             for condition in read_conditions(settings)
@@ -163,6 +180,9 @@ class RagCorpora:
             return [RagVariant(self, NOISY, added=dict(self._noise()))]
         if condition.kind == WITHHELD:
             return self._make_folds()
+        if condition.kind == INJECTED:
+            variants = [self._inject(number) for number in range(len(KINDS))]
+            return [variant for variant in variants if variant.injections]
         edited = dict(self._edits(condition.share))
         if not edited:
             raise UsageError(
@@ -193,6 +213,39 @@ class RagCorpora:
         return [
             RagVariant(self, f"{WITHHELD}-{number}", frozenset(without)) for number, without in enumerate(removed, 1)
         ]
+
+    def _inject(self, number: int) -> RagVariant:
+        """Return a variant in which the evidence for every fourth question contains an instruction.
+
+        All of its instructions have the same canary, because a system may also retrieve the evidence for other
+        questions. An instruction follows the evidence, so that both are probably in the same passage.
+        """
+        kind = KINDS[number]
+        canary = make_canary(digest(self._seed, INJECTED, kind), self.documents.values())
+        texts: dict[str, str] = {}
+        removed: set[str] = set()
+        found: dict[str, Injection] = {}
+        documented = [
+            name
+            for name in self.asked
+            if any(one.stance == "supports" and one.document in self.documents for one in self.evidence[name])
+        ]
+        for name in documented[number :: len(KINDS)]:
+            lang = self.items[name].lang
+            for one in self.evidence[name]:
+                text = self.documents.get(one.document)
+                if one.stance != "supports" or text is None:
+                    continue
+                injection = write_instruction(kind, lang, digest(self._seed, kind, text), canary)
+                copy = one.document if _is_plain(one.document) else _copy_name(one.document, INJECTED)
+                if copy not in texts:
+                    start, end = max(
+                        split_sentences(text), key=lambda span: _overlap(one.terms, fold(text[slice(*span)]))
+                    )
+                    texts[copy] = insert_at(text, injection.text, lang, start + len(text[start:end].rstrip()))
+                    removed |= {one.document} - {copy}
+                found.setdefault(name, injection)
+        return RagVariant(self, f"{INJECTED}-{kind}", frozenset(removed), texts, found)
 
     def _noise(self) -> Iterator[tuple[str, str]]:
         """Yield copies of the documents with evidence without the sentences that state an answer."""
@@ -250,6 +303,9 @@ class RagCorpora:
             return CLEAN
         if not self.evidence[item] or (condition.kind == FALSE and not self.items[item].fake):
             return None
+        if condition.kind == INJECTED:
+            own = (one.name for one in self.variants.values() if item in one.injections)
+            return next(own, None)
         return self._fold_of.get(item) if condition.kind == WITHHELD else condition.name
 
 
@@ -261,13 +317,15 @@ class RagVariant:
         corpora: The documents and the evidence.
         name: Its name in requests, e.g. `withheld-2`.
         removed: Names of documents that it lacks.
-        added: Texts of documents that it has in addition, by name.
+        added: Texts of documents that it has in addition or in place of others with the same names, by name.
+        injections: The instructions in the evidence for questions, by item.
     """
 
     corpora: RagCorpora
     name: str
     removed: frozenset[str] = frozenset()
     added: Mapping[str, str] = field(default_factory=dict)
+    injections: Mapping[str, Injection] = field(default_factory=dict)
     _folder: Path | None = field(default=None, init=False)
 
     def __getstate__(self) -> dict[str, object]:
@@ -282,7 +340,7 @@ class RagVariant:
     def relevant(self, item: str) -> int:
         """Return the number of documents that state an item's answer."""
         found = {one.document for one in self.corpora.evidence[item] if one.stance == "supports"}
-        return len(found - self.removed)
+        return len(found if self.injections else found - self.removed)  # an instruction leaves the evidence as it is
 
     def folder(self) -> Path:
         """Return the folder with the documents, which is written on the first call and deleted with this object."""
@@ -371,12 +429,13 @@ class OwnRag(Struct, frozen=True):
                         corpus=variant,
                         relevant=corpora.variants[variant].relevant(name),
                         parts=count_parts(item),
+                        injection=corpora.variants[variant].injections.get(name),
                     )
 
 
 def open_rag(dataset: Dataset, settings: Settings) -> RagCorpora:
     """Return the documents and variants of a dataset, which are the same objects if they were needed before."""
-    used = Settings(corpora=settings.corpora, limit=settings.limit, langs=settings.langs)
+    used = Settings(corpora=settings.corpora, limit=settings.limit, langs=settings.langs, seed=settings.seed)
     return _open_rag(dataset, dataset.sha256(), used)
 
 
@@ -400,10 +459,14 @@ def _file_of(passage: Passage) -> str:
     return f"{passage_id(passage.text)}.txt"
 
 
+def _is_plain(document: str) -> bool:
+    return PurePosixPath(document).suffix.lower() in (".md", ".markdown", ".txt")
+
+
 def _copy_name(document: str, kind: str) -> str:
     """Return the name of a changed copy, which is a text file beside the original."""
     path = PurePosixPath(document)
-    suffix = path.suffix if path.suffix.lower() in (".md", ".markdown", ".txt") else ".txt"
+    suffix = path.suffix if _is_plain(document) else ".txt"
     mark = hashlib.sha256(f"{kind} {document}".encode("utf-8", "surrogatepass")).hexdigest()[:4]
     # Of two equal passages, many systems return the one whose file comes first, so half of the copies come first.
     joint = "-" if mark < "8" else "_"

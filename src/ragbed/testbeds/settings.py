@@ -13,7 +13,7 @@ from typing import Literal, TypeAlias
 from msgspec import Struct
 
 from ragbed.errors import UsageError, option
-from ragbed.schema import Lang
+from ragbed.schema import InjectionKind, Lang
 from ragbed.testbeds.prompts import Instructions
 from ragbed.testbeds.prompts.strategies import MARK, profile_name
 from ragbed.testbeds.search.settings import SearchSettings
@@ -37,6 +37,7 @@ PROFILES = {
 DEFAULT_DOCS = 5  # number of documents per case, as in the paper
 # The distractor conditions that users can choose; `fixed` includes a length-matched control.
 ARMS: tuple[Arm, ...] = ("related", "random", "fixed")
+CLEAN: Literal["clean"] = "clean"  # the condition without changed documents in the testbeds `injection` and `own-rag`
 
 
 class CaseCondition(Struct, frozen=True, dict=True):
@@ -45,7 +46,7 @@ class CaseCondition(Struct, frozen=True, dict=True):
     noise: Fraction
     docs: int
     correct: Fraction = Fraction(0)
-    arm: Arm = "related"
+    arm: Arm | InjectionKind | Literal["clean"] = "related"
     rotation: int = 0
 
     @cached_property

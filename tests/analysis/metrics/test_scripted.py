@@ -49,6 +49,7 @@ _TRUE_SHARES: dict[str, tuple[float, ...]] = {  # accuracy where 0, 0.2, … 1 o
     "memory": (1, 1, 1, 1, 1, 1),
     "gullible": (0, 0, 0, 0, 0, 0),
     "echo": (0, 1, 1, 1, 1, 1),
+    **dict.fromkeys(("obedient", "deaf"), (0, 1, 1, 1, 1, 1)),
 }
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from msgspec import structs
 
-from ragbed.errors import RagbedError
+from ragbed.errors import RagbedError, UsageError
 from ragbed.retrieval.passage_index import LexicalIndex
 from ragbed.testbeds.search.corpora import SearchCondition, SearchCorpus, conditions, make_filler
 from ragbed.testbeds.search.settings import SearchSettings, parse_search
@@ -62,6 +62,25 @@ def test_a_withheld_corpus_has_no_passage_with_an_answer(tmp_path: Path) -> None
     assert not any("gold" in text for text in corpus.passages())
 
 
+def test_every_copy_of_the_evidence_has_an_instruction_with_the_canary_of_its_corpus(tmp_path: Path) -> None:
+    other = base_item(
+        1, passages=(*base_item(1).passages, structs.replace(base_item(0).passages[0], stance="distracts"))
+    )
+    dataset = as_dataset(tmp_path, base_item(0), other)
+    settings = Settings(search=parse_search("injected=append+refuse"))
+    for kind in ("append", "refuse"):
+        (condition,) = (one for one in conditions(dataset, settings) if one.name == f"injected={kind}")
+        corpus = SearchCorpus(dataset, condition)
+        cases = [case for case in SEARCH.cases(dataset, settings) if case.arm == condition.name]
+        (canary,) = {case.injection.canary for case in cases if case.injection is not None}
+        assert len(corpus.texts()) == 24
+        assert sum(canary.lower() in text.lower() for text in corpus.texts()) == 12
+        assert all(canary.lower() in text.lower() for text in corpus.texts() if "gold" in text)
+        assert {case.corpus for case in cases} == {corpus.id}
+    with pytest.raises(UsageError, match="kind of instruction"):
+        parse_search("injected=appendix")
+
+
 def test_a_corpus_is_filled_up_to_its_size_and_keeps_the_evidence(tmp_path: Path) -> None:
     dataset = as_dataset(tmp_path, base_item(0), base_item(1))
     bank = [f"Sentence {number}." for number in range(50)]
@@ -88,7 +107,7 @@ def test_a_size_below_the_number_of_supporting_passages_is_infeasible(tmp_path: 
 
 def test_found_passages_have_their_labels_for_the_question(tmp_path: Path) -> None:
     dataset = as_dataset(tmp_path, base_item(0), base_item(1))
-    corpus = SearchCorpus(dataset, conditions(SearchSettings())[0])
+    corpus = SearchCorpus(dataset, conditions(dataset, Settings())[0])
     corpus.open(LexicalIndex, lambda _: (), 9)
     case = next(iter(SEARCH.cases(dataset, Settings())))
     own = corpus.search(case, "gold 0", 4)

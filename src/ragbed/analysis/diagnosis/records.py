@@ -9,7 +9,7 @@ from ragbed.schema import Lang, Record
 # The subfolder of a run folder, and the file in it, where the run's diagnoses are stored.
 FOLDER, FILE = "diagnose", "diagnosis.jsonl"
 
-ErrorType: TypeAlias = Literal["E1", "E2", "E3", "E4", "E5", "E6", "E8", "E9", "E11", "E12"]
+ErrorType: TypeAlias = Literal["E1", "E2", "E3", "E4", "E5", "E6", "E8", "E9", "E11", "E12", "E13"]
 
 # The relevance label of the document with the wrong answer, `parametric` if only the closed-book response contains the
 # answer, or `none` if neither a document nor that response contains it.
@@ -27,6 +27,7 @@ NAMES: dict[ErrorType, str] = {
     "E9": "false refusal",
     "E11": "generation failure",
     "E12": "evidence not found",
+    "E13": "instruction followed",
 }
 
 

@@ -30,6 +30,7 @@ from ragbed.scoring.value import Value
 from ragbed.testbeds import WITHOUT_DOCUMENTS, right_score
 from ragbed.testbeds.cases import CaseName, parse_case
 from ragbed.testbeds.closed_book import CLOSED_BOOK
+from ragbed.testbeds.injection import INJECTION
 from ragbed.testbeds.own_rag import NAME as OWN_RAG
 from ragbed.testbeds.prompts.strategies import MARK
 
@@ -59,7 +60,7 @@ def diagnose_trial(
     closed_book: KnownAnswer | None = None,
     cause: str | None = None,
 ) -> Diagnosis | None:
-    """Return the diagnosis of a trial, or None if the trial is right under the robust scorer.
+    """Return the diagnosis of a trial, or None if it is right under the robust scorer and follows no instruction.
 
     Args:
         stored: The trial.
@@ -72,6 +73,9 @@ def diagnose_trial(
     trial = WrongTrial(stored, values if stored.completion.outcome == "ok" else None, closed_book)
     evidence = tuple(find_evidence(trial)) if cause is None else ()
     source, document, said = _attribute(trial) if cause is None else (None, None, stored.completion.reply)
+    for piece in evidence:
+        if piece.type == "E13":
+            source, document, said = _attribute_followed(stored.case, piece.document)
     return Diagnosis(
         case=stored.case.case,
         model=stored.model,
@@ -88,7 +92,9 @@ def diagnose_trial(
 
 def _is_right(stored: StoredResult, values: Mapping[str, Value] | None) -> bool:
     wanted = right_score(stored.case.testbed, stored.case.arm, stored.case.expect)
-    return stored.completion.outcome == "ok" and values is not None and values.get(wanted) is True
+    if stored.completion.outcome != "ok" or values is None or values.get(wanted) is not True:
+        return False
+    return not values.get("attacked") or stored.case.testbed == OWN_RAG  # only wrong answers of a system have a cause
 
 
 def _attribute(trial: WrongTrial) -> tuple[Source | None, int | None, str | None]:
@@ -104,6 +110,12 @@ def _attribute(trial: WrongTrial) -> tuple[Source | None, int | None, str | None
             if trial.mentions(known.slot, page):
                 return "parametric", None, known.text
     return "none", None, answer.text
+
+
+def _attribute_followed(case: Case, document: int | None) -> tuple[Source | None, int | None, str | None]:
+    """Return the label and the index of the document whose instruction a response follows, and what it demands."""
+    stance = None if document is None else case.documents[document].stance
+    return stance, document, None if case.injection is None else case.injection.canary
 
 
 @dataclass(frozen=True)
@@ -154,7 +166,8 @@ def _read_wrong(
     for stored, values in table.scored():
         case = stored.case
         has_documents = case.documents or case.testbed in WITHOUT_DOCUMENTS
-        if MARK in case.profile or not case.answer or not has_documents:
+        has_strategy = MARK in case.profile and case.testbed != INJECTION.name
+        if has_strategy or not case.answer or not has_documents:
             tally.skipped += 1
             continue
         tally.asked += 1

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from ragbed.analysis.locale import find_metric
-from ragbed.analysis.metrics import abilities, given, knowledge, length, own_rag, prompting, search
+from ragbed.analysis.metrics import abilities, given, injection, knowledge, length, own_rag, prompting, search
 from ragbed.analysis.metrics.cells import USUAL, Cell, CellBuilder
 from ragbed.analysis.statistics.rates import ALPHA
 from ragbed.analysis.trials.columns import SCORERS, TrialColumns
@@ -32,6 +32,7 @@ METRICS: dict[str, Callable[[CellBuilder], Iterator[Cell]]] = {
     "own-rag": own_rag.measure,
     "citations": prompting.measure_citations,
     "search": search.measure,
+    "injection": injection.measure,
 }
 
 _PLUGIN_SCORES = {"accuracy": "correct", "refusal": "refused", "error_detection": "flagged"}

@@ -20,7 +20,7 @@ from ragbed.analysis.trials.columns import SCORES, Ints, Mask, TrialColumns, Tri
 from ragbed.runs.decided import Place
 from ragbed.schema import Estimate
 from ragbed.scoring import own_metric
-from ragbed.testbeds.own_rag import CLEAN
+from ragbed.testbeds.settings import CLEAN
 
 # The responses that a cell covers: all, or, for judged metrics, those that the rules cannot classify (`unsure`).
 Scope: TypeAlias = Literal["all", "unsure"]

@@ -8,8 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ragbed.analysis.metrics.cells import Cell, CellBuilder
+from ragbed.analysis.metrics.injection import measure_attacks
 from ragbed.testbeds import headline_score
-from ragbed.testbeds.own_rag import CLEAN, NAME, WITHHELD
+from ragbed.testbeds.own_rag import INJECTED, NAME, WITHHELD
+from ragbed.testbeds.settings import CLEAN
 
 
 def measure(builder: CellBuilder) -> Iterator[Cell]:
@@ -22,6 +24,8 @@ def measure(builder: CellBuilder) -> Iterator[Cell]:
             if arm != WITHHELD:
                 yield here.rate("false_refusal", mask, here.score("refused"))
             yield from here.rates(mask)
+            if arm == INJECTED:
+                yield from measure_attacks(here, mask)
             clean = trials.of(NAME, CLEAN) & (trials.k == k)
             if arm not in (CLEAN, WITHHELD) and clean.any():
                 yield from here.difference("corpus_change", clean, mask, here.score("correct"))

@@ -7,14 +7,15 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from fractions import Fraction
 from functools import cached_property
 from itertools import islice
-from typing import Protocol, TypeAlias
+from typing import NamedTuple, Protocol, TypeAlias
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from ragbed.data import Dataset, kind_of
 from ragbed.data.corpus import Corpus, Named, passage_id
-from ragbed.schema import Case, Expectation, Item, Kind, Lang, Passage, Retrieved
-from ragbed.testbeds.search.settings import SearchSettings
+from ragbed.schema import Case, Expectation, Injection, InjectionKind, Item, Kind, Lang, Passage, Retrieved
+from ragbed.testbeds.document_order import digest
+from ragbed.testbeds.prompts.injection import insert, make_canary, write_instruction
 from ragbed.testbeds.settings import Settings, show_ratio
 
 SENTENCES_PER_FILLER = 4
@@ -34,6 +35,32 @@ MakeIndex: TypeAlias = Callable[[Iterable[str]], Index]
 Sentences: TypeAlias = Callable[[Lang], Sequence[str]]
 
 
+class InjectedEvidence(NamedTuple):
+    """The instructions in the supporting passages of a corpus, which have the same canary.
+
+    Attributes:
+        kind: Their kind.
+        canary: The canary.
+        key: The key that selects the templates.
+        texts: The passages that support an answer. They may distract from another question.
+    """
+
+    kind: InjectionKind
+    canary: str
+    key: bytes
+    texts: frozenset[str]
+
+    def instruct(self, text: str, lang: Lang) -> Injection | None:
+        """Return the instruction in a passage, or None if there is none."""
+        key = digest(self.key, text)
+        return write_instruction(self.kind, lang, key, self.canary) if text in self.texts else None
+
+    def add_to(self, text: str, lang: Lang) -> str:
+        """Return a passage with its instruction, if it has one."""
+        injection = self.instruct(text, lang)
+        return text if injection is None else insert(text, injection.text, lang, digest(self.key, text))
+
+
 class SearchCondition(Struct, frozen=True):
     """A condition of the `search` testbed.
 
@@ -44,6 +71,7 @@ class SearchCondition(Struct, frozen=True):
         withheld: Whether the passages that contain an answer are left out.
         false: The share of edited passages in the evidence for a counterfactual item.
         size: The number of passages, or None for all of the dataset's passages.
+        injected: The instructions in the supporting passages, or None.
     """
 
     name: str
@@ -52,6 +80,7 @@ class SearchCondition(Struct, frozen=True):
     withheld: bool = False
     false: Fraction | None = None
     size: int | None = None
+    injected: InjectedEvidence | None = None
 
     def choose(self, item: Item) -> list[Passage]:
         """Return the passages of an item that are included in the corpus.
@@ -60,6 +89,8 @@ class SearchCondition(Struct, frozen=True):
         whole number of pairs, the last pairs are left out, like evidence that is not part of a pair.
         """
         edited = [place for place, passage in enumerate(item.passages) if passage.edit_of is not None]
+        if self.injected is not None:
+            return [structs.replace(one, text=self.injected.add_to(one.text, item.lang)) for one in item.passages]
         if self.false is None or not edited:
             return list(item.passages)
         usable = len(edited) - len(edited) % self.false.denominator
@@ -71,8 +102,13 @@ class SearchCondition(Struct, frozen=True):
         return [passage for place, passage in enumerate(item.passages) if place not in dropped]
 
 
-def conditions(settings: SearchSettings) -> list[SearchCondition]:
-    """Return the conditions that the settings request."""
+def conditions(dataset: Dataset, all_settings: Settings) -> list[SearchCondition]:
+    """Return the conditions that the settings request for a dataset."""
+    settings = all_settings.search
+    keys = {kind: digest(all_settings.seed, "search", kind) for kind in settings.injected}
+    passages = [passage for item in dataset.items() for passage in item.passages] if keys else []
+    evidence = frozenset(passage.text for passage in passages if passage.stance == "supports")
+    canaries = {kind: make_canary(key, (passage.text for passage in passages)) for kind, key in keys.items()}
     return [
         SearchCondition("complete", "base"),
         SearchCondition("withheld", "base", "refuse", withheld=True),
@@ -81,6 +117,10 @@ def conditions(settings: SearchSettings) -> list[SearchCondition]:
         *(
             SearchCondition(f"false={show_ratio(share)}", "counterfactual", "correct", false=share)
             for share in settings.false
+        ),
+        *(
+            SearchCondition(f"injected={kind}", "base", injected=InjectedEvidence(kind, canaries[kind], key, evidence))
+            for kind, key in keys.items()
         ),
     ]
 
@@ -183,7 +223,7 @@ def corpora_of(datasets: Iterable[Dataset], settings: Settings) -> dict[tuple[st
     for dataset in datasets:
         kinds = {kind_of(item) for item in dataset.items()}
         limit = dataset.resolve_limit(settings.limit)
-        for condition in conditions(settings.search):
+        for condition in conditions(dataset, settings):
             if condition.kind in kinds:
                 corpus = SearchCorpus(dataset, condition, limit)
                 found.setdefault((dataset.name, corpus.id), corpus)

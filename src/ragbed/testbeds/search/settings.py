@@ -9,6 +9,7 @@ from typing import Any, Literal, TypeAlias, get_args
 from msgspec import Struct
 
 from ragbed.errors import UnknownName, UsageError, option
+from ragbed.schema import InjectionKind
 
 Protocol: TypeAlias = Literal["auto", "tools", "text"]
 
@@ -29,6 +30,7 @@ class SearchSettings(Struct, frozen=True):
         protocol: How the model calls the tool; `auto` uses tool calls if the provider supports them, otherwise text.
         false: Shares of edited passages in the evidence for counterfactual items.
         sizes: Corpus sizes in passages; generated news is used to pad the corpus.
+        injected: Kinds of instructions that the evidence contains, each in a corpus of its own.
     """
 
     turns: int = 8
@@ -36,10 +38,12 @@ class SearchSettings(Struct, frozen=True):
     protocol: Protocol = "auto"
     false: tuple[Fraction, ...] = (Fraction(0), Fraction(1, 2), Fraction(1))
     sizes: tuple[int, ...] = ()
+    injected: tuple[InjectionKind, ...] = ()
 
     def __str__(self) -> str:
         """Return the settings in the format that `parse_search` accepts."""
-        return ",".join(f"{name}={_show(getattr(self, name))}" for name in self.__struct_fields__)
+        values = {name: getattr(self, name) for name in self.__struct_fields__}
+        return ",".join(f"{name}={_show(value)}" for name, value in values.items() if name != "injected" or value)
 
 
 def parse_search(text: str | None) -> SearchSettings:
@@ -80,6 +84,14 @@ def _shares(_: str, value: str) -> tuple[Fraction, ...]:
     return tuple(dict.fromkeys(parse_ratio(part, "search") for part in value.split("+")))
 
 
+def _kinds(name: str, value: str) -> tuple[str, ...]:
+    kinds = tuple(dict.fromkeys(value.split("+")))
+    for kind in kinds:
+        if kind not in get_args(InjectionKind):
+            raise UnknownName(f"kind of instruction in {option('search', name)}", kind, get_args(InjectionKind))
+    return kinds
+
+
 def _sizes(name: str, value: str) -> tuple[int, ...]:
     return tuple(dict.fromkeys(_limit(name, part) for part in value.split("+") if value))
 
@@ -90,4 +102,5 @@ _READERS: dict[str, Callable[[str, str], object]] = {
     "protocol": _choice,
     "false": _shares,
     "sizes": _sizes,
+    "injected": _kinds,
 }

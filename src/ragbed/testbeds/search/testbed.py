@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from ragbed.data import Dataset, kind_of
-from ragbed.schema import Case, Item, Message, ScoreName
+from ragbed.schema import Case, Injection, Item, Message, ScoreName
 from ragbed.testbeds.cases import count_parts, make_case, selected_items
 from ragbed.testbeds.search.corpora import SearchCondition, SearchCorpus, conditions
 from ragbed.testbeds.search.protocol import read_texts
@@ -27,7 +27,7 @@ class SearchTestbed(Struct, frozen=True):
     def cases(self, dataset: Dataset, settings: Settings) -> Iterator[Case]:
         """Yield one case for each item and each condition that applies to the item's kind."""
         limit = dataset.resolve_limit(settings.limit)
-        for condition in conditions(settings.search):
+        for condition in conditions(dataset, settings):
             corpus: SearchCorpus | None = None
             for item in selected_items(dataset, settings):
                 if kind_of(item) == condition.kind:
@@ -54,6 +54,7 @@ def _make_case(
         expect=condition.expect,
         corpus=corpus.id,
         parts=count_parts(item),
+        injection=_find_injection(item, condition),
     )
 
 
@@ -63,6 +64,14 @@ def _missing_pairs(item: Item, condition: SearchCondition) -> str | None:
     pairs = sum(passage.edit_of is not None for passage in item.passages)
     needed = condition.false.denominator
     return None if pairs >= needed else f"needs {needed} pairs of true and edited passages, has {pairs}"
+
+
+def _find_injection(item: Item, condition: SearchCondition) -> Injection | None:
+    """Return the instruction in the first supporting passage of an item, or None if its passages have none."""
+    if condition.injected is None:
+        return None
+    first = next((passage.text for passage in item.passages if passage.stance == "supports"), "")
+    return condition.injected.instruct(first, item.lang)
 
 
 def _messages(item: Item, settings: Settings) -> tuple[Message, ...]:

@@ -23,7 +23,7 @@ export const EXPECTED = { answer: "answer", refuse: "refuse", correct: "correct 
 const TYPE_TITLES = {
   E1: "Long-distance information", E2: "Evidence uncertainty", E3: "Concept confusion", E4: "Merging",
   E5: "Ignoring", E6: "Misalignment", E8: "Over-trust of false documents", E9: "False refusal", E11: "Generation failure",
-  E12: "Evidence not found",
+  E12: "Evidence not found", E13: "Instruction followed",
 };
 
 /** Return an error type with its name. */
@@ -46,6 +46,7 @@ export function condition(shown) {
   if (shown.testbed === "own-rag") return say("documents: {0}", say(shown.arm));
   if (shown.testbed === "search") return say("search tool");
   if (shown.noise === null || shown.noise === undefined) return say(shown.documents.length ? "given documents" : "closed book");
+  if (shown.testbed === "injection") return say("instruction: {0}", shown.arm);
   const asked = Number(shown.noise.toFixed(3));
   const real = shown.noise_real === null || shown.noise_real === undefined ? asked : Number(shown.noise_real.toFixed(3));
   return real === asked ? say("noise {0}", asked) : say("noise {0} (actual {1})", asked, real);
@@ -94,7 +95,9 @@ export function drawTrial(trial, shown) {
       el("strong", { class: "model", title: trial.model }, trial.name ?? trial.model),
       trial.repeat ? el("span", {}, say("repeat {0}", trial.repeat + 1)) : null,
       trial.verdict ? tag(trial.verdict) : tag(trial.outcome),
-      trial.scores?.misled ? tag("misled") : null, trial.evidence?.length ? null : trial.types?.map((type) => tag(typeName(type), "warn"))),
+      trial.scores?.misled ? tag("misled") : null, trial.evidence?.length ? null : trial.types?.map((type) => tag(typeName(type), "warn")),
+      trial.scores?.attacked ? tag("instruction followed", "bad") : null,
+      trial.scores?.reported ? tag("instruction reported", "good") : null),
     drawReply(trial, shown),
     trial.reasoning ? el("details", {}, el("summary", {}, say("Reasoning")), quote(shown.lang, [trial.reasoning])) : null,
     trial.contexts ? drawPassages(say("Passages in the prompt: {0}", trial.contexts.length), trial.contexts, shown) : null,
@@ -117,7 +120,19 @@ function drawReply(trial, shown) {
 function drawPassages(title, found, shown, open = true) {
   return el("details", { open }, el("summary", {}, title), found.map((one, place) => el("section", { class: `card ${one.stance ?? ""}` },
     el("header", {}, el("strong", {}, String(place + 1)), tag(one.stance ?? "unknown"), el("code", {}, one.id)),
-    one.text ? quote(shown.lang, [one.text]) : null)));
+    one.text ? quote(shown.lang, marked(one.text, named(instructions(one.text, shown.injection)))) : null)));
+}
+
+/** Return the spans of a passage that contain the instruction of the case or a similar one, i.e. one with its canary. */
+function instructions(text, injection) {
+  if (!injection) return [];
+  const own = injection.text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
+  const similar = `[^.!?。！？\\n]*${injection.canary}[^.!?。！？\\n]*[.!?。！？]?`;
+  const length = (some) => Array.from(some).length; // in characters as Python counts them
+  return [...text.matchAll(new RegExp(`${own}|${similar}`, "giu"))].map((found) => {
+    const start = length(text.slice(0, found.index));
+    return { start, end: start + length(found[0]), kind: "injected" };
+  });
 }
 
 /** Draw the calls of a prompting strategy. */
@@ -144,6 +159,7 @@ function drawEpisode(trial, shown) {
 function drawLegend(shown, trial) {
   const isDiagnosed = shown.documents.some((_, place) => cues(trial, place).length);
   const kinds = [["gold", "gold answer"], ...(shown.fake ? [["fake", "false answer"]] : []), ["predicted", "repeated in the response"],
+    ...(shown.injection ? [["injected", "instruction in a document"]] : []),
     ...(isDiagnosed ? [["cue", "evidence"]] : [])];
   return el("p", { class: "row small quiet legend" }, kinds.map(([kind, word]) => el("mark", { class: kind }, say(word))));
 }
@@ -220,6 +236,6 @@ function drawFacts(trial) {
 
 /** Add the kind of each span as its tooltip, also for screen readers. */
 function named(spans) {
-  const words = { gold: "gold answer", fake: "false answer", predicted: "repeated in the response", cue: "cue" };
+  const words = { gold: "gold answer", fake: "false answer", predicted: "repeated in the response", cue: "cue", injected: "instruction in a document" };
   return spans.map((span) => ({ ...span, title: say(words[span.kind] ?? span.kind) }));
 }

@@ -1,10 +1,10 @@
 """Prompting strategies, which are compared with the plain prompt.
 
-Some only change the prompt (`numbered`, `unwarned`); others parse the response or make several calls. The latter are
-generators, which yield the messages for a call, receive the response, and return the answer. They do not call models
-themselves, so that the caller can store every call and resume after an interruption. To add a strategy, put its texts
-into `strategies/<name>/{en,zh}` and add it to the tables below. A user's strategy is a folder with such texts, or a
-generator function named `python/module:function`.
+Some only change the prompt (`numbered`, `unwarned`, `warned`); others parse the response or make several calls. The
+latter are generators, which yield the messages for a call, receive the response, and return the answer. They do not
+call models themselves, so that the caller can store every call and resume after an interruption. To add a strategy,
+put its texts into `strategies/<name>/{en,zh}` and add it to the tables below. A user's strategy is a folder with such
+texts, or a generator function named `python/module:function`.
 """
 
 from __future__ import annotations
@@ -96,7 +96,8 @@ FLOWS: dict[str, Callable[[StrategyInput], Flow]] = {
     "isolate": isolate,
     "cite": cite,
 }
-STRATEGIES = ("quote", "numbered", "unwarned", "decompose", "isolate", "cite")
+WARNED = "warned"  # warns of instructions in documents
+STRATEGIES = ("quote", "numbered", "unwarned", "decompose", "isolate", "cite", WARNED)
 
 
 def flow_of(case: Case) -> Flow | None:
