@@ -195,7 +195,7 @@ def _read_known(table: TrialTable) -> dict[tuple[object, ...], KnownAnswer]:
 
 
 def _key(stored: StoredResult) -> tuple[object, ...]:
-    """Return what a trial shares with the closed-book trial of its item."""
+    """Return the key that a trial shares with the closed-book trial of its item."""
     case = stored.case
     return stored.model, case.data, case.item, case.profile, stored.repeat
 
