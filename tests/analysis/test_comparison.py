@@ -51,7 +51,8 @@ def test_questions_of_own_systems_are_paired_by_file_if_a_side_has_several_files
         for names in ("x", "z", "xy")
     )
     for sides, data in (([old, new], "questions"), ([both, old], "x"), ([old, old], "x")):
-        assert [row.condition.data for row in compare(*align_questions(sides), min_drop=0.03)] == [data]
+        first, second = align_questions(sides)
+        assert [row.condition.data for row in compare(first, second, 0.03)] == [data]
 
 
 NOISE = ComparedCondition("mini", "en", "noise", 0.0, 0.0, 5, "related")

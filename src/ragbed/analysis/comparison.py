@@ -173,10 +173,8 @@ def open_sides(folder: Path, scorer: str) -> dict[str, Side]:
 
 
 def align_questions(sides: Sequence[Side]) -> Sequence[Side]:
-    """Return the sides with one name for the questions of own RAG systems if each side has only one list of them.
-
-    These questions identify themselves. Their list has the name of its file, or `data` if it was passed in Python.
-    """
+    """Return the sides with one name for the questions of own RAG systems if each side has only one list of them."""
+    # These questions identify themselves. Their list has the name of its file, or `data` if it was passed in Python.
     names = [{one.data for one in side.incomplete if one.testbed == OWN_RAG} for side in sides]
     if max(map(len, names), default=0) > 1 or len(frozenset[str]().union(*names)) < 2:
         return sides

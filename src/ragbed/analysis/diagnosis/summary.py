@@ -73,9 +73,9 @@ def diagnose_trial(
     trial = WrongTrial(stored, values if stored.completion.outcome == "ok" else None, closed_book)
     evidence = tuple(find_evidence(trial)) if cause is None else ()
     source, document, said = _attribute(trial) if cause is None else (None, None, stored.completion.reply)
-    for piece in evidence:
-        if piece.type == "E13":
-            source, document, said = _attribute_followed(stored.case, piece.document)
+    for piece in (one for one in evidence if one.type == "E13"):  # the response follows an instruction in a document
+        source = None if piece.document is None else stored.case.documents[piece.document].stance
+        document, said = piece.document, None if stored.case.injection is None else stored.case.injection.canary
     return Diagnosis(
         case=stored.case.case,
         model=stored.model,
@@ -112,12 +112,6 @@ def _attribute(trial: WrongTrial) -> tuple[Source | None, int | None, str | None
             if trial.mentions(known.slot, page):
                 return "parametric", None, known.text
     return "none", None, answer.text
-
-
-def _attribute_followed(case: Case, document: int | None) -> tuple[Source | None, int | None, str | None]:
-    """Return the label and the index of the document whose instruction a response follows, and what it demands."""
-    stance = None if document is None else case.documents[document].stance
-    return stance, document, None if case.injection is None else case.injection.canary
 
 
 @dataclass(frozen=True)

@@ -25,10 +25,10 @@ _RATES = {
 def measure(builder: CellBuilder) -> Iterator[Cell]:
     """Yield the cells of the testbed."""
     masks = {expect: builder.trials.of(NAME, expect) for expect in _RATES}
-    if not any(mask.any() for mask in masks.values()):
+    here, every = builder.at(), np.logical_or.reduce([*masks.values()])
+    if not every.any():
         return
-    here = builder.at()
-    yield here.rate("expected", np.logical_or.reduce([*masks.values()]), here.score("expected"))
+    yield here.rate("expected", every, here.score("expected"))
     for expect, rates in _RATES.items():
         for metric, score in rates.items():
             cell = here.rate(metric, masks[expect], here.score(score))
