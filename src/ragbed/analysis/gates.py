@@ -327,17 +327,9 @@ def check_floors(
     """
     selected = [(floor, cell) for floor in floors for cell in select_cells(floor, cells)]
     if decided is not None:
-        return [_check_monitored(floor, cell, _decided_for(cell, decided), len(selected)) for floor, cell in selected]
+        return [_check_monitored(floor, cell, decided, len(selected)) for floor, cell in selected]
     adjusted = holm([_p_value(cell, floor.bound) for floor, cell in selected]).tolist()
     return [_check(floor, cell, p, len(selected)) for (floor, cell), p in zip(selected, adjusted, strict=True)]
-
-
-def _decided_for(cell: Cell, decided: Iterable[DecidedInterval]) -> Iterator[DecidedInterval]:
-    """Yield the confidence intervals of the `--until` decisions about a cell."""
-    for interval in decided:
-        subject = (interval.model, interval.table, interval.metric, interval.place)
-        if subject == (cell.key.model, cell.table, cell.estimate.metric, full_place(cell)):
-            yield interval
 
 
 def _check_monitored(floor: CellSelector, cell: Cell, decided: Iterable[DecidedInterval], among: int) -> GateResult:
@@ -346,7 +338,9 @@ def _check_monitored(floor: CellSelector, cell: Cell, decided: Iterable[DecidedI
     is_below = estimate.high is not None and estimate.high < minimum
     is_below |= minimum == 1 and estimate.value is not None and estimate.value < 1
     checked = _check(floor, cell, 0.0 if is_below else 1.0, among)
-    decision = next((one for one in decided if one.high < minimum or one.low >= minimum), None)
+    subject = (cell.key.model, cell.table, estimate.metric, full_place(cell))
+    own = (one for one in decided if (one.model, one.table, one.metric, one.place) == subject)
+    decision = next((one for one in own if one.high < minimum or one.low >= minimum), None)
     if decision is None or estimate.value is None:
         return checked
     state: State = "failed" if decision.high < minimum else "passed"

@@ -44,7 +44,7 @@ class DiagnosisCounts:
     Attributes:
         asked: Trials with documents, given or retrieved.
         right: Those that are right under the robust scorer.
-        skipped: Trials without documents or a gold answer, or with a prompting strategy, which are not diagnosed.
+        skipped: Trials without documents, a gold answer or a verdict, or with a strategy, which are not diagnosed.
         known: Closed-book responses, which are used for comparison.
     """
 
@@ -60,7 +60,7 @@ def diagnose_trial(
     closed_book: KnownAnswer | None = None,
     cause: str | None = None,
 ) -> Diagnosis | None:
-    """Return the diagnosis of a trial, or None if it is right under the robust scorer and follows no instruction.
+    """Return the diagnosis of a trial, or None unless it is wrong under the robust scorer or follows an instruction.
 
     Args:
         stored: The trial.
@@ -68,16 +68,14 @@ def diagnose_trial(
         closed_book: The closed-book response to the same item, if there is one.
         cause: The cause of the wrong answer of an own RAG system, which replaces the error types.
     """
-    if _is_right(stored, values):
+    if _is_right(stored, values) is not False:
         return None
     trial = WrongTrial(stored, values if stored.completion.outcome == "ok" else None, closed_book)
     evidence = tuple(find_evidence(trial)) if cause is None else ()
     source, document, said = _attribute(trial) if cause is None else (None, None, stored.completion.reply)
-    for piece in evidence:
-        if piece.type == "E13":
-            document = piece.document
-            source = None if document is None else stored.case.documents[document].stance
-            said = None if stored.case.injection is None else stored.case.injection.canary
+    for piece in (one for one in evidence if one.type == "E13"):  # the response follows an instruction in a document
+        source = None if piece.document is None else stored.case.documents[piece.document].stance
+        document, said = piece.document, None if stored.case.injection is None else stored.case.injection.canary
     return Diagnosis(
         case=stored.case.case,
         model=stored.model,
@@ -92,11 +90,13 @@ def diagnose_trial(
     )
 
 
-def _is_right(stored: StoredResult, values: Mapping[str, Value] | None) -> bool:
+def _is_right(stored: StoredResult, values: Mapping[str, Value] | None) -> Value:
+    """Return whether a trial is right, or None if the scorer cannot decide this."""
     wanted = right_score(stored.case.testbed, stored.case.arm, stored.case.expect)
-    if stored.completion.outcome != "ok" or values is None or values.get(wanted) is not True:
+    if stored.completion.outcome != "ok" or values is None:
         return False
-    return not values.get("attacked") or stored.case.testbed == OWN_RAG  # only wrong answers of a system have a cause
+    follows = values.get("attacked") and stored.case.testbed != OWN_RAG  # only wrong answers of a system have a cause
+    return False if follows else values.get(wanted)
 
 
 def _attribute(trial: WrongTrial) -> tuple[Source | None, int | None, str | None]:
@@ -161,13 +161,13 @@ def _read_wrong(
     tally.known = len(known)
     for stored, values in table.scored():
         case = stored.case
-        has_documents = case.documents or case.testbed in WITHOUT_DOCUMENTS
+        has_documents, is_right = case.documents or case.testbed in WITHOUT_DOCUMENTS, _is_right(stored, values)
         has_strategy = MARK in case.profile and case.testbed != INJECTION.name
-        if has_strategy or not case.answer or not has_documents:
+        if has_strategy or not case.answer or not has_documents or is_right is None:
             tally.skipped += 1
             continue
         tally.asked += 1
-        if _is_right(stored, values):
+        if is_right:
             tally.right += 1
             continue
         found.cases[case.case] = case
@@ -189,7 +189,7 @@ def _read_known(table: TrialTable) -> dict[tuple[object, ...], KnownAnswer]:
 
 
 def _key(stored: StoredResult) -> tuple[object, ...]:
-    """Return what a trial shares with the closed-book trial of its item."""
+    """Return the key that a trial shares with the closed-book trial of its item."""
     case = stored.case
     return stored.model, case.data, case.item, case.profile, stored.repeat
 
@@ -242,10 +242,9 @@ def read_diagnoses(
         is_stored = (folder / FOLDER / FILE).is_file()
         diagnoses = _read_file(folder) if is_stored else _diagnose(folder) if may_diagnose else ()
         was_monitored = (folder / NAME).is_file() and is_monitored(folder)
-        found += [
-            RunDiagnosis(folder, one, was_monitored, (labels or {}).get((folder, one.model), one.model))
-            for one in diagnoses
-        ]
+        for one in diagnoses:
+            label = (labels or {}).get((folder, one.model), one.model)
+            found.append(RunDiagnosis(folder, one, was_monitored, label))
     return found
 
 

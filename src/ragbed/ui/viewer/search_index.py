@@ -149,7 +149,8 @@ class SearchIndex:
             return False
         with read_snapshot(self._table):
             rows = tabulate(self._table, with_infeasible=True)
-            first = FirstScreen(self._read_verdicts(), self._table.connection.execute(_WORST).fetchall())
+            worst = self._table.connection.execute(_WORST).fetchall()
+            first = FirstScreen(self._read_verdicts(), worst)
         # A run can be merged from others, in which not every model was asked about all data.
         asked = {(row.condition.model, row.condition.data) for row in rows if row.asked}
         shown = [row for row in rows if (row.condition.model, row.condition.data) in asked]
@@ -161,8 +162,9 @@ class SearchIndex:
         return True
 
     def _read_verdicts(self) -> list[dict[str, str]]:
-        """Return what the report says first about each model, in both languages."""
-        groups = load_groups([self._table], read_row_names([self._run]).labels)
+        """Return the report's first sentences about each model, in both languages."""
+        names = read_row_names([self._run])
+        groups = load_groups([self._table], names.labels)
         causes, cells = summarise_causes(groups), list(measure(groups, ["robust"]))
         found: dict[str, dict[str, str]] = {}
         for lang in get_args(Lang):
