@@ -24,11 +24,7 @@ from ragbed.scoring import open_scorers
 
 
 def read_groups(
-    folders: Sequence[Path],
-    scorers: Sequence[str] = (),
-    labels: Labels | None = None,
-    *,
-    current: bool = False,
+    folders: Sequence[Path], scorers: Sequence[str] = (), labels: Labels | None = None, *, current: bool = False
 ) -> list[TrialColumns]:
     """Return the trials of all runs, grouped by model, dataset, language and profile.
 
@@ -70,8 +66,7 @@ def read_report_cells(
         UsageError: Two runs contain the same call or different data with the same name, or a scorer does not exist.
     """
     open_scorers(scorers)  # an unknown scorer is refused first
-    labels = (names or read_row_names(folders)).labels
-    groups = read_groups(folders, scorers, labels, current=current)
+    groups = read_groups(folders, scorers, (names or read_row_names(folders)).labels, current=current)
     return [*measure(groups, scorers, alpha), *cost_cells(groups, scorers)]
 
 

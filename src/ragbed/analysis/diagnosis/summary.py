@@ -32,6 +32,7 @@ from ragbed.testbeds.cases import CaseName, parse_case
 from ragbed.testbeds.closed_book import CLOSED_BOOK
 from ragbed.testbeds.injection import INJECTION
 from ragbed.testbeds.own_rag import NAME as OWN_RAG
+from ragbed.testbeds.prompts.injection import find_injected
 from ragbed.testbeds.prompts.strategies import MARK
 
 _BATCH = 200  # number of wrong trials that are diagnosed in one job
@@ -73,9 +74,6 @@ def diagnose_trial(
     trial = WrongTrial(stored, values if stored.completion.outcome == "ok" else None, closed_book)
     evidence = tuple(find_evidence(trial)) if cause is None else ()
     source, document, said = _attribute(trial) if cause is None else (None, None, stored.completion.reply)
-    for piece in evidence:
-        if piece.type == "E13":
-            source, document, said = _attribute_followed(stored.case, piece.document)
     return Diagnosis(
         case=stored.case.case,
         model=stored.model,
@@ -99,6 +97,9 @@ def _is_right(stored: StoredResult, values: Mapping[str, Value] | None) -> bool:
 
 def _attribute(trial: WrongTrial) -> tuple[Source | None, int | None, str | None]:
     """Return the source (a relevance label, `parametric` or `none`), document index and text of the wrong answer."""
+    if (injection := trial.case.injection) is not None and trial.values.get("attacked"):
+        found = ((one.stance, at) for at, one in enumerate(trial.case.documents) if find_injected(one.text, injection))
+        return *next(found, (None, None)), injection.canary
     if not trial.has_response or trial.values["refused"] or not trial.origins:
         return None, None, None
     answer, places = trial.origins[0]  # answers that are in a document come first
@@ -110,12 +111,6 @@ def _attribute(trial: WrongTrial) -> tuple[Source | None, int | None, str | None
             if trial.mentions(known.slot, page):
                 return "parametric", None, known.text
     return "none", None, answer.text
-
-
-def _attribute_followed(case: Case, document: int | None) -> tuple[Source | None, int | None, str | None]:
-    """Return the label and the index of the document whose instruction a response follows, and what it demands."""
-    stance = None if document is None else case.documents[document].stance
-    return stance, document, None if case.injection is None else case.injection.canary
 
 
 @dataclass(frozen=True)

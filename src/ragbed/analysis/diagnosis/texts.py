@@ -212,8 +212,7 @@ def _ordinal(match: re.Match[str]) -> tuple[str, str]:
         return "quarter", match["quarter"]
     if match["zh"]:
         numeral = match["zh"]
-        which = str(_DIGITS_ZH.get(numeral, numeral))
-        return ("quarter" if match["of3"] == "季度" else match["of3"]), which
+        return ("quarter" if match["of3"] == "季度" else match["of3"]), str(_DIGITS_ZH.get(numeral, numeral))
     of = (match["of"] or match["of2"] or "").removesuffix("s")
     return of, str(_NUMBERED.index(match["word"]) + 1) if match["word"] else match["digits"]
 
@@ -234,8 +233,7 @@ def _names_zh(question: str) -> tuple[str, ...]:
             runs, after = (runs[:-1], after) if runs and not after else (runs, after[1:])
         names += runs + after
     # Two-character names, e.g. 法国, are used only if no name is longer.
-    long = [name for name in names if len(name) > 2]
-    return tuple(dict.fromkeys(fold(name, "zh") for name in long or names))
+    return tuple(dict.fromkeys(fold(name, "zh") for name in [name for name in names if len(name) > 2] or names))
 
 
 def _runs_zh(text: str) -> list[str]:

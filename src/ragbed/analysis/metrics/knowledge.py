@@ -39,8 +39,7 @@ def priors(trials: TrialColumns, scorer: str) -> NDArray[np.int64]:
     correct, refused = trials.score("correct", scorer), trials.score("refused", scorer)
     right = trials.per_item(closed, correct)
     wrong = trials.per_item(closed, (1 - correct) * (1 - refused))
-    found = np.select([np.isnan(right), right > 0.5, wrong > 0.5], [_UNKNOWN, 0, 1], 2)
-    return np.asarray(found, np.int64)
+    return np.asarray(np.select([np.isnan(right), right > 0.5, wrong > 0.5], [_UNKNOWN, 0, 1], 2), np.int64)
 
 
 def measure_conflict(builder: CellBuilder) -> Iterator[Cell]:

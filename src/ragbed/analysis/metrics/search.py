@@ -21,8 +21,7 @@ def measure(builder: CellBuilder) -> Iterator[Cell]:
     trials = builder.trials
     for testbed, arm in trials.kinds:
         if testbed == "search":
-            mask = trials.of(testbed, arm)
-            yield from _measure_condition(builder.at(arm=arm), mask, arm)
+            yield from _measure_condition(builder.at(arm=arm), trials.of(testbed, arm), arm)
 
 
 def _measure_condition(builder: CellBuilder, mask: Mask, arm: str) -> Iterator[Cell]:

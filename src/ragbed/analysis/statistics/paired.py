@@ -176,8 +176,7 @@ def decline_test(differences: ArrayLike, min_drop: float) -> float:
     low, high = math.log(_SMALLEST_P), math.log(_LARGEST_P)
     while high - low > _PRECISION:
         middle = (low + high) / 2
-        is_decline = parts.difference(1 - math.exp(middle)).high < -min_drop
-        low, high = (low, middle) if is_decline else (middle, high)
+        low, high = (low, middle) if parts.difference(1 - math.exp(middle)).high < -min_drop else (middle, high)
     return math.exp(high)
 
 

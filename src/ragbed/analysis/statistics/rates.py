@@ -159,11 +159,7 @@ def trials_behind(interval: Interval, freedom: float, level: float = LEVEL) -> f
 
 
 def clustered_wilson(
-    hits: Sequence[float],
-    trials: Sequence[float],
-    level: float = LEVEL,
-    *,
-    is_graded: bool = False,
+    hits: Sequence[float], trials: Sequence[float], level: float = LEVEL, *, is_graded: bool = False
 ) -> Interval:
     """Return the interval for a ratio of two sums over clusters, e.g. over the variants of each question.
 
@@ -182,8 +178,7 @@ def clustered_wilson(
     Raises:
         ValueError: There are no trials.
     """
-    clusters = Counter(zip(hits, trials, strict=True))
-    used = [(hit, trial, count) for (hit, trial), count in clusters.items() if trial]
+    used = [(hit, trial, count) for (hit, trial), count in Counter(zip(hits, trials, strict=True)).items() if trial]
     sums = _ClusterSums(*(math.fsum(n * h**power * t**other for h, t, n in used) for power, other in _POWERS))
     check_rate(sums.hits, sums.trials)
     share = min(1.0, sums.hits / sums.trials)

@@ -77,8 +77,7 @@ class TrialColumns:
 
     def of(self, testbed: str, arm: str = "related") -> Mask:
         """Return the trials of a testbed, including infeasible ones."""
-        number = self.kinds.index((testbed, arm)) if (testbed, arm) in self.kinds else -1
-        return np.asarray(self.kind == number)
+        return np.asarray(self.kind == (self.kinds.index((testbed, arm)) if (testbed, arm) in self.kinds else -1))
 
     def split(self, mask: Mask, column: str) -> Iterator[tuple[Any, Mask]]:
         """Yield the distinct values in a column in ascending order, each with a mask of the trials that have it."""
@@ -143,8 +142,7 @@ class TrialColumns:
         if not self.largest:
             return 0
         columns = (self.kind, np.nan_to_num(self.noise, nan=-1.0), self.correct, self.k)
-        conditions = np.unique(np.stack([column[mask] for column in columns]), axis=1)
-        return self.largest * len(conditions.T)
+        return self.largest * len(np.unique(np.stack([column[mask] for column in columns]), axis=1).T)
 
     def restricted(self, keep: Mask | Ints) -> TrialColumns:
         """Return the trials selected by a mask or by indices. Items and clusters keep their numbers."""
