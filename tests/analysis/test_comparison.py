@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ragbed.analysis.comparison import ComparedCondition, ComparedQuestion, Side, compare, rank_models
+from ragbed.analysis.comparison import ComparedCondition, ComparedQuestion, Side, align_questions, compare, rank_models
 from ragbed.analysis.statistics.paired import paired_difference
 
 
@@ -41,6 +41,18 @@ def test_questions_on_one_event_count_as_one() -> None:
     assert (row.n, row.won, row.lost) == (10, 0, 3)
     assert row.p == pytest.approx(0.25)
     assert row.difference == paired_difference([-1.0] * 3 + [0.0] * 7)
+
+
+def test_questions_of_own_systems_are_paired_by_file_if_a_side_has_several_files() -> None:
+    question = {ComparedQuestion("1", "Who?", (("Ada",),)): 1.0}
+    here = {name: ComparedCondition(name, "en", "own-rag", None, 0.0, 5, "clean") for name in "xyz"}
+    old, new, both = (
+        Side(Path(names), "m", {here[name]: question for name in names}, {here[name]: Counter() for name in names})
+        for names in ("x", "z", "xy")
+    )
+    for sides, data in (([old, new], "questions"), ([both, old], "x"), ([old, old], "x")):
+        first, second = align_questions(sides)
+        assert [row.condition.data for row in compare(first, second, 0.03)] == [data]
 
 
 NOISE = ComparedCondition("mini", "en", "noise", 0.0, 0.0, 5, "related")

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import re
 
-import pytest
-
 from benches import ROOT
-from benches.__main__ import MEMBERS, describe
+from benches.__main__ import MEMBERS
 
 _HELPERS = {"__init__", "__main__", "bare_loop", "coverage_scenarios", "scorer_rows", "trace"}
 _PAGES = [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("src/**/*.py"), *ROOT.glob("tests/**/*.py")]
@@ -16,11 +14,6 @@ _PAGES = [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("src/**/*.p
 def test_every_module_is_a_member_or_a_helper() -> None:
     found = {path.stem for path in (ROOT / "benches").glob("*.py")} - _HELPERS
     assert found | {"torture"} == set(MEMBERS)
-
-
-@pytest.mark.parametrize("name", MEMBERS)
-def test_every_member_has_a_description(name: str) -> None:
-    assert re.fullmatch(r"[A-Z].{30,130}\.", describe(MEMBERS[name]))
 
 
 def test_the_docs_name_members_that_exist() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import pytest
 from msgspec import structs
@@ -14,9 +14,11 @@ from ragbed.analysis.judging.criteria import CRITERIA
 from ragbed.analysis.linting.checker import DatasetCheck, choose_rules
 from ragbed.data import UNVALIDATED, Dataset
 from ragbed.errors import DataError, RagbedError, UsageError
-from ragbed.schema import Expectation
+from ragbed.runs.store import StoredResult
+from ragbed.schema import Completion
 from ragbed.scoring import score
 from ragbed.testbeds.prompts import FLAG, REFUSAL
+from tests.analysis.diagnosis.printed import diagnose_stored
 
 _SAMPLES = Path(__file__).parent.parent / "data/readers"
 _ITEM: dict[str, Any] = {
@@ -170,6 +172,8 @@ def test_refusals_in_other_languages_are_left_to_a_judge(tmp_path: Path) -> None
         assert CRITERIA["refusal"].applies(case)
     with_gold = structs.replace(cases[0], answer=(("1788",),))
     assert (score(with_gold, "1788")["expected"], score(with_gold, REFUSAL["en"])["verdict"]) == (True, "unsure")
+    undecided = structs.replace(with_gold, testbed="rejection", expect="refuse")
+    assert diagnose_stored(StoredResult(undecided, "m", 0, Completion(outcome="ok", reply=REFUSAL["en"]))) is None
 
 
 def test_a_judge_is_asked_about_errors_without_a_gold_answer() -> None:
@@ -184,7 +188,3 @@ def test_every_rule_accepts_given_documents() -> None:
         places = {finding.where for finding in check.findings() if finding.document}
         assert check.documents == sum(len(item.documents) for item in dataset.items())
         assert all(place.startswith("documents[") for place in places)
-
-
-def test_all_expectations_can_be_planned() -> None:
-    assert {_case(expect=expect).arm for expect in get_args(Expectation)} == {*get_args(Expectation)}

@@ -146,8 +146,6 @@ def open_sides(folder: Path, scorer: str) -> dict[str, Side]:
             (data, item): ComparedQuestion(item, question, msgspec.json.decode(answer, type=Answer), event)
             for _, data, item, event, question, answer in table.rows("items")
         }
-    # The questions of an own RAG system identify themselves; the name of their file may differ between the sides.
-    is_one = len({group.key.data for group in groups for testbed, _ in group.kinds if testbed == OWN_RAG}) == 1
     sides: dict[str, Side] = {}
     for group in groups:
         name, remedy = names[group.key.model], group.key.profile.partition(MARK)[2]
@@ -155,8 +153,7 @@ def open_sides(folder: Path, scorer: str) -> dict[str, Side]:
             if not trials.asked.any():
                 continue
             side = sides.setdefault(name, Side(folder, name, {}, {}, monitored))
-            data = "questions" if is_one and at.testbed == OWN_RAG else at.data
-            condition = ComparedCondition(data, at.lang, at.testbed, at.noise, at.correct, at.k, at.arm, remedy)
+            condition = ComparedCondition(at.data, at.lang, at.testbed, at.noise, at.correct, at.k, at.arm, remedy)
             means = trials.per_item(trials.asked, trials.right(scorer)).tolist()
             counts = np.bincount(trials.item, weights=trials.asked & (trials.outcome != "ok")).tolist()
             for item in np.unique(trials.item[trials.asked]).tolist():
@@ -172,6 +169,23 @@ def open_sides(folder: Path, scorer: str) -> dict[str, Side]:
             "Return True or False, or a dictionary with the key 'correct'."
         )
     return sides
+
+
+def align_questions(sides: Sequence[Side]) -> Sequence[Side]:
+    """Return the sides with one name for the questions of own RAG systems if each side has only one list of them."""
+    # These questions identify themselves. Their list has the name of its file, or `data` if it was passed in Python.
+    names = [{one.data for one in side.incomplete if one.testbed == OWN_RAG} for side in sides]
+    if max(map(len, names), default=0) > 1 or len(frozenset[str]().union(*names)) < 2:
+        return sides
+    own = {one: one._replace(data="questions") for side in sides for one in side.incomplete if one.testbed == OWN_RAG}
+    return [
+        replace(
+            side,
+            scores={own.get(one, one): found for one, found in side.scores.items()},
+            incomplete={own.get(one, one): found for one, found in side.incomplete.items()},
+        )
+        for side in sides
+    ]
 
 
 def compare(first: Side, second: Side, min_drop: float) -> list[Comparison]:
@@ -385,9 +399,9 @@ def rank_models(sides: Sequence[Side]) -> list[Ranking]:
     if len(sides) < 2:
         only = f"{sides[0].run} contains only the model {sides[0].model}" if sides else "the runs contain no trials"
         raise UsageError(f"{only}, but a ranking requires at least two models. Add more runs.")
-    named = dict(zip(name_by_run([(side.run, side.model) for side in sides]), sides, strict=True))
+    named = dict(zip(name_by_run([(side.run, side.model) for side in sides]), align_questions(sides), strict=True))
     rankings = []
-    for testbed in dict.fromkeys(condition.pooled for side in sides for condition in side.scores):
+    for testbed in dict.fromkeys(condition.pooled for side in named.values() for condition in side.scores):
         members = {
             name: side for name, side in named.items() if any(condition.pooled == testbed for condition in side.scores)
         }

@@ -48,6 +48,7 @@ _REPEATS = 2
 
 SELECTOR = r"(?P<table>[\w-]+)\.(?P<metric>\w+)(?:@(?P<at>[\w.=,]+))?(?::(?P<lang>en|zh))?"
 """The regular expression for selectors."""
+_ARMS = {OWN_RAG: "corpus", INJECTION.name: "instruction"}  # what the conditions of other testbeds are
 _UNPREDICTABLE = frozenset({"own-rag"})  # tables whose cells depend on the documents that a system retrieves
 
 
@@ -252,8 +253,6 @@ def describe_cell(cell: Cell) -> str:
 
 State: TypeAlias = Literal["passed", "failed", "inconclusive"]
 
-_ARMS = {OWN_RAG: "corpus", INJECTION.name: "instruction"}
-
 _FLOOR = re.compile(SELECTOR + r"=(?P<number>-?[\d.]+)%?")
 # Short names for a RAG system's own testbed.
 _SHORT = {"accuracy": "own-rag.accuracy", "refusal": "own-rag.accuracy@withheld", "recall": "own-rag.retrieval_recall"}
@@ -349,17 +348,9 @@ def check_floors(
     """
     selected = [(floor, cell) for floor in floors for cell in select_cells(floor, cells)]
     if decided is not None:
-        return [_check_monitored(floor, cell, _decided_for(cell, decided), len(selected)) for floor, cell in selected]
+        return [_check_monitored(floor, cell, decided, len(selected)) for floor, cell in selected]
     adjusted = holm([_p_value(*floor.as_minimum(cell)) for floor, cell in selected]).tolist()
     return [_check(floor, cell, p, len(selected)) for (floor, cell), p in zip(selected, adjusted, strict=True)]
-
-
-def _decided_for(cell: Cell, decided: Iterable[DecidedInterval]) -> Iterator[DecidedInterval]:
-    """Yield the confidence intervals of the `--until` decisions about a cell."""
-    for interval in decided:
-        subject = (interval.model, interval.table, interval.metric, interval.place)
-        if subject == (cell.key.model, cell.table, cell.estimate.metric, full_place(cell)):
-            yield interval
 
 
 def _check_monitored(floor: CellSelector, cell: Cell, decided: Iterable[DecidedInterval], among: int) -> GateResult:
@@ -369,12 +360,12 @@ def _check_monitored(floor: CellSelector, cell: Cell, decided: Iterable[DecidedI
     is_below = estimate.high is not None and estimate.high < minimum
     is_below |= minimum == 1 and estimate.value is not None and estimate.value < 1
     checked = _check(floor, cell, 0.0 if is_below else 1.0, among)
-    decisions = ((one, floor.decide(one.low, one.high)) for one in decided)
-    decision, state = next((pair for pair in decisions if pair[1]), (None, None))
+    subject = (cell.key.model, cell.table, estimate.metric, full_place(cell))
+    own = (one for one in decided if (one.model, one.table, one.metric, one.place) == subject)
+    decision, state = next(((one, state) for one in own if (state := floor.decide(one.low, one.high))), (None, None))
     if decision is None or state is None or estimate.value is None:
         return checked
-    is_confirmed = is_below if state == "failed" else estimate.low is not None and estimate.low >= minimum
-    if is_confirmed:
+    if is_below if state == "failed" else estimate.low is not None and estimate.low >= minimum:
         return checked
     bounds = f"[{100 * decision.low:.1f}, {100 * decision.high:.1f}]"
     message = f"{_describe(floor, cell)}; decided earlier in the run by the interval {bounds}"

@@ -73,7 +73,7 @@ def read_report_cells(
 def read_published(folders: Sequence[Path], labels: Labels) -> dict[tuple[str, str], str]:
     """Return the names of RGB's files, by label and dataset, for datasets that are identical to them.
 
-    Runs with own instructions are omitted, because the paper's numbers are based on the original ones.
+    Runs with custom instructions are omitted, because the paper's numbers are based on the original ones.
     """
     published: dict[tuple[str, str], str] = {}
     for folder in folders:

@@ -66,7 +66,7 @@ def compare(spec: CompareSpec) -> Result:
     names = [
         str(side if isinstance(side, str) else run_folder(side, name)) for name, side in (("a", spec.a), ("b", spec.b))
     ]
-    first, second = (comparison.open_side(name, spec.scorer) for name in names)
+    first, second = comparison.align_questions([comparison.open_side(name, spec.scorer) for name in names])
     rows = comparison.compare(first, second, min_drop)
     gates = [] if margin is None else check_declines(rows, margin)
     if spec.junit is not None and margin is not None:
@@ -244,7 +244,7 @@ def diagnose(spec: DiagnoseSpec) -> Result:
         notes.append(f"{counted(counts.asked, 'trial')} with documents: {right:,} right and {wrong:,} wrong.")
         if counts.skipped:
             skipped = counted(counts.skipped, "trial")
-            notes.append(f"Not diagnosed: {skipped} without documents or gold answers, or with strategies.")
+            notes.append(f"Not diagnosed: {skipped} without documents, gold answers or verdicts, or with strategies.")
         if others and not counts.known:
             notes.append(
                 "There are no closed-book trials, so E8 and answers from memory cannot be detected. Add the testbed "

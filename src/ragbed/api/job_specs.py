@@ -93,8 +93,8 @@ class CompareSpec(Spec, function="analysis.compare"):
     b: RunLike = argument("The run to compare with the baseline.", "B", kw_only=False)
     scorer: str = opt(f"Scorer to compare: {_SCORERS}", "NAME", default="robust")
     fail_if_worse: float | str | None = opt(
-        "Fail (exit code 4) if B is significantly worse than A by more than this. Also the smallest drop that is "
-        "reported as a decline, otherwise 0.03.",
+        "Fail (exit code 4) if B is significantly worse than A by more than this margin, which is then also the "
+        "smallest drop that is reported as a decline (otherwise, 0.03).",
         "SHARE",
         read=read_share,
         default=None,
@@ -292,7 +292,7 @@ class JudgeSpec(CallOptions, function="analysis.judge", keeps_parts=True):
         "Number of responses per criterion to write to the output file, for human labelling.", low=2, default=None
     )
     out: LocalFile | None = opt("Output file for the sample.", "FILE", short="-o", default=None)
-    unsure: bool = opt("Judge only responses with the verdict `unsure` by the robust scorer.", default=False)
+    unsure: bool = opt("Judge only responses that the robust scorer marks as `unsure`.", default=False)
     progress: bool | Progress = True
 
     def _check(self) -> None:
@@ -446,7 +446,7 @@ class BuildInitSpec(CallOptions, function="building.build_init"):
     )
     model: str | None = opt("Model that writes the questions (required).", "MODEL", short="-m", default=None)
     trial: int = opt(
-        "Number of documents to write questions about, to estimate the number of items; 0 skips the trial.",
+        "Number of documents for a trial that estimates the number of items; 0 skips the trial.",
         low=0,
         high=50,
         default=5,
@@ -558,7 +558,7 @@ class ExportSpec(LayoutOptions, function="sharing.export"):
     )
     model: str | None = opt("For runs: export only the trials of this model.", "MODEL", short="-m", default=None)
     scorer: str | None = opt(
-        "For runs as jsonl or parquet: add the scores of a scorer, as in `report`.", "NAME", default=None
+        "For runs in jsonl or parquet: add the scores of this scorer, as in `report`.", "NAME", default=None
     )
     progress: bool | Progress = True
 

@@ -117,7 +117,7 @@ def _tabulate(rows: Sequence[FeasibilityRow]) -> Table:
 
 
 def _describe(spec: ExportSpec, written: Written) -> Result:
-    """Return what was exported, and what was left out."""
+    """Return a summary of the export, including infeasible cases and missing responses."""
     out = str(spec.out) if isinstance(spec.out, str | Path) else "-"
     sources = ", ".join(map(str, several(spec.sources)))
     lines = [f"{written.count:,} {written.what} from {sources} written to {out} as {spec.to}."]

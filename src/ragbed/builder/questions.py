@@ -77,7 +77,7 @@ class _Language:
         return None
 
     def accept(self, drafted: Draft | Problem, what: str) -> Draft | Reject:
-        """Return the draft, or the record of its rejection: it breaks a rule, or repeats an accepted draft."""
+        """Return the draft, or a record of its rejection if it breaks a rule or repeats an accepted draft."""
         if not isinstance(drafted, Draft):
             return reject(STEP, what, *drafted)
         if same := self.find_same(drafted):

@@ -170,7 +170,7 @@ class FunctionCall:
 
 
 def to_arguments(case: Case) -> dict[str, Any]:
-    """Return what a service receives for a case."""
+    """Return the fields that a service receives for a case."""
     if case.testbed == "search":
         return {"question": case.question, "lang": case.lang}
     if case.corpus is not None:
@@ -374,7 +374,7 @@ class FunctionSystem(StatelessModel):
         return call
 
     def request(self, case: Case) -> bytes:
-        """Return what the function receives for a case, which identifies the request."""
+        """Return the function's input for a case, which identifies the request."""
         return canonical({"messages": case.messages} if self.takes_prompts else to_arguments(case))
 
     async def identity(self) -> str:

@@ -124,7 +124,7 @@ _WRONG = ("incorrect", "partial")
 
 
 def summarise(cells: Sequence[Cell], scorer: str, words: Locale) -> list[Finding]:
-    """Return what a report says about each model and data language, the biggest failure first."""
+    """Return a report's findings on each model and data language, the biggest failure first."""
     rows = group_by(make_standings(cells, scorer), lambda row: row.entrant[:2])
     findings: list[Finding] = []
     for (model, lang), standings in rows.items():

@@ -21,7 +21,7 @@ _MAX_ERRORS = 128  # maximum number of consecutive errors of any kind: twice the
 
 
 def change_option() -> str:
-    """Return what to do if a server rejects a parameter; the named options belong to all commands except `demo`."""
+    """Return advice for a rejected parameter; all commands except `demo` have the options that it names."""
     names = f"{option('thinking')}, {option('reasoning_effort')} or {option('extra_body')}"
     return f"change the option that sets it, e.g. {names}; {option('temperature', 'none')} omits the temperature."
 
@@ -86,7 +86,7 @@ class CircuitBreaker:
         self.count(completion)
         if completion.outcome != "error":
             return
-        # Prompts may cause rejections, so a response to any prompt counts.
+        # A rejection can be caused by its prompt, so a response to any other prompt shows that the model works.
         answered = self.has_responses if kind in REJECTED else self._answered
         fix = "Add credit or wait until the quota is renewed." if kind == "quota" else self._advice
         self._fatal_fix = "" if answered or (kind == "protocol" and self.has_responses) else fix

@@ -519,7 +519,7 @@ class RunStore:
         return self._decode(Completion, completion, f"the result of case {row[1]}")
 
     def _case(self, *columns: object) -> Case:
-        if self._last_case is not None and columns == self._last_case[0]:  # often repeats of one case
+        if self._last_case is not None and columns == self._last_case[0]:  # often repeats of the same case
             return self._last_case[1]
         case = self._decode(Case, self._line(*columns), f"case {columns[0]}")
         self._last_case = columns, case

@@ -66,8 +66,7 @@ def _world(rng: np.random.Generator, share: float = 0.4, n: int = 2_000) -> tupl
 
 
 def test_with_equal_probabilities_and_full_power_it_is_the_plain_formula() -> None:
-    rng = np.random.default_rng(0)
-    truth, judged = _world(rng)
+    truth, judged = _world(np.random.default_rng(0))
     labels = np.full(2_000, np.nan)
     labels[:200] = truth[:200]
     corrected = prediction_powered(judged, labels, range(2_000))
@@ -90,8 +89,7 @@ def test_a_random_judge_has_zero_power() -> None:
 
 
 def test_copies_of_a_question_do_not_narrow_a_correction() -> None:
-    rng = np.random.default_rng(4)
-    truth, judged = _world(rng, n=400)
+    truth, judged = _world(np.random.default_rng(4), n=400)
     labels = np.where(np.arange(400) < 100, truth, np.nan)
     once = prediction_powered(judged, labels, range(400)).rate
     copied = prediction_powered(np.tile(judged, 5), np.tile(labels, 5), [*range(400)] * 5).rate

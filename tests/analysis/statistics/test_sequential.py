@@ -17,8 +17,7 @@ from ragbed.analysis.statistics.sequential import (
 
 @pytest.mark.parametrize("number", [2, 5, 9])
 def test_no_moment_of_a_run_excludes_the_true_value_too_often(number: int) -> None:
-    scenario = list(scenarios())[number]._replace(plan=200)
-    errors, _, _ = simulate(scenario, 300, 0)
+    errors, _, _ = simulate(list(scenarios())[number]._replace(plan=200), 300, 0)
     assert errors <= 0.05
 
 

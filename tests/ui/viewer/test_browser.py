@@ -282,12 +282,14 @@ def test_labelling_from_case_to_case_skips_no_trial(browser: Browser, tmp_path: 
 
 def test_a_case_that_was_not_opened_from_the_list_offers_no_next_case(browser: Browser, tmp_path: Path) -> None:
     noisy = replace(CASES[0], case="made/1/noise@noise=0.8", noise=0.8)
-    write_run(tmp_path / "run", [CASES[0], noisy], {"made/good": [said("Ada Marlowe.")] * 2})
-    with viewing(browser, tmp_path / "run", 2) as (page, served):
+    closed = replace(CASES[0], case="made/1/closed-book@seed=0", testbed="closed-book", noise=None, documents=())
+    write_run(tmp_path / "run", [CASES[0], noisy, closed], {"made/good": [said("Ada Marlowe.")] * 3})
+    with viewing(browser, tmp_path / "run", 3) as (page, served):
         page.goto(f"{served.origin}/?show=trials")
         rows(page).first.click()
         expect(page.get_by_role("button", name="Next")).to_be_visible()
-        page.locator(".others a").first.click()
+        expect(page.locator(".others")).to_contain_text("closed book")
+        page.locator(".others a", has_text="noise").first.click()
         expect(page.locator(".question")).to_contain_text("noise 0.8")
         expect(page.get_by_role("button", name="Next")).to_have_count(0)
 

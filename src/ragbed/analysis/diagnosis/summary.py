@@ -45,7 +45,7 @@ class DiagnosisCounts:
     Attributes:
         asked: Trials with documents, given or retrieved.
         right: Those that are right under the robust scorer.
-        skipped: Trials without documents or a gold answer, or with a prompting strategy, which are not diagnosed.
+        skipped: Trials without documents, a gold answer or a verdict, or with a strategy, which are not diagnosed.
         known: Closed-book responses, which are used for comparison.
     """
 
@@ -61,7 +61,7 @@ def diagnose_trial(
     closed_book: KnownAnswer | None = None,
     cause: str | None = None,
 ) -> Diagnosis | None:
-    """Return the diagnosis of a trial, or None if it is right under the robust scorer and follows no instruction.
+    """Return the diagnosis of a trial, or None unless it is wrong under the robust scorer or follows an instruction.
 
     Args:
         stored: The trial.
@@ -69,7 +69,7 @@ def diagnose_trial(
         closed_book: The closed-book response to the same item, if there is one.
         cause: The cause of the wrong answer of an own RAG system, which replaces the error types.
     """
-    if _is_right(stored, values):
+    if _is_right(stored, values) is not False:
         return None
     trial = WrongTrial(stored, values if stored.completion.outcome == "ok" else None, closed_book)
     evidence = tuple(find_evidence(trial)) if cause is None else ()
@@ -88,11 +88,13 @@ def diagnose_trial(
     )
 
 
-def _is_right(stored: StoredResult, values: Mapping[str, Value] | None) -> bool:
+def _is_right(stored: StoredResult, values: Mapping[str, Value] | None) -> Value:
+    """Return whether a trial is right, or None if the scorer cannot decide this."""
     wanted = right_score(stored.case.testbed, stored.case.arm, stored.case.expect)
-    if stored.completion.outcome != "ok" or values is None or values.get(wanted) is not True:
+    if stored.completion.outcome != "ok" or values is None:
         return False
-    return not values.get("attacked") or stored.case.testbed == OWN_RAG  # only wrong answers of a system have a cause
+    follows = values.get("attacked") and stored.case.testbed != OWN_RAG  # only wrong answers of a system have a cause
+    return False if follows else values.get(wanted)
 
 
 def _attribute(trial: WrongTrial) -> tuple[Source | None, int | None, str | None]:
@@ -160,13 +162,13 @@ def _read_wrong(
     tally.known = len(known)
     for stored, values in table.scored():
         case = stored.case
-        has_documents = case.documents or case.testbed in WITHOUT_DOCUMENTS
+        has_documents, is_right = case.documents or case.testbed in WITHOUT_DOCUMENTS, _is_right(stored, values)
         has_strategy = MARK in case.profile and case.testbed != INJECTION.name
-        if has_strategy or not case.answer or not has_documents:
+        if has_strategy or not case.answer or not has_documents or is_right is None:
             tally.skipped += 1
             continue
         tally.asked += 1
-        if _is_right(stored, values):
+        if is_right:
             tally.right += 1
             continue
         found.cases[case.case] = case
@@ -188,7 +190,7 @@ def _read_known(table: TrialTable) -> dict[tuple[object, ...], KnownAnswer]:
 
 
 def _key(stored: StoredResult) -> tuple[object, ...]:
-    """Return what a trial shares with the closed-book trial of its item."""
+    """Return the key that a trial shares with the closed-book trial of its item."""
     case = stored.case
     return stored.model, case.data, case.item, case.profile, stored.repeat
 

@@ -61,7 +61,7 @@ class ParsedText:
         return [sentence.start for sentence in self.sentences]
 
     def place(self, found: Mention | Date | Quantity) -> tuple[int, int]:
-        """Return the start and end of something found in the normalised text in the original text."""
+        """Return the span in the original text of a mention, date or quantity in the normalised text."""
         return self._origins[found.start], self._origins[max(found.start, found.end - 1)] + 1
 
     def sentence_at(self, mention: Mention) -> Sentence:

@@ -126,12 +126,12 @@ class WrongTrial:
 
     @cached_property
     def page(self) -> ParsedText:
-        """The response."""
+        """The parsed response, without its reasoning."""
         return parse_text(trim_response(self.stored.completion.reply or ""), self.case.lang)
 
     @cached_property
     def documents(self) -> list[ParsedText]:
-        """The documents."""
+        """The parsed documents of the case."""
         return [parse_text(document.text, self.case.lang) for document in self.case.documents]
 
     @cached_property

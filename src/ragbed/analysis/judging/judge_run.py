@@ -74,7 +74,7 @@ class Scope:
         return {"criterion": self.criterion.name, "prompt": self.criterion.prompt} | limits
 
     def unit(self, stored: StoredResult) -> LabelledUnit:
-        """Return what a label of a response refers to."""
+        """Return the key of a response's label: criterion, model, case and repeat."""
         return LabelledUnit(self.criterion.name, stored.model, stored.case.case, stored.repeat)
 
     def replies(self) -> Iterator[StoredResult]:

@@ -72,7 +72,7 @@ class View:
                 self.pools[document.stance].append(index)
 
     def check(self, rule: Rule) -> Iterator[LintFinding]:
-        """Yield what a rule finds."""
+        """Yield a rule's findings."""
         for place, message in rule.find(self):
             is_document = isinstance(place, int)
             where = self.name(place) if isinstance(place, int) else place

@@ -31,8 +31,6 @@ ONE_SUPPORTING = 0
 USUAL = "related"  # the default distractors, which cells do not name
 JUDGED = "judge "  # the name of a judge's scorer is this prefix followed by the judge's name
 RULES = "rules "  # in place of a judge's name: the rules, followed by the number of labels that correct them, if any
-
-
 _VERDICTS = (*SCORES, "misled", "partial", "aligned")
 
 

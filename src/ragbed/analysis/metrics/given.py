@@ -24,14 +24,12 @@ _RATES = {
 
 def measure(builder: CellBuilder) -> Iterator[Cell]:
     """Yield the cells of the testbed."""
-    trials, masks = builder.trials, {expect: builder.trials.of(NAME, expect) for expect in _RATES}
-    if not any(mask.any() for mask in masks.values()):
+    masks = {expect: builder.trials.of(NAME, expect) for expect in _RATES}
+    here, every = builder.at(), np.logical_or.reduce([*masks.values()])
+    if not every.any():
         return
-    here = builder.at()
-    yield here.rate("expected", np.logical_or.reduce([*masks.values()]), here.score("expected"))
+    yield here.rate("expected", every, here.score("expected"))
     for expect, rates in _RATES.items():
-        if not (masks[expect] & trials.asked).any():
-            continue
         for metric, score in rates.items():
             cell = here.rate(metric, masks[expect], here.score(score))
             if cell.estimate.n:  # none if there are no gold answers, or if only a judge can recognise refusals

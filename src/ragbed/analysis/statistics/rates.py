@@ -230,8 +230,7 @@ class _ClusterSums(NamedTuple):
         variance = share * (1 - share)
         around = self.squares - 2 * share * self.products + share**2 * self.trials2 + added * size * (1 - 2 * variance)
         disagreeing = (self.trials2 + 2 * added * size) * variance - self.products + self.squares
-        least = _LEAST_VARIANCE * size**2 if is_graded else n * variance
-        return max(around, disagreeing, least) / (n * variance)
+        return max(around, disagreeing, _LEAST_VARIANCE * size**2 if is_graded else n * variance) / (n * variance)
 
 
 def combine_rates(rates: Sequence[Interval], weights: Sequence[float], correlation: float = 0.0) -> Interval:

@@ -71,8 +71,7 @@ class ClusterSums(NamedTuple):
         totals: The sum of the weighted scores of each question.
         sizes: The sum of the weights of each question.
         largest: The largest possible size of a question, which must not depend on the scores.
-        highest: The highest possible value.
-        lowest: The lowest possible value.
+        highest, lowest: The highest and the lowest possible value.
     """
 
     totals: Floats

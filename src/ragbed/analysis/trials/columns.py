@@ -375,7 +375,7 @@ def _columns_of(verdicts: Sequence[Mapping[str, Value]]) -> dict[str, Floats]:
     return {name: np.array([found.get(name, nan) for found in numbers]) for name in names}
 
 
-@lru_cache(maxsize=1_024)  # most responses of a model that runs in this process have the same
+@lru_cache(maxsize=1_024)  # most responses of an in-process model have the same measures
 def _read_measures(
     measures: str | None, usage: str | None
 ) -> tuple[dict[str, float], dict[str, int], list[dict[str, int]]]:

@@ -221,7 +221,7 @@ class HttpModel(ABC):
 
     @abstractmethod
     async def identity(self) -> str:
-        """Return what shows whether the model has changed, or an empty string if the server reports nothing."""
+        """Return a string that changes if the model changes, or an empty string if the server reports none."""
 
     @property
     def dated_name(self) -> str:

@@ -110,8 +110,6 @@ class Negotiation:
         return False
 
     def _change(self, name: str, change: dict[str, Any] | None) -> bool:
-        if name in self._fixed:
-            return False
         former = None if change is None else change.get("as")
         if former in self.learned:  # the server now accepts the former parameter name again
             del self.learned[former]

@@ -105,7 +105,7 @@ class Instructions(Struct, frozen=True, dict=True):
 
 
 def identify_strategy(strategy: str) -> str:
-    """Check a strategy, and return it as a run stores it: its name, for a folder of texts with a hash of these.
+    """Check a strategy, and return it as a run stores it: its name and, for a folder of texts, their hash.
 
     Raises:
         UsageError: A function does not exist or makes no calls, or a folder has no texts.

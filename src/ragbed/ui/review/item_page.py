@@ -42,7 +42,7 @@ def read_origins(folder: Path) -> dict[str, Origin]:
 
 
 def make_item_page(session: ReviewSession, origins: Mapping[str, Origin], key: str) -> dict[str, object]:
-    """Return what `static/item.js` shows of an item.
+    """Return the data of an item that `static/item.js` shows.
 
     `at` is the item's position in the review order, counted from 0, and `next_open` is the next item to decide.
     """

@@ -162,7 +162,7 @@ class SearchIndex:
         return True
 
     def _read_verdicts(self) -> list[dict[str, str]]:
-        """Return what the report says first about each model, in both languages."""
+        """Return the report's first sentences about each model, in both languages."""
         names = read_row_names([self._run])
         groups = load_groups([self._table], names.labels)
         causes, cells = summarise_causes(groups), list(measure(groups, ["robust"]))

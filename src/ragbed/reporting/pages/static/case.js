@@ -45,7 +45,7 @@ export function quote(lang, children, extra = "") {
 export function condition(shown) {
   if (shown.testbed === "own-rag") return say("documents: {0}", say(shown.arm));
   if (shown.testbed === "search") return say("search tool");
-  if (shown.noise === null || shown.noise === undefined) return say(shown.documents.length ? "given documents" : "closed book");
+  if (shown.noise === null || shown.noise === undefined) return say(["closed-book", "no-documents"].includes(shown.testbed) ? "closed book" : "given documents");
   if (shown.testbed === "injection") return say("instruction: {0}", shown.arm);
   const asked = Number(shown.noise.toFixed(3));
   const real = shown.noise_real === null || shown.noise_real === undefined ? asked : Number(shown.noise_real.toFixed(3));

@@ -27,7 +27,7 @@ const ZH = {
   "Response": "回答",
   "Reasoning": "思考过程",
   "Verdicts": "判定",
-  "Scorer": "计分方式",
+  "Scorer": "评分器",
   "Score": "得分",
   "robust": "稳健",
   "code": "原版代码",
