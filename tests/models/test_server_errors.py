@@ -50,6 +50,8 @@ ERRORS: list[tuple[str, int, str, Any]] = [
     ("filter", 400, "alan-turing-institute/t0-1/issues/69",
      _error("Invalid prompt: your prompt was flagged as potentially violating our usage policy.", "invalid_prompt")),
     ("filter", 400, _AZURE, _error("The response was filtered", "content_filter")),
+    ("quota", 400, "bajrangCoder/acode-plugin-chatgpt/issues/19",
+     _error("Billing hard limit has been reached", "billing_hard_limit_reached")),
     ("missing", 403, "cursor/cursor/issues/2953", _error("Project `p` does not have access", "model_not_found")),
     ("request", 400, "deepseek-ai/DeepSeek-V3/issues/69", _error("the valid range of max_tokens is [1, 8192]")),
     ("length", 400, "BerriAI/litellm/issues/23836",

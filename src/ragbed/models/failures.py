@@ -83,8 +83,8 @@ class Failure(Exception):
 _BY_CODE: dict[Kind, frozenset[str]] = {
     "filter": frozenset({"content_filter", "data_inspection_failed", "1301"}),
     "quota": frozenset({
-        "insufficient_quota", "arrearage", "allocationquota.freetieronly", "exceeded_current_quota_error", "1113",
-        "1304", "1308", "1309", "1310",
+        "insufficient_quota", "billing_hard_limit_reached", "arrearage", "allocationquota.freetieronly",
+        "exceeded_current_quota_error", "1113", "1304", "1308", "1309", "1310",
     }),
     "too-long": frozenset({"context_length_exceeded", "1261"}),
     "missing": frozenset({"model_not_found", "unknown_model", "1211"}),
