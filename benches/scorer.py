@@ -81,7 +81,7 @@ class Scored(NamedTuple):
 def main() -> int:
     """Score the labelled rows; return 1 if there are none."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--set", type=int, choices=(1, 2, 3, 4, 5), default=1, help="validation set to score")
+    parser.add_argument("--set", type=int, choices=range(1, 7), default=1, help="validation set to score")
     parser.add_argument("--held-out", action="store_true", help="score the held-out rows instead of the rest")
     parser.add_argument("--ablate", action="store_true", help="count the verdicts that change without each family")
     options = parser.parse_args()

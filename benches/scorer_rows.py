@@ -17,7 +17,7 @@ from tests.scoring.robust.cases import make_case
 FOLDER = Path(__file__).parents[1] / "tests" / "scoring"
 # The parts of the validation sets: development rows, and rows that were held out until they were scored.
 _Used: TypeAlias = Literal["dev", "held-out", "dev-2", "held-out-2", "dev-3", "held-out-3", "dev-4", "held-out-4"]
-Part: TypeAlias = _Used | Literal["held-out-5"]  # the last one is only for final measurements: nothing else reads it
+Part: TypeAlias = _Used | Literal["held-out-5", "held-out-6"]  # the last two are only for final measurements
 PARTS = get_args(_Used)
 CALIBRATION: Part = "held-out-4"  # the part on which the models are calibrated, but to which they are not fitted
 LABELS = ("correct", "refused", "flagged")

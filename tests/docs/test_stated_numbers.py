@@ -57,13 +57,12 @@ def test_the_ranking_in_the_guide_is_that_of_its_commands(tmp_path: Path) -> Non
 
 
 def test_the_errors_of_the_scorer_are_those_of_the_held_out_responses() -> None:
-    recorded = (
-        _read("tests/scoring/validation/held-out-5-results.txt").split("both languages:")[1].split("| Responses |")[0]
-    )
+    results = [_read(f"tests/scoring/validation/held-out-{number}-results.txt") for number in (5, 6)]
+    recorded = "".join(text.split("both languages:")[1].split("| Responses |")[0] for text in results)
     row = re.compile(r"^\| .* \| (\d+) \| ([\d.]+)% \| ([\d.]+)% \| ([\d.]+)% \|$", re.MULTILINE)
     shown = row.findall(_read("docs/explanation/scoring.md"))
     assert shown == re.findall(r"\| (\d+) \| \d+ \(([\d.]+)%.*?\| \d+ \(([\d.]+)%.*?\| \d+ \(([\d.]+)%", recorded)
-    assert len(shown) == 4
+    assert len(shown) == 8
 
 
 def test_examples_on_the_statistics_page_are_computed() -> None:

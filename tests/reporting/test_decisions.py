@@ -31,7 +31,7 @@ def _run(out: Path, model: Any, **options: Any) -> ragbed.Run:
     ("options", "outcome"),
     [
         ({"until": "noise.accuracy ± 30"}, "confidence interval is narrow enough"),
-        ({"until": "decided", "fail_under": "noise.accuracy@0.4=0.4"}, "below the minimum"),
+        ({"until": "decided", "fail_under": "noise.accuracy@0.4=0.4"}, "below the bound"),
         ({"until": "noise.accuracy ± 20"}, "inconclusive"),
     ],
 )

@@ -24,8 +24,7 @@ def _case(expect: Expectation = "answer", **changes: Any) -> Case:
 
 def _cause(reply: str, case: Case | None = None, **passages: Any) -> str | None:
     case = _case() if case is None else case
-    completion = Completion(outcome="ok", reply=reply, **passages)
-    cause = find_cause(case, completion, score(case, reply))
+    cause = find_cause(case, Completion(outcome="ok", reply=reply, **passages), score(case, reply))
     assert cause is None or cause in CAUSES
     return cause
 

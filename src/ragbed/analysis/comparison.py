@@ -65,8 +65,7 @@ class Side:
 
     def count_incomplete(self, condition: ComparedCondition, questions: Iterable[ComparedQuestion]) -> int:
         """Count the errors and the truncated or filtered responses to these questions."""
-        counts = self.incomplete.get(condition, Counter())
-        return sum(counts[question] for question in questions)
+        return sum(map(self.incomplete.get(condition, Counter()).__getitem__, questions))
 
 
 @dataclass(frozen=True, order=True)

@@ -1,4 +1,4 @@
-"""Gates for CI: minimum rates for a run, and maximum losses compared with another run.
+"""Gates for CI: minimum or maximum rates for a run, and maximum losses compared with another run.
 
 A gate selects report cells with a string such as `noise.accuracy@0.8:en`, and a plan is checked for whether it produces
 them. A gate fails only on significant evidence. All gates of a command together have the false-alarm rate of one test,
@@ -15,6 +15,8 @@ from pathlib import Path
 from statistics import NormalDist
 from typing import Literal, NamedTuple, TypeAlias, get_args
 from xml.etree import ElementTree as Xml
+
+from msgspec import structs
 
 from ragbed.analysis.comparison import Comparison, format_p, name_condition
 from ragbed.analysis.locale import find_metric, read_words
@@ -38,16 +40,15 @@ from ragbed.testbeds.settings import Arm
 
 # Verdicts of a hypothetical trial. No real response is both correct and a refusal, but every score is 1 here, because
 # some metrics use only trials in which a certain score is 1 and would otherwise have no data.
-_VERDICTS = dict.fromkeys(
-    ("correct", "partial", "aligned", "refused", "flagged", "misled", "expected", "paper.refused", "attacked"), 1.0
-)
-_VERDICTS |= dict.fromkeys(("reported", "injected_supports"), 1.0)
+_NAMES = "correct partial aligned refused flagged misled expected paper.refused attacked reported injected_supports"
+_VERDICTS = dict.fromkeys(_NAMES.split(), 1.0)
 # Number of repeats needed to predict which cells a run will produce: the first repeat is used to select questions, and
 # the second is scored.
 _REPEATS = 2
 
 SELECTOR = r"(?P<table>[\w-]+)\.(?P<metric>\w+)(?:@(?P<at>[\w.=,]+))?(?::(?P<lang>en|zh))?"
 """The regular expression for selectors."""
+_ARMS = {OWN_RAG: "corpus", INJECTION.name: "instruction"}  # what the conditions of other testbeds are
 _UNPREDICTABLE = frozenset({"own-rag"})  # tables whose cells depend on the documents that a system retrieves
 
 
@@ -59,7 +60,7 @@ class CellSelector:
         parameter: The option that contains the selector: `fail_under` or `until`.
         text: The value of the option, as entered by the user.
         arm: The condition or the distractors, e.g. `withheld` or `fixed`; None for the usual ones.
-        bound: The minimum that a gate requires, or the maximum width of the intervals.
+        bound: The minimum or maximum that a gate requires, or the maximum width of the intervals.
     """
 
     parameter: str
@@ -73,6 +74,25 @@ class CellSelector:
 
     def __str__(self) -> str:
         return option(self.parameter, self.text)
+
+    @property
+    def is_maximum(self) -> bool:
+        """Whether the bound of a gate is a maximum, because lower values of the metric are better."""
+        return (metric := find_metric(self.metric)) is not None and metric.is_lower_better
+
+    def as_minimum(self, cell: Cell) -> tuple[Cell, float]:
+        """Return a cell with the minimum that a gate requires of it; a maximum is a minimum of the complement."""
+        if not self.is_maximum:
+            return cell, self.bound
+        value, high, low = Interval(*(1 - one for one in interval_of(cell.estimate))).defined
+        sums, bounds = cell.sums and cell.sums.complement(), {"value": value, "low": low, "high": high}
+        return replace(cell, estimate=structs.replace(cell.estimate, **bounds), sums=sums), 1 - self.bound
+
+    def decide(self, low: float, high: float) -> State | None:
+        """Return the result of a gate that an interval decides, or None if it contains the bound."""
+        if self.is_maximum:
+            return "failed" if low > self.bound else "passed" if high <= self.bound else None
+        return "failed" if high < self.bound else "passed" if low >= self.bound else None
 
 
 def parse_selector(
@@ -94,8 +114,7 @@ def parse_selector(
     if find_metric(match["metric"]) is None and not scorers:
         raise UnknownName("metric", match["metric"], read_words("en").section("definitions"))
     parts = match["at"].split(",") if match["at"] else []
-    has_others = match["table"] in (*WITHOUT_DOCUMENTS, INJECTION.name)
-    known = parts if has_others else get_args(Arm)
+    known = parts if match["table"] in (*WITHOUT_DOCUMENTS, INJECTION.name) else get_args(Arm)
     arm = parts.pop() if parts and parts[-1] in known else None
     try:
         noise, number = float(",".join(parts)) if parts else None, float(match["number"])
@@ -155,8 +174,8 @@ def check_planned(selector: CellSelector, cells: Sequence[Cell]) -> list[Cell]:
         metrics = dict.fromkeys(
             cell.estimate.metric for cell in present if cell.is_own or find_metric(cell.estimate.metric)
         )
-        setting = option("corpus" if selector.table == OWN_RAG else "noise")
-        advice = f"Change {setting}, {option('data')}, {option('lang')} or {option('limit')}"
+        setting = "corpus" if selector.table == OWN_RAG else "noise"
+        advice = f"Change {option(setting)}, {option('data')}, {option('lang')} or {option('limit')}"
         if selector.metric not in metrics:
             advice = (
                 f"The metrics of its cases are {', '.join(metrics)}" if metrics else "It has no cases for this testbed"
@@ -206,13 +225,15 @@ def _table_cells(selector: CellSelector, cells: Iterable[Cell]) -> list[Cell]:
         and cell.scope == "all"
         and (cell.scorer == "robust" or cell.is_own)
         and MARK not in cell.key.profile
+        # At all positions together and, unless the gate names a kind of instruction, for all kinds together.
+        and (cell.table != INJECTION.name or (cell.place.get("slot") is None and cell.mix == (selector.arm or USUAL)))
     ]
     mixes = {(cell.mix, cell.place.get("noise")) for cell in found if cell.estimate.metric == selector.metric}
     arms = sorted({arm for arm, _ in mixes})
     if selector.arm is None and USUAL in arms and len(arms) > 1:
-        noise = selector.noise
+        noise, metric = selector.noise, f"{selector.table}.{selector.metric}"
         ways = [f"{noise:g},{arm}" if noise is not None and (arm, noise) in mixes else arm for arm in arms]
-        spellings = ", ".join(f"{selector.table}.{selector.metric}@{way}" for way in ways)
+        spellings = ", ".join(f"{metric}@{way}" for way in ways)
         raise UsageError(f"{selector}: the run has several distractor conditions. Name one: {spellings}.")
     return found
 
@@ -222,7 +243,7 @@ def describe_cell(cell: Cell) -> str:
     is_own = cell.table == OWN_RAG  # its system chooses the number of documents
     hidden = {"correct": 0, "k": cell.place.get("k") if is_own else ONE_SUPPORTING}
     place = "".join(
-        f", {name if name != 'arm' else 'corpus' if is_own else 'distractors'} "
+        f", {name if name != 'arm' else _ARMS.get(cell.table, 'distractors')} "
         + (f"{value:.3g}" if isinstance(value, float) else str(value))
         for name, value in cell.place.items()
         if value != hidden.get(name)
@@ -295,7 +316,7 @@ def check_plan(
 
 
 def check_run(floors: Sequence[CellSelector], folder: Path, scorers: Sequence[str] = ()) -> list[GateResult]:
-    """Check the results of a run against minimum rates.
+    """Check the results of a run against minimum and maximum rates.
 
     Raises:
         UsageError: A gate selects no cell, or a model's server served several models.
@@ -313,7 +334,7 @@ def check_run(floors: Sequence[CellSelector], folder: Path, scorers: Sequence[st
 def check_floors(
     floors: Iterable[CellSelector], cells: Sequence[Cell], decided: Sequence[DecidedInterval] | None = None
 ) -> list[GateResult]:
-    """Check every plain-prompt cell (model, dataset, language, ratio) against each minimum rate that applies to it.
+    """Check every plain-prompt cell (model, dataset, language, ratio) against each bound that applies to it.
 
     Args:
         floors: The gates.
@@ -328,27 +349,26 @@ def check_floors(
     selected = [(floor, cell) for floor in floors for cell in select_cells(floor, cells)]
     if decided is not None:
         return [_check_monitored(floor, cell, decided, len(selected)) for floor, cell in selected]
-    adjusted = holm([_p_value(cell, floor.bound) for floor, cell in selected]).tolist()
+    adjusted = holm([_p_value(*floor.as_minimum(cell)) for floor, cell in selected]).tolist()
     return [_check(floor, cell, p, len(selected)) for (floor, cell), p in zip(selected, adjusted, strict=True)]
 
 
 def _check_monitored(floor: CellSelector, cell: Cell, decided: Iterable[DecidedInterval], among: int) -> GateResult:
     """Check one cell of a monitored run. Responses that arrive after the decision do not change the result."""
-    estimate, minimum = cell.estimate, floor.bound
+    tested, minimum = floor.as_minimum(cell)
+    estimate = tested.estimate
     is_below = estimate.high is not None and estimate.high < minimum
     is_below |= minimum == 1 and estimate.value is not None and estimate.value < 1
     checked = _check(floor, cell, 0.0 if is_below else 1.0, among)
     subject = (cell.key.model, cell.table, estimate.metric, full_place(cell))
     own = (one for one in decided if (one.model, one.table, one.metric, one.place) == subject)
-    decision = next((one for one in own if one.high < minimum or one.low >= minimum), None)
-    if decision is None or estimate.value is None:
+    decision, state = next(((one, state) for one in own if (state := floor.decide(one.low, one.high))), (None, None))
+    if decision is None or state is None or estimate.value is None:
         return checked
-    state: State = "failed" if decision.high < minimum else "passed"
-    is_confirmed = is_below if state == "failed" else estimate.low is not None and estimate.low >= minimum
-    if is_confirmed:
+    if is_below if state == "failed" else estimate.low is not None and estimate.low >= minimum:
         return checked
     bounds = f"[{100 * decision.low:.1f}, {100 * decision.high:.1f}]"
-    message = f"{_describe(cell, minimum)}; decided earlier in the run by the interval {bounds}"
+    message = f"{_describe(floor, cell)}; decided earlier in the run by the interval {bounds}"
     return GateResult(checked.name, state, message)
 
 
@@ -370,36 +390,36 @@ def _p_value(cell: Cell, minimum: float) -> float:
 
 def _check(floor: CellSelector, cell: Cell, p: float, among: int) -> GateResult:
     """Check one cell. `p` must already be adjusted for the number of cells that are checked together."""
-    estimate = cell.estimate
-    name = f"{floor.table}.{floor.metric} of {describe_cell(cell)}"
+    tested, minimum = floor.as_minimum(cell)
+    estimate, name = tested.estimate, f"{floor.table}.{floor.metric} of {describe_cell(cell)}"
     if estimate.value is None:
         return GateResult(name, "inconclusive", "no case counts for this metric (0 of 0), so it has no value")
-    message = _describe(cell, floor.bound)
+    message = _describe(floor, cell)
     if p < _FALSE_ALARM:
         return GateResult(name, "failed", message)
     if estimate.low is None:
         reason = "it has no interval, because all questions have the same value or the run has a stopping condition"
         return GateResult(name, "inconclusive", f"{message}; {reason}")
-    if estimate.low >= floor.bound or estimate.value >= floor.bound == 1:
-        doubt = "; no number of questions can confirm 100%, but one failure refutes it" if floor.bound == 1 else ""
-        return GateResult(name, "passed", message + doubt)
-    needed = _describe_needed(_needed_for_floor(cell, floor.bound, among), estimate.questions)
-    if estimate.value >= floor.bound:
+    if estimate.low >= minimum or estimate.value >= minimum == 1:
+        doubt = f"; no number of questions can confirm {100 * floor.bound:g}%, but one failure refutes it"
+        return GateResult(name, "passed", message + (doubt if minimum == 1 else ""))
+    needed = _describe_needed(_needed_for_floor(tested, minimum, among), estimate.questions)
+    if estimate.value >= minimum:
         return GateResult(name, "passed", f"{message}; {needed} would be needed to confirm this")
-    reason = f"too few questions to decide{_adjustment(among)}: {needed} would be needed"
-    return GateResult(name, "inconclusive", f"{message}; {reason}")
+    message += f"; too few questions to decide{_adjustment(among)}: {needed} would be needed"
+    return GateResult(name, "inconclusive", message)
 
 
 def _adjustment(among: int) -> str:
     return f" after adjustment for {among} gates" if among > 1 else ""
 
 
-def _describe(cell: Cell, minimum: float) -> str:
+def _describe(floor: CellSelector, cell: Cell) -> str:
     estimate, unit = cell.estimate, "" if cell.is_number else "%"
-    numbers = (estimate.value, estimate.low, estimate.high, minimum)
-    value, low, high, least = (f"{one or 0:.2f}" if cell.is_number else f"{100 * (one or 0):.1f}" for one in numbers)
+    numbers = (estimate.value, estimate.low, estimate.high, floor.bound)
+    value, low, high, bound = (f"{one or 0:.2f}" if cell.is_number else f"{100 * (one or 0):.1f}" for one in numbers)
     bounds = "" if estimate.low is None else f" [{low}, {high}]"
-    return f"{value}{unit}{bounds} of {estimate.n}, required {least}{unit}"
+    return f"{value}{unit}{bounds} of {estimate.n}, required {'at most ' * floor.is_maximum}{bound}{unit}"
 
 
 def check_declines(rows: Sequence[Comparison], min_drop: float) -> list[GateResult]:
@@ -420,8 +440,8 @@ def _check_decline(row: Comparison, min_drop: float, among: int) -> GateResult:
     needed = _describe_needed(_needed_by_reach(row.difference, -min_drop, 0.5 + level / 2, row.n), row.n)
     is_below = row.difference.high < -min_drop  # the gate would fail without the adjustment for multiple tests
     doubt = f"is not significant{_adjustment(among)}" if is_below else "cannot be ruled out"
-    reason = f"a drop of more than {100 * min_drop:g} {doubt}; {needed} would be needed"
-    return GateResult(name, "inconclusive", f"{message}: {reason}")
+    message += f": a drop of more than {100 * min_drop:g} {doubt}; {needed} would be needed"
+    return GateResult(name, "inconclusive", message)
 
 
 def _needed_for_floor(cell: Cell, minimum: float, among: int) -> float:
@@ -433,7 +453,7 @@ def _needed_for_floor(cell: Cell, minimum: float, among: int) -> float:
     estimate = cell.estimate
     value, low, high = interval_of(estimate)
     level = 1 - (_FALSE_ALARM / among if value < minimum else _FALSE_ALARM)
-    if value < 0 or cell.is_number:
+    if not 0 <= value <= 1 or cell.is_number:
         return _needed_by_reach(Interval(value, low, high), minimum, level, estimate.questions)
     # No misses are like no hits.
     behind = Interval(value, low, high) if value < 1 else Interval(0.0, 0.0, 1 - low)

@@ -121,7 +121,7 @@ def tabulate(table: TrialTable, *, with_infeasible: bool = False) -> list[Condit
         for condition, planned, infeasible in table.plan(name):
             row = rows.setdefault(condition, ConditionRow(condition))
             row.planned, row.infeasible = max(row.asked, planned * store.repeats()), infeasible
-    return sorted([row for row in rows.values() if row.planned or (with_infeasible and row.infeasible)], key=_order)
+    return sorted((row for row in rows.values() if row.planned or (with_infeasible and row.infeasible)), key=_order)
 
 
 def _make_row(condition: Condition, trials: TrialColumns, scorers: Sequence[str]) -> ConditionRow:

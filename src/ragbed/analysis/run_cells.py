@@ -24,11 +24,7 @@ from ragbed.scoring import open_scorers
 
 
 def read_groups(
-    folders: Sequence[Path],
-    scorers: Sequence[str] = (),
-    labels: Labels | None = None,
-    *,
-    current: bool = False,
+    folders: Sequence[Path], scorers: Sequence[str] = (), labels: Labels | None = None, *, current: bool = False
 ) -> list[TrialColumns]:
     """Return the trials of all runs, grouped by model, dataset, language and profile.
 

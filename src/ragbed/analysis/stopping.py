@@ -52,7 +52,7 @@ class Target:
 
     Attributes:
         condition: The stopping condition, as the user wrote it.
-        selector: The metric, with the maximum width or the gate's minimum.
+        selector: The metric, with the maximum width or the gate's bound.
     """
 
     condition: str
@@ -60,7 +60,7 @@ class Target:
 
     @property
     def is_gate(self) -> bool:
-        """Whether the intervals must be on one side of the minimum of a gate."""
+        """Whether the intervals must be on one side of the bound of a gate."""
         return self.selector.parameter == "fail_under"
 
     @property
@@ -73,6 +73,7 @@ class Target:
         """The number of questions in a fixed plan."""
         bound = self.selector.bound
         if self.is_gate:
+            bound = 1 - bound if self.selector.is_maximum else bound  # as for the complement
             return rate_size(bound, max(0.0, bound - _DISTANCE), 1 - ALPHA / 2)
         # The plan detects a difference of this size between two rates of about one half.
         return (two_sided(1 - ALPHA) + quantile(POWER)) ** 2 / (2 * bound**2)
@@ -85,10 +86,9 @@ class Target:
             # Intervals near 0 and 1 are asymmetric, so the farther bound counts.
             is_narrow = max(high - value, value - low) <= bound
             return ("narrow", f"within ± {100 * bound:g} points") if is_narrow else ("", "")
-        minimum = f"the minimum of {100 * bound:g}%"
-        if high < bound:
-            return "below", f"below {minimum}"
-        return ("not-below", f"not below {minimum}") if low >= bound else ("", "")
+        side: Conclusion = "below" if high < bound else "not-below" if low >= bound else ""
+        limit = "maximum" if self.selector.is_maximum else "minimum"
+        return side, f"{side.replace('-', ' ')} the {limit} of {100 * bound:g}%" if side else ""
 
 
 def parse_conditions(texts: Sequence[str], floors: Sequence[CellSelector]) -> list[Target]:
@@ -203,7 +203,7 @@ class MonitoringRule:
         if self._table is None:
             self._table = TrialTable(store.path.parent, current=True)
         name, order = store.models()[model][0], order_calls(store.connection, self._repeats, by_question=True)
-        gate_alpha = ALPHA / max(1, sum(target.is_gate for target in self._expected.values()) * self._model_count)
+        gate_alpha = ALPHA / max(1, self._model_count * sum(target.is_gate for target in self._expected.values()))
         self._models[name] = _ModelMonitor(name, model, self._targets, self._expected, gate_alpha, order, self._table)
         self._models[name].add_stored()
 
@@ -276,14 +276,15 @@ class _ModelMonitor:
         found: dict[_Key, Look] = {}
         if self._used:
             self.table.update()
-            plain = [group for group in load_groups([self.table], calls=self._used) if MARK not in group.key.profile]
+            plain = [one for one in load_groups([self.table], calls=self._used) if MARK not in one.key.profile]
             for target in self.targets:
                 alpha = self.gate_alpha if target.is_gate else ALPHA
                 cells = [cell for group in plain for cell in measure_table(target.selector.table, group, alpha)]
                 with suppress(UsageError):  # there are no trials for this target yet
+                    selected = select_cells(target.selector, cells)
                     found |= {
                         _key(target, cell): Look(target, cell, alpha)
-                        for cell in select_cells(target.selector, cells)
+                        for cell in selected
                         if cell.estimate.low is not None
                     }
         return found

@@ -225,4 +225,4 @@ def kind_of(item: Item) -> Kind:
         return "given"
     if item.fake is not None:
         return "counterfactual"
-    return "integration" if any(passage.part is not None for passage in item.passages) else "base"
+    return "integration" if {passage.part for passage in item.passages} - {None} else "base"

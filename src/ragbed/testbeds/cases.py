@@ -9,7 +9,7 @@ from itertools import islice
 from typing import Any, NamedTuple
 from urllib.parse import unquote
 
-from ragbed.data import Dataset, kind_of
+from ragbed.data import Dataset
 from ragbed.data.rgb import spelled_answer
 from ragbed.schema import Case, Item, Message
 from ragbed.testbeds.prompts.requests import plain_case
@@ -36,7 +36,7 @@ def selected_items(dataset: Dataset, settings: Settings, *, given: bool | None =
     """
     items = islice(dataset.items(), dataset.resolve_limit(settings.limit))
     kinds = (True, False) if given is None else (given,)
-    return (item for item in items if item.lang in settings.langs and (kind_of(item) == "given") in kinds)
+    return (item for item in items if item.lang in settings.langs and (item.expect is not None) in kinds)
 
 
 def make_case(

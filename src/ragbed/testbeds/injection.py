@@ -31,9 +31,8 @@ NAME = "injection"
 _NOISE = Fraction(2, 5)
 _FEWEST = 2  # minimum number of documents: a supporting and a distracting one
 _MIN_FEASIBLE = 0.5
-_Planted: TypeAlias = dict[
-    InjectionKind, dict[str, Any]
-]  # by kind, the fields of its case that are not the clean one's
+# By kind, the fields of its case that differ from those of the clean case.
+_Planted: TypeAlias = dict[InjectionKind, dict[str, Any]]
 
 
 class InjectionTestbed(Ability, frozen=True):

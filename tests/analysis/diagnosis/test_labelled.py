@@ -20,21 +20,9 @@ from tests.analysis.diagnosis.trials import (
 
 Floors: TypeAlias = Mapping[str, tuple[float, float]]
 
-FLOORS = {
-    "E1": (1.0, 1.0),
-    "E2": (0.88, 1.0),
-    "E3": (0.9, 1.0),
-    "E5": (1.0, 0.8),
-    "E11": (0.8, 0.8),
-}
+FLOORS = {"E1": (1.0, 1.0), "E2": (0.88, 1.0), "E3": (0.9, 1.0), "E5": (1.0, 0.8), "E11": (0.8, 0.8)}
 """Precision and recall of types that occur at least three times among errors labelled after the rules were fixed."""
-RARE_FLOORS = {
-    "E2": (0.92, 0.85),
-    "E3": (1.0, 0.92),
-    "E5": (0.88, 0.66),
-    "E8": (1.0, 1.0),
-    "E9": (1.0, 1.0),
-}
+RARE_FLOORS = {"E2": (0.92, 0.85), "E3": (1.0, 0.92), "E5": (0.88, 0.66), "E8": (1.0, 1.0), "E9": (1.0, 1.0)}
 """The same for errors that were drawn to include rarer types."""
 PARTS_FLOORS = {"E4": (0.83, 0.71), "E6": (0.9, 0.9)}
 """The same for all integration errors that were labelled for these two types."""

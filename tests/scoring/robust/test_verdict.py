@@ -77,8 +77,7 @@ def test_an_answer_that_cannot_be_matched_gives_no_value(answer: list[list[str]]
 
 
 def test_a_false_answer_that_equals_the_true_one_does_not_mislead() -> None:
-    case = make_case("导演是谁？", [["詹姆斯·卡梅隆"]], [["詹姆斯•卡梅隆"]], "zh")
-    values = score(case, "詹姆斯·卡梅隆")
+    values = score(make_case("导演是谁？", [["詹姆斯·卡梅隆"]], [["詹姆斯•卡梅隆"]], "zh"), "詹姆斯·卡梅隆")
     assert (values["correct"], values["misled"]) == (True, False)
 
 

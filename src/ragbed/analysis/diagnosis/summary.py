@@ -32,6 +32,7 @@ from ragbed.testbeds.cases import CaseName, parse_case
 from ragbed.testbeds.closed_book import CLOSED_BOOK
 from ragbed.testbeds.injection import INJECTION
 from ragbed.testbeds.own_rag import NAME as OWN_RAG
+from ragbed.testbeds.prompts.injection import find_injected
 from ragbed.testbeds.prompts.strategies import MARK
 
 _BATCH = 200  # number of wrong trials that are diagnosed in one job
@@ -73,9 +74,6 @@ def diagnose_trial(
     trial = WrongTrial(stored, values if stored.completion.outcome == "ok" else None, closed_book)
     evidence = tuple(find_evidence(trial)) if cause is None else ()
     source, document, said = _attribute(trial) if cause is None else (None, None, stored.completion.reply)
-    for piece in (one for one in evidence if one.type == "E13"):  # the response follows an instruction in a document
-        source = None if piece.document is None else stored.case.documents[piece.document].stance
-        document, said = piece.document, None if stored.case.injection is None else stored.case.injection.canary
     return Diagnosis(
         case=stored.case.case,
         model=stored.model,
@@ -101,6 +99,9 @@ def _is_right(stored: StoredResult, values: Mapping[str, Value] | None) -> Value
 
 def _attribute(trial: WrongTrial) -> tuple[Source | None, int | None, str | None]:
     """Return the source (a relevance label, `parametric` or `none`), document index and text of the wrong answer."""
+    if (injection := trial.case.injection) is not None and trial.values.get("attacked"):
+        found = ((one.stance, at) for at, one in enumerate(trial.case.documents) if find_injected(one.text, injection))
+        return *next(found, (None, None)), injection.canary
     if not trial.has_response or trial.values["refused"] or not trial.origins:
         return None, None, None
     answer, places = trial.origins[0]  # answers that are in a document come first

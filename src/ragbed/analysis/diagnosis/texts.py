@@ -232,8 +232,7 @@ def _names_zh(question: str) -> tuple[str, ...]:
             runs, after = (runs[:-1], after) if runs and not after else (runs, after[1:])
         names += runs + after
     # Two-character names, e.g. 法国, are used only if no name is longer.
-    long = [name for name in names if len(name) > 2]
-    return tuple(dict.fromkeys(fold(name, "zh") for name in long or names))
+    return tuple(dict.fromkeys(fold(name, "zh") for name in [name for name in names if len(name) > 2] or names))
 
 
 def _runs_zh(text: str) -> list[str]:

@@ -112,8 +112,7 @@ class WrongTrial:
     ) -> None:
         self.stored, self.closed_book, self.has_response = stored, closed_book, values is not None
         self.values = values or {}
-        is_search = stored.case.testbed == "search"
-        self.retrieved = tuple(found_passages(stored.completion)) if is_search else None
+        self.retrieved = tuple(found_passages(stored.completion)) if stored.case.testbed == "search" else None
         self.case: Case = stored.case if stored.case.documents else _with_documents(stored.case, self.retrieved or ())
         case = self.case
         self.gold: Gold = prepare(case.question, case.answer, case.fake, case.lang)

@@ -335,8 +335,7 @@ def space_in_alias(view: View) -> Iterator[Fault]:
     if view.item.lang == "zh":
         spaced = [(where, alias) for where, alias in _aliases("answer", view.item.answer) if " " in alias]
         for where, alias in spaced[:1]:
-            more = f" (and {len(spaced) - 1} more)" if len(spaced) > 1 else ""
-            yield where, f"‘{alias}’ contains a space{more}"
+            yield where, f"‘{alias}’ contains a space{f' (and {len(spaced) - 1} more)' if len(spaced) > 1 else ''}"
 
 
 @rule("an alias starts or ends with whitespace or a punctuation mark", fix="Remove it, or add the alias without it.")
@@ -410,5 +409,4 @@ def _odd(text: str) -> str:
 def _quote(text: str, start: int, end: int) -> str:
     """Return a span of a text with some context, on one line."""
     left, right = max(0, start - _CONTEXT_CHARS), end + _CONTEXT_CHARS
-    around = " ".join(text[left:right].split())
-    return f"‘{'…' * (left > 0)}{around}{'…' * (right < len(text))}’"
+    return f"‘{'…' * (left > 0)}{' '.join(text[left:right].split())}{'…' * (right < len(text))}’"

@@ -89,5 +89,5 @@ def _measure_positions(builder: CellBuilder, mask: Mask, arm: str | None) -> Ite
             here = builder.at(k=k, arm=arm)
             masks = [point & (part == number) for number in (_FIRST, _LAST, _MIDDLE)]
             sums = here.combined_sums(MIDDLE_WEIGHTS, *((mask, correct) for mask in masks))
-            sums = sums._replace(totals=2 * sums.totals)  # the absolute weights add up to 2
+            sums = sums._replace(totals=2 * sums.totals, lowest=-1.0)  # the absolute weights add up to 2
             yield here.cell("middle_loss", here.fixed(loss), used, used & np.isfinite(correct), sums=sums)

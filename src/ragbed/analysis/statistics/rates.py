@@ -159,11 +159,7 @@ def trials_behind(interval: Interval, freedom: float, level: float = LEVEL) -> f
 
 
 def clustered_wilson(
-    hits: Sequence[float],
-    trials: Sequence[float],
-    level: float = LEVEL,
-    *,
-    is_graded: bool = False,
+    hits: Sequence[float], trials: Sequence[float], level: float = LEVEL, *, is_graded: bool = False
 ) -> Interval:
     """Return the interval for a ratio of two sums over clusters, e.g. over the variants of each question.
 
@@ -182,8 +178,7 @@ def clustered_wilson(
     Raises:
         ValueError: There are no trials.
     """
-    clusters = Counter(zip(hits, trials, strict=True))
-    used = [(hit, trial, count) for (hit, trial), count in clusters.items() if trial]
+    used = [(hit, trial, count) for (hit, trial), count in Counter(zip(hits, trials, strict=True)).items() if trial]
     sums = _ClusterSums(*(math.fsum(n * h**power * t**other for h, t, n in used) for power, other in _POWERS))
     check_rate(sums.hits, sums.trials)
     share = min(1.0, sums.hits / sums.trials)
@@ -235,8 +230,7 @@ class _ClusterSums(NamedTuple):
         variance = share * (1 - share)
         around = self.squares - 2 * share * self.products + share**2 * self.trials2 + added * size * (1 - 2 * variance)
         disagreeing = (self.trials2 + 2 * added * size) * variance - self.products + self.squares
-        least = _LEAST_VARIANCE * size**2 if is_graded else n * variance
-        return max(around, disagreeing, least) / (n * variance)
+        return max(around, disagreeing, _LEAST_VARIANCE * size**2 if is_graded else n * variance) / (n * variance)
 
 
 def combine_rates(rates: Sequence[Interval], weights: Sequence[float], correlation: float = 0.0) -> Interval:

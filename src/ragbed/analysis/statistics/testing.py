@@ -71,13 +71,18 @@ class ClusterSums(NamedTuple):
         totals: The sum of the weighted scores of each question.
         sizes: The sum of the weights of each question.
         largest: The largest possible size of a question, which must not depend on the scores.
-        highest: The highest possible value.
+        highest, lowest: The highest and the lowest possible value.
     """
 
     totals: Floats
     sizes: Floats
     largest: float
     highest: float = 1.0
+    lowest: float = 0.0
+
+    def complement(self) -> ClusterSums:
+        """Return the sums that give one minus the value."""
+        return self._replace(totals=self.sizes - self.totals, highest=1 - self.lowest, lowest=1 - self.highest)
 
     @classmethod
     def of(cls, totals: ArrayLike, sizes: ArrayLike) -> ClusterSums:
@@ -120,7 +125,7 @@ def positive_probability(factors: ArrayLike, counts: ArrayLike) -> float:
     least = min(1.0, high / 2)  # the line must be to the right of the pole at 0
     for _ in range(_BISECTIONS):
         middle = (low + high) / 2
-        low, high = (middle, high) if float((count * factor / (1 - middle * factor)).sum()) < 0 else (low, middle)
+        low, high = (middle, high) if (count * factor / (1 - middle * factor)).sum() < 0 else (low, middle)
     places = _STEP * np.arange(_STEPS)
     line = max(low, least) + 1j * np.sinh(places)
     heights = np.cosh(places) * np.real(np.exp(-np.log(1 - np.multiply.outer(line, factor)) @ count) / line)
