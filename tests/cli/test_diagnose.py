@@ -73,7 +73,7 @@ def test_every_wrong_reply_is_written_with_type_evidence_and_source(run: Path) -
     assert "concept confusion" in done.out
     assert "unclassified" in done.out
     assert "6 trials with documents: 3 right and 3 wrong" in done.err
-    assert "Not diagnosed: 6 trials without documents or with strategies." in done.err
+    assert "Not diagnosed: 6 trials without documents, gold answers or verdicts, or with strategies." in done.err
 
 
 def test_a_run_without_documents_cannot_be_diagnosed(tmp_path: Path, data: Path) -> None:

@@ -84,4 +84,4 @@ def test_compare_and_diagnose_keep_remedies_and_the_plain_prompt_apart(tmp_path:
     assert "noise (quote)" in type_command("compare", run, run).out
     diagnosed = type_command("diagnose", run)
     assert "8 trials with documents" in diagnosed.err
-    assert "Not diagnosed: 20 trials without documents or with strategies." in diagnosed.err
+    assert "Not diagnosed: 20 trials without documents, gold answers or verdicts, or with strategies." in diagnosed.err

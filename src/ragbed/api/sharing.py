@@ -196,10 +196,8 @@ def _import_traces(spec: ImportSpec, paths: Sequence[Path], folder: Path) -> Res
     _refuse(spec, ("data", *fields_of(LayoutOptions)), "traces contain their own questions and documents")
     source = open_traces(paths, spec.model or "production", None if spec.from_ == "traces" else spec.from_)
     settings = {"imported": spec.from_, "repeats": "1", "testbeds": TESTBED, "max_tokens": "unknown"}
-    judge = f"ragbed judge {quoted(folder)} -m MODEL --criteria supported,sufficient,refusal"
-    return _describe_import(
-        asdict(import_answers([source], settings, folder)), folder, f"Next: {judge}, or ragbed view {quoted(folder)}"
-    )
+    hint = "Next: ragbed judge {0} -m MODEL --criteria supported,sufficient,refusal, or ragbed view {0}"
+    return _describe_import(asdict(import_answers([source], settings, folder)), folder, hint.format(quoted(folder)))
 
 
 def _describe_import(counts: dict[str, Any], folder: Path, *advice: str) -> Result:
